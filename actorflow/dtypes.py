@@ -1,0 +1,205 @@
+"""Element types of tensors: TensorFlow's names over numpy's types.
+
+A tensor of `string` holds arbitrary byte strings (any length, NULs too) and is a numpy object array of `bytes`.
+`bfloat16` is an extra (`pip install actorflow[bfloat16]`), because numpy has no such type of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorflow.errors import UnimplementedError
+
+
+class DType:
+    """One element type; there is one object per type, so `is` compares.
+
+    A *reference* type (`float32.ref`) is the type of a variable's handle: it may only enter an input declared as a
+    reference, never one that wants a value.
+    """
+
+    __slots__ = ("_base", "_ref", "code", "kind", "name", "size")
+
+    def __init__(self, name: str, code: int, kind: str, size: int, base: DType | None = None) -> None:
+        self.name = name
+        self.code = code
+        self.kind = kind  # as numpy's: b i u f c, and S for byte strings
+        self.size = size
+        self._base = base
+        self._ref: DType | None = None
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """numpy's type of the elements (object for strings)."""
+        return _numpy_type(self.base_dtype.name)
+
+    @property
+    def is_ref(self) -> bool:
+        return self._base is not None
+
+    @property
+    def base_dtype(self) -> DType:
+        """The type of the value behind a reference; itself for a value type."""
+        return self._base or self
+
+    @property
+    def ref(self) -> DType:
+        """The type of a reference to a value of this type."""
+        if self._base is not None:
+            return self
+        if self._ref is None:
+            self._ref = DType(self.name + "_ref", self.code + 100, self.kind, self.size, base=self)
+        return self._ref
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.kind == "u"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "c"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "b"
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the real part: float32 for complex64, else itself."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    @property
+    def min(self) -> Any:
+        return _limits(self.name)[0]
+
+    @property
+    def max(self) -> Any:
+        return _limits(self.name)[1]
+
+    def is_compatible_with(self, other: DTypeLike) -> bool:
+        return self.base_dtype is as_dtype(other).base_dtype
+
+    def __repr__(self) -> str:
+        return f"actorflow.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return as_dtype, (self.name,)
+
+
+int8 = DType("int8", 6, "i", 1)
+int16 = DType("int16", 5, "i", 2)
+int32 = DType("int32", 3, "i", 4)
+int64 = DType("int64", 9, "i", 8)
+uint8 = DType("uint8", 4, "u", 1)
+uint16 = DType("uint16", 17, "u", 2)
+uint32 = DType("uint32", 22, "u", 4)
+uint64 = DType("uint64", 23, "u", 8)
+bfloat16 = DType("bfloat16", 14, "f", 2)
+float16 = DType("float16", 19, "f", 2)
+float32 = DType("float32", 1, "f", 4)
+float64 = DType("float64", 2, "f", 8)
+complex64 = DType("complex64", 8, "c", 8)
+complex128 = DType("complex128", 18, "c", 16)
+bool = DType("bool", 10, "b", 1)
+string = DType("string", 7, "S", 0)
+
+ALL = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
+ALL += (complex64, complex128, bool, string)
+
+SIGNED = frozenset(d for d in ALL if d.kind in "ifc")
+INTEGER = frozenset(d for d in ALL if d.kind in "iu")
+FLOATING = frozenset(d for d in ALL if d.kind == "f")
+COMPLEX = frozenset((complex64, complex128))
+INEXACT = FLOATING | COMPLEX
+REAL = INTEGER | FLOATING
+NUMERIC = REAL | COMPLEX
+BOOLEAN = frozenset((bool,))
+STRING = frozenset((string,))
+INDEX = frozenset((int32, int64))
+ANY = frozenset(ALL)
+
+DTypeLike: TypeAlias = "DType | str | type[Any] | np.dtype[Any]"
+
+_BY_NAME = {d.name: d for d in ALL} | {"float": float32, "double": float64, "half": float16, "bytes": string}
+_PYTHON = {float: float32, int: int32, complex: complex128, bytes: string, str: string}
+
+
+@functools.cache
+def _numpy_type(name: str) -> np.dtype[Any]:
+    if name == "string":
+        return np.dtype(object)
+    if name == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise UnimplementedError(
+                "bfloat16 needs the package ml_dtypes, which is not installed.",
+                hint="Install it with: pip install 'actorflow[bfloat16]'",
+            ) from None
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+@functools.cache
+def _limits(name: str) -> tuple[Any, Any]:
+    dtype = _BY_NAME[name]
+    if dtype.kind in "iu":
+        integers = np.iinfo(dtype.as_numpy_dtype)
+        return integers.min, integers.max
+    if dtype is bfloat16:
+        return -3.3895313892515355e38, 3.3895313892515355e38
+    if dtype.kind == "f":
+        floats = np.finfo(dtype.as_numpy_dtype)
+        return floats.min, floats.max
+    raise TypeError(f"{dtype} has no smallest or largest value.")
+
+
+@functools.lru_cache(maxsize=512)
+def _lookup(value: Any) -> DType:
+    if value.__class__ is type:
+        if value in _PYTHON:
+            return _PYTHON[value]
+        if value.__name__ == "bool":
+            return bool
+    numpy_dtype = np.dtype(value)
+    if numpy_dtype.kind in "SUO":
+        return string
+    found = _BY_NAME.get(numpy_dtype.name)
+    if found is None:
+        raise TypeError(f"{value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}.")
+    return found
+
+
+def as_dtype(value: DTypeLike) -> DType:
+    """`value` (a `DType`, its name, a numpy or Python type) as a `DType`.
+
+    Raises:
+        TypeError: there is no such element type.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str):
+        name = value.removesuffix("_ref")
+        if name in _BY_NAME:
+            found = _BY_NAME[name]
+            return found.ref if value.endswith("_ref") else found
+    try:
+        return _lookup(value)
+    except TypeError as error:
+        raise TypeError(
+            f"{value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}."
+        ) from error

@@ -1,0 +1,188 @@
+"""Errors with TensorFlow's names and meanings, written as sentences that a person can act on.
+
+Mistakes that are seen while a graph is built raise Python's own `TypeError` (a dtype) or `ValueError`
+(a shape, a name, a device), as TensorFlow 1 does; whatever fails in a run raises an `OpError`.
+Both name the node and the line of the user's program that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from actorflow.graph.node import Where
+
+_MAX_LINES = 25
+
+
+class OpError(Exception):
+    """The root of all errors of a run.
+
+    `node` is the name of the node at fault, `device` where it ran, `where` the user's line that made it;
+    each is None where the failure has no single node (a closed session, say).
+    """
+
+    code: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        op: str | None = None,
+        device: str | None = None,
+        where: Where | None = None,
+        details: Iterable[str] = (),
+        hint: str | None = None,
+    ) -> None:
+        self.message = message
+        self.node = node
+        self.op = op
+        self.device = device
+        self.where = where
+        self.details = tuple(details)
+        self.hint = hint
+        super().__init__(describe(message, node=node, op=op, device=device, where=where, details=details, hint=hint))
+
+    def located(self, **facts: Any) -> OpError:
+        """The same error with what it did not know yet (node, op, device, where, details); known facts stay."""
+        merged = {k: getattr(self, k) or facts.get(k) for k in ("node", "op", "device", "where", "details", "hint")}
+        error = type(self)(self.message, **{**merged, "details": merged["details"] or ()})
+        error.__cause__, error.__traceback__ = self.__cause__, self.__traceback__
+        return error
+
+
+class CancelledError(OpError):
+    """The operation was cancelled, typically by a closed session or a failed step."""
+
+    code = 1
+
+
+class UnknownError(OpError):
+    """A kernel failed in a way that has no name of its own; the cause is chained."""
+
+    code = 2
+
+
+class InvalidArgumentError(OpError):
+    """An input cannot be what it is: a shape, a value, a name."""
+
+    code = 3
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """The step's time was up; the message lists what had not finished."""
+
+    code = 4
+
+
+class NotFoundError(OpError):
+    """Something that was named does not exist."""
+
+    code = 5
+
+
+class AlreadyExistsError(OpError):
+    """Something that was to be made exists already."""
+
+    code = 6
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do this."""
+
+    code = 7
+
+
+class ResourceExhaustedError(OpError):
+    """Memory or another bounded resource would be over its budget."""
+
+    code = 8
+
+
+class Overloaded(ResourceExhaustedError):
+    """The session has its full number of steps running and waiting; come back after `retry_after` seconds."""
+
+    def __init__(self, message: str, *, retry_after: float = 0.1, **facts: Any) -> None:
+        self.retry_after = retry_after
+        super().__init__(message, **facts)
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state that this needs: a variable has no value yet, a session is closed."""
+
+    code = 9
+
+
+class AbortedError(OpError):
+    """The step was stopped because something else failed; it may be tried again."""
+
+    code = 10
+
+
+class OutOfRangeError(OpError):
+    """Read past a valid end: a closed and empty queue, an input at its end."""
+
+    code = 11
+
+
+class UnimplementedError(OpError):
+    """No kernel, or an extra that is not installed."""
+
+    code = 12
+
+
+class InternalError(OpError):
+    """A promise that the runtime makes to itself was broken: a bug in actorflow."""
+
+    code = 13
+
+
+class UnavailableError(OpError):
+    """A peer cannot be reached now; may be tried again."""
+
+    code = 14
+
+
+class DataLossError(OpError):
+    """Stored or received data is damaged."""
+
+    code = 15
+
+
+class UnauthenticatedError(OpError):
+    """The caller did not prove who it is."""
+
+    code = 16
+
+
+class StarvationError(InternalError):
+    """Nothing of a step can go on, and it is not finished: the report lists each waiting node and who should feed it."""
+
+
+def describe(
+    message: str,
+    *,
+    node: str | None = None,
+    op: str | None = None,
+    device: str | None = None,
+    where: Where | None = None,
+    details: Iterable[str] = (),
+    hint: str | None = None,
+) -> str:
+    """`message` with its place in the user's program, in at most 25 lines."""
+    lines = [message]
+    if node is not None:
+        lines.append(f"  node {node}" + (f" ({op})" if op else "") + (f" on {device}" if device else ""))
+    if where is not None:
+        lines.append(f"  made at {where}")
+        if source := where.source():
+            lines.append(f"    {source}")
+    lines.extend(f"  {line}" for line in details)
+    if len(lines) > _MAX_LINES - 1:
+        left_out = len(lines) - (_MAX_LINES - 2)
+        lines = [*lines[: _MAX_LINES - 2], f"  ... and {left_out} lines more"]
+    if hint:
+        lines.append(f"  {hint}")
+    return "\n".join(lines)

@@ -1,0 +1,182 @@
+"""From values to tensors: what an op does with an argument that is no tensor yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.dtypes import DType
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor
+
+_CONVERSIONS: list[tuple[type | tuple[type, ...], Callable[..., Tensor]]] = []
+
+
+def register_tensor_conversion_function(kind: type | tuple[type, ...], function: Callable[..., Tensor]) -> None:
+    """`function(value, dtype=None, name=None)` makes tensors of values of this type (variables, indexed slices)."""
+    _CONVERSIONS.append((kind, function))
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether `value` is a tensor or converts to one by a registered function."""
+    return isinstance(value, Tensor) or any(isinstance(value, kind) for kind, _ in _CONVERSIONS)
+
+
+def graph_of(values: Sequence[Any]) -> Graph:
+    """The graph of the first tensor, variable or operation among `values` (lists looked into), else the default one."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if any(is_symbolic(v) for v in value):
+                return graph_of(value)
+        elif isinstance(value, (Tensor, Operation)) or is_symbolic(value):
+            graph: Graph = value.graph
+            return graph
+    return get_default_graph()
+
+
+def symbolic_dtype(value: Any) -> DType | None:
+    """The element type of a symbolic value, else None."""
+    if is_symbolic(value):
+        dtype: DType = value.dtype
+        return dtype.base_dtype
+    return None
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: dtypes.DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: dtypes.DTypeLike | None = None,
+    graph: Graph | None = None,
+) -> Tensor:
+    """`value` as a tensor: itself, a variable's read, or a constant.
+
+    Python numbers become float32, int32, complex128, bool; numpy arrays keep their type, unless `dtype` asks for
+    another. A list that holds tensors is stacked.
+
+    Raises:
+        TypeError: a tensor of another type than `dtype`, or a value that has no such type.
+        ValueError: a ragged list.
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(value, Tensor):
+        if wanted is not None and value.dtype.base_dtype is not wanted.base_dtype:
+            raise TypeError(
+                f"{value.name} has type {value.dtype}, but {wanted} is needed; convert it with af.cast(x, af.{wanted})."
+            )
+        return value
+    for kind, function in _CONVERSIONS:
+        if isinstance(value, kind):
+            return convert_to_tensor(function(value, dtype=wanted, name=name), wanted)
+    if isinstance(value, Operation):
+        raise TypeError(f"{value.name} is an operation, which is no tensor; its outputs are {list(value.outputs)}.")
+    graph = get_default_graph() if graph is None else graph
+    if isinstance(value, (list, tuple)) and _holds_symbols(value):
+        return _stack(value, wanted, name, graph)
+    array = as_array(value, wanted, None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype))
+    attrs = {"value": array, "dtype": dtypes.as_dtype(array.dtype)}
+    return graph.create_op("Const", (), attrs, name or "Const").outputs[0]
+
+
+def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = None) -> np.ndarray[Any, Any]:
+    """`value` as a read-only numpy array of a tensor's element type (see `convert_to_tensor`)."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind in "SUO" or dtype is dtypes.string:
+            return _strings(value)
+        array = np.array(value, dtype=None if dtype is None else dtype.as_numpy_dtype, order="C")
+        dtypes.as_dtype(array.dtype)
+    else:
+        array = _from_python(value, dtype)
+        if dtype is None and preferred is not None and _fits(array, preferred):
+            array = array.astype(preferred.as_numpy_dtype)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    array.flags.writeable = False
+    return array
+
+
+def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    try:
+        natural = np.array(value)
+    except ValueError:
+        raise ValueError(f"{_short(value)} is no tensor: its parts have different shapes.") from None
+    if natural.dtype.kind in "SUO":
+        if natural.dtype.kind == "O" and not all(isinstance(v, (bytes, str)) for v in natural.flat):
+            if dtype is not None and dtype is not dtypes.string and _is_number_like(natural):
+                return natural.astype(dtype.as_numpy_dtype)
+            raise TypeError(f"{_short(value)} (a {type(value).__name__}) can't become a tensor.")
+        if dtype is not None and dtype is not dtypes.string:
+            raise TypeError(f"{_short(value)} is text, but {dtype} is needed.")
+        return _strings(np.array(value, dtype=object))
+    kind = natural.dtype.kind
+    if dtype is None:
+        if natural.size == 0 and kind == "f":
+            return natural.astype(np.float32)
+        defaults = {"f": np.float32, "i": np.int32, "u": np.int64, "c": np.complex128, "b": np.bool_}
+        if _typed_parts(value):
+            return natural
+        target = np.dtype(defaults[kind])
+        if kind in "iu" and natural.size and not (-(2**31) <= natural.min() and natural.max() < 2**31):
+            raise TypeError(f"{_short(value)} does not fit int32; say af.constant(..., dtype=af.int64).")
+        return natural.astype(target)
+    if not _fits(natural, dtype):
+        raise TypeError(f"{_short(value)} is of type {natural.dtype}, but {dtype} is needed; convert it first.")
+    if dtype.is_integer and natural.size and kind in "iu":
+        if not (dtype.min <= natural.min() and natural.max() <= dtype.max):
+            raise TypeError(f"{_short(value)} does not fit {dtype}.")
+    return natural.astype(dtype.as_numpy_dtype)
+
+
+def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
+    """Whether Python values of this kind may become `dtype`: booleans only bool, floats no integers."""
+    kind = array.dtype.kind
+    if array.size == 0:
+        return dtype is not dtypes.string
+    return {"b": dtype.kind == "b", "i": dtype.kind in "iufc", "u": dtype.kind in "iufc", "f": dtype.kind in "fc"}.get(
+        kind, dtype.kind == kind
+    )
+
+
+def _typed_parts(value: Any) -> bool:
+    """Whether a list's values are numpy's, which bring their own type."""
+    while isinstance(value, (list, tuple)):
+        if not value:
+            return False
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _is_number_like(array: np.ndarray[Any, Any]) -> bool:
+    return all(isinstance(v, (int, float, complex, np.generic)) for v in array.flat)
+
+
+def _strings(value: Any) -> np.ndarray[Any, Any]:
+    source = np.asarray(value, dtype=object)
+    array = np.empty(source.shape, dtype=object)
+    for index, item in enumerate(source.flat):
+        if isinstance(item, str):
+            item = item.encode()
+        if not isinstance(item, bytes):
+            raise TypeError(f"{_short(item)} (a {type(item).__name__}) is no byte string.")
+        array.flat[index] = item
+    array.flags.writeable = False
+    return array
+
+
+def _holds_symbols(value: Sequence[Any]) -> bool:
+    return any(is_symbolic(v) or isinstance(v, (list, tuple)) and _holds_symbols(v) for v in value)
+
+
+def _stack(value: Sequence[Any], dtype: DType | None, name: str | None, graph: Graph) -> Tensor:
+    hint = dtype or next((d for v in value if (d := symbolic_dtype(v)) is not None), None)
+    parts = [convert_to_tensor(v, hint, graph=graph) for v in value]
+    attrs = {"axis": 0, "N": len(parts)}
+    return parts[0].graph.create_op("Pack", parts, attrs, name or "Pack").outputs[0]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,484 @@
+"""`Graph`: an append-only list of nodes, and the scopes under which a program adds to it (paper section 2)."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from actorflow import shapes
+from actorflow.device.spec import DeviceSpec
+from actorflow.errors import describe
+from actorflow.graph import scopes
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.registry import opdef
+
+_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+_GROWTH_WARNING = 1000
+
+
+class GraphGrowthWarning(UserWarning):
+    """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
+
+
+class Graph:
+    """A dataflow graph.
+
+    Nodes are only ever added; `version` counts them. A session sees nodes added later at its next run. Dtypes and
+    static shapes are inferred as a node is made, so that mistakes raise at the line that made them.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self.nodes: Mapping[str, Node] = MappingProxyType(self._nodes)
+        """All nodes by name, in the order in which they were made."""
+        self._operations: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._consumers: dict[Endpoint, list[str]] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self._finalized = False
+        self._edits = 0
+        self._has_run = False
+        self._made_by_line: Counter[Where] = Counter()
+        self.seed: int | None = None
+
+    # What is in the graph
+
+    @property
+    def version(self) -> int:
+        """Grows with each change, so that equal versions mean an equal graph."""
+        return len(self._nodes) + self._edits
+
+    def get_operations(self) -> list[Operation]:
+        return list(self._operations.values())
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Raises KeyError with the nearest names where there is none."""
+        found = self._operations.get(name)
+        if found is None:
+            raise KeyError(f"The graph has no operation {name!r}.{self._similar(name)}")
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `op:index`. Raises ValueError for another form of name and KeyError where there is none."""
+        op_name, colon, port = name.rpartition(":")
+        if not colon or not port.isdigit():
+            raise ValueError(f"{name!r} is no name of a tensor; one has the form 'operation:output', such as '{name}:0'.")
+        operation = self.get_operation_by_name(op_name)
+        if int(port) >= len(operation.outputs):
+            raise KeyError(f"Operation {op_name!r} has {len(operation.outputs)} outputs, so there is no {name!r}.")
+        return operation.outputs[int(port)]
+
+    def as_graph_element(
+        self, element: Any, *, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """`element` (a tensor, variable, operation, or the name of one) as an element of this graph.
+
+        Raises:
+            ValueError: it belongs to another graph.
+            KeyError: there is nothing of that name.
+            TypeError: it is nothing of a graph.
+        """
+        found: Any = element
+        if isinstance(element, str):
+            if ":" in element and allow_tensor:
+                return self.get_tensor_by_name(element)
+            return self.get_operation_by_name(element)
+        convert = getattr(element, "_as_graph_element", None)
+        if convert is not None:
+            found = convert()
+        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
+            if found.graph is not self:
+                raise ValueError(
+                    describe(f"{found.name} belongs to another graph than the one it is used with.", where=found.where)
+                )
+            return found  # type: ignore[no-any-return]
+        raise TypeError(f"{element!r} (a {type(element).__name__}) is no tensor or operation of a graph.")
+
+    def tensor_at(self, endpoint: Endpoint) -> Tensor:
+        return self._operations[endpoint.node].outputs[endpoint.port]
+
+    def consumers(self, endpoint: Endpoint) -> list[Operation]:
+        return [self._operations[name] for name in self._consumers.get(endpoint, ())]
+
+    def _similar(self, name: str) -> str:
+        import difflib
+
+        near = difflib.get_close_matches(name, self._operations, n=3)
+        return f" Similar names: {', '.join(near)}." if near else ""
+
+    # Adding nodes
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor] = (),
+        attrs: Mapping[str, Any] = NO_ATTRS,
+        name: str | None = None,
+        where: Where | None = None,
+    ) -> Operation:
+        """Adds a node under the scopes in force here.
+
+        Raises:
+            TypeError: an input has a wrong element type.
+            ValueError: shapes contradict, or an input belongs to another graph.
+            RuntimeError: the graph is finalized.
+        """
+        self._check_open()
+        definition = opdef.lookup(op_type)
+        where = where or user_line()
+        scope = scopes.of(self)
+        node_name = self._node_name(name or op_type, scope)
+        for tensor in inputs:
+            if tensor.graph is not self:
+                raise ValueError(
+                    describe(
+                        f"The input {tensor.name} belongs to another graph than the node that it enters.",
+                        node=node_name,
+                        op=op_type,
+                        where=where,
+                        details=[f"{tensor.name} was made at {tensor.where}"],
+                    )
+                )
+        try:
+            dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
+        except (TypeError, ValueError) as error:
+            kinds = [f"input {i}: {t.name} {t.dtype} {shapes.show(t.static_shape)}" for i, t in enumerate(inputs)]
+            raise type(error)(
+                describe(str(error), node=node_name, op=op_type, where=where, details=kinds)
+            ) from None
+        node = Node(
+            name=node_name,
+            op=op_type,
+            inputs=tuple(t.endpoint for t in inputs),
+            controls=self._controls(scope, inputs),
+            attrs=MappingProxyType(dict(attrs)) if attrs else NO_ATTRS,
+            dtypes=dtypes,
+            shapes=inferred,
+            where=where,
+            origin=scope.origin,
+            colocate=scope.colocate,
+        )
+        operation = self.add_node(node)
+        self._set_device(operation, scope)
+        for control in scope.controls:
+            control.made_inside.add(node_name)
+        if self._has_run and where is not None:
+            self._watch_growth(where)
+        return operation
+
+    def add_node(self, node: Node) -> Operation:
+        """Adds a finished record, as a deserialised graph does. Its inputs need not exist yet.
+
+        Raises:
+            ValueError: its name is taken.
+        """
+        self._check_open()
+        if node.name in self._nodes:
+            raise ValueError(f"The graph has a node {node.name!r} already, made at {self._nodes[node.name].where}.")
+        self._nodes[node.name] = node
+        self._names_in_use.setdefault(node.name.lower(), 1)
+        for endpoint in dict.fromkeys(node.inputs):
+            self._consumers.setdefault(endpoint, []).append(node.name)
+        operation = self._operations[node.name] = Operation(self, node)
+        return operation
+
+    def add_control_input(self, operation: Operation, other: Operation) -> None:
+        """Makes `operation` wait for `other`."""
+        self._check_open()
+        if other.graph is not self or operation.graph is not self:
+            raise ValueError(f"{operation.name} and {other.name} belong to different graphs.")
+        node = self._nodes[operation.name]
+        if other.name not in node.controls:
+            self._nodes[operation.name] = replace(node, controls=(*node.controls, other.name))
+            self._edits += 1
+
+    def refine_shape(self, tensor: Tensor, shape: shapes.Shape) -> None:
+        """Adds to what is known of a tensor's shape."""
+        node = self._nodes[tensor.op.name]
+        merged = list(node.shapes)
+        try:
+            merged[tensor.value_index] = shapes.merge(merged[tensor.value_index], shape)
+        except ValueError as error:
+            raise ValueError(describe(str(error), node=node.name, op=node.op, where=node.where)) from None
+        if tuple(merged) != node.shapes:
+            self._nodes[node.name] = replace(node, shapes=tuple(merged))
+            self._edits += 1
+
+    def _inference(
+        self, definition: opdef.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
+    ) -> opdef.Inference:
+        from actorflow.graph.constant_value import constant_value
+
+        nodes = self._nodes
+        records = [nodes[t.op.name] for t in inputs]
+        return opdef.Inference(
+            definition,
+            attrs,
+            [n.dtypes[t.value_index] for n, t in zip(records, inputs, strict=True)],
+            [n.shapes[t.value_index] for n, t in zip(records, inputs, strict=True)],
+            lambda i: constant_value(nodes, inputs[i].endpoint),
+        )
+
+    def _controls(self, scope: scopes.Scopes, inputs: Sequence[Tensor]) -> tuple[str, ...]:
+        """Control inputs from the blocks in force, less those that a data input waits for already."""
+        if not scope.controls:
+            return ()
+        found: dict[str, None] = {}
+        names = [t.op.name for t in inputs]
+        for control in scope.controls:
+            if not any(name in control.made_inside for name in names):
+                found.update(dict.fromkeys(c for c in control.waits_for if c not in names))
+        return tuple(found)
+
+    def _set_device(self, operation: Operation, scope: scopes.Scopes) -> None:
+        chosen = DeviceSpec()
+        for entry in reversed(scope.devices):
+            if entry is None:
+                break
+            wanted = entry(operation) if callable(entry) else entry
+            if wanted:
+                chosen = chosen.merge(DeviceSpec.parse(wanted))
+        if scope.colocate:
+            chosen = DeviceSpec.parse(self._nodes[scope.colocate[0]].device) if scope.colocate else chosen
+        if device := str(chosen):
+                self._nodes[operation.name] = replace(self._nodes[operation.name], device=device)
+
+    def _check_open(self) -> None:
+        if self._finalized:
+            raise RuntimeError("The graph is finalized: nothing can be added or changed. Build it before finalize().")
+
+    def finalize(self) -> None:
+        """Makes each later addition an error."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    def mark_run(self) -> None:
+        """From now on growth is watched: a session calls this as it first runs the graph."""
+        self._has_run = True
+
+    def _watch_growth(self, where: Where) -> None:
+        self._made_by_line[where] += 1
+        if self._made_by_line[where] == _GROWTH_WARNING:
+            warnings.warn(
+                f"{where} made {_GROWTH_WARNING} nodes after the graph first ran. A graph that grows in a loop gets slower "
+                f"and keeps its memory: build the nodes once, before the loop, and feed what changes. "
+                f"graph.finalize() makes this an error.",
+                GraphGrowthWarning,
+                stacklevel=3,
+            )
+
+    def nodes_by_line(self) -> list[tuple[Where, int]]:
+        """How many nodes each line of the program made, most first."""
+        return Counter(n.where for n in self._nodes.values() if n.where is not None).most_common()
+
+    # Names and scopes
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the scope in force, made unique as TensorFlow does: x, x_1, x_2."""
+        return self._unique(f"{scope}/{name}" if (scope := scopes.of(self).names) else name, mark_as_used)
+
+    def _unique(self, name: str, mark_as_used: bool = True) -> str:
+        key = name.lower()
+        count = self._names_in_use.get(key, 0)
+        if mark_as_used:
+            self._names_in_use[key] = count + 1
+        if count == 0:
+            return name
+        while (candidate := f"{key}_{count}") in self._names_in_use:
+            count += 1
+        if mark_as_used:
+            self._names_in_use[key] = count + 1
+            self._names_in_use[candidate] = 1
+        return f"{name}_{count}"
+
+    def _node_name(self, name: str, scope: scopes.Scopes) -> str:
+        if name.endswith("/"):
+            exact = name[:-1]
+            if exact in self._nodes:
+                raise ValueError(f"The graph has a node {exact!r} already.")
+            return exact
+        if not _NAME.match(name):
+            raise ValueError(
+                f"{name!r} is no name for a node: letters, digits and _ . - / are allowed, and it can't start with _ - or /."
+            )
+        return self._unique(f"{scope.names}/{name}" if scope.names else name)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
+        if name and not _SCOPE_NAME.match(name):
+            raise ValueError(f"{name!r} is no name for a scope.")
+        if not name:
+            full = ""
+        elif name.endswith("/"):
+            full = name[:-1]
+        else:
+            full = self.unique_name(name)
+        with scopes.changed(self, names=full):
+            yield f"{full}/" if full else ""
+
+    def get_name_scope(self) -> str:
+        return scopes.of(self).names
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks."""
+        if control_inputs is None:
+            with scopes.changed(self, controls=()):
+                yield
+            return
+        names: dict[str, None] = {}
+        for element in control_inputs:
+            found = self.as_graph_element(element)
+            names[found.op.name if isinstance(found, Tensor) else found.name] = None
+        with scopes.changed(self, controls=(*scopes.of(self).controls, scopes.ControlScope(tuple(names)))):
+            yield
+
+    @contextmanager
+    def device(self, device: str | scopes.DeviceFunction | None) -> Iterator[None]:
+        """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
+
+        Inner scopes override outer ones part by part; None ignores the outer ones.
+        """
+        if isinstance(device, str):
+            DeviceSpec.parse(device)
+        with scopes.changed(self, devices=(*scopes.of(self).devices, device)):
+            yield
+
+    @contextmanager
+    def colocate_with(self, element: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Nodes made inside share the device of `element` (paper section 4.3)."""
+        found = self.as_graph_element(element)
+        name = found.op.name if isinstance(found, Tensor) else found.name
+        outer = () if ignore_existing else scopes.of(self).colocate
+        with scopes.changed(self, colocate=tuple(dict.fromkeys((name, *outer)))):
+            yield
+
+    @contextmanager
+    def container(self, name: str) -> Iterator[str]:
+        """Variables and queues made inside keep their state in the container `name` (paper section 4.7)."""
+        with scopes.changed(self, container=name):
+            yield name
+
+    @contextmanager
+    def gradient_of(self, origin: str) -> Iterator[None]:
+        """Nodes made inside remember that they compute the gradient of the node `origin`."""
+        with scopes.changed(self, origin=origin):
+            yield
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        """Makes this the graph to which ops add, inside the block."""
+        return scopes.default_graph(self)
+
+    # Collections
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """The values of a collection; with `scope`, those whose name matches it as a prefix pattern."""
+        values = list(self._collections.get(name, ()))
+        if scope is None:
+            return values
+        pattern = re.compile(scope)
+        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        return self._collections.setdefault(name, [])
+
+    # Tools
+
+    def lint(self) -> list[Any]:
+        """Unordered reads and writes of one variable, each with the lines of both (see `actorflow.graph.lint`)."""
+        from actorflow.graph.lint import find_races
+
+        return find_races(self._nodes)
+
+    def to_bytes(self, since: int = 0) -> bytes:
+        """The graph (or what was added after its first `since` nodes) in msgpack."""
+        from actorflow.graph.codec import encode_nodes
+
+        return encode_nodes(list(self._nodes.values())[since:])
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Graph:
+        """A graph from `to_bytes()`. Raises ValueError for damaged data and KeyError for an op that is not registered."""
+        graph = Graph()
+        graph.extend_from_bytes(data)
+        return graph
+
+    def extend_from_bytes(self, data: bytes) -> list[Operation]:
+        """Adds the nodes of `to_bytes()`. Raises ValueError where a name is taken."""
+        from actorflow.graph.codec import decode_nodes
+
+        nodes = decode_nodes(data)
+        taken = [n.name for n in nodes if n.name in self._nodes]
+        if taken:
+            raise ValueError(f"The graph has nodes of these names already: {', '.join(taken[:5])}.")
+        return [self.add_node(node) for node in nodes]
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __str__(self) -> str:
+        """One line a node, in the canonical form that tests of passes compare."""
+        return "\n".join(str(node) for node in self._nodes.values())
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Graph of {len(self._nodes)} nodes at version {self.version}>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>Graph</b> of {len(self._nodes)} nodes, version {self.version}"
+
+
+_process_default = Graph()
+
+
+def get_default_graph() -> Graph:
+    """The innermost `with graph.as_default()`, else the process-wide default graph."""
+    entered = scopes.entered_graph()
+    return _process_default if entered is None else entered
+
+
+def reset_default_graph() -> None:
+    """Starts a new process-wide default graph. Raises RuntimeError inside `with graph.as_default()`."""
+    global _process_default
+    if scopes.entered_graph() is not None:
+        raise RuntimeError("reset_default_graph() can't be called inside `with graph.as_default()`.")
+    _process_default = Graph()
+
+
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> AbstractContextManager[str]:
+    """`Graph.name_scope` of the default graph; `default_name` stands in where `name` is None."""
+    return get_default_graph().name_scope(name if name is not None else default_name)
+
+
+def device(name: str | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
+    """`Graph.device` of the default graph."""
+    return get_default_graph().device(name)
+
+
+def colocate_with(element: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """`Graph.colocate_with` of the default graph."""
+    return get_default_graph().colocate_with(element, ignore_existing)
+
+
+def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+    """`Graph.control_dependencies` of the default graph."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def container(name: str) -> AbstractContextManager[str]:
+    """`Graph.container` of the default graph."""
+    return get_default_graph().container(name)

@@ -1,0 +1,76 @@
+"""The scopes under which nodes are made: default graph, names, devices, control dependencies, colocation, containers.
+
+They are context variables over one process-wide default graph, so that coroutines that build graphs side by side do
+not see each other's scopes. The scopes of one graph are an immutable record; entering a scope sets a changed copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from actorflow.graph.graph import Graph
+    from actorflow.graph.tensor import Operation
+
+DeviceFunction: TypeAlias = "Callable[[Operation], str | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlScope:
+    """One `control_dependencies` block: what it waits for, and the nodes made inside it so far."""
+
+    waits_for: tuple[str, ...]
+    made_inside: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """What is in force for one graph."""
+
+    names: str = ""
+    devices: tuple[str | DeviceFunction | None, ...] = ()
+    controls: tuple[ControlScope, ...] = ()
+    colocate: tuple[str, ...] = ()
+    container: str = ""
+    origin: str | None = None
+
+
+_NONE = Scopes()
+_scopes: ContextVar[Mapping[int, Scopes]] = ContextVar("actorflow_scopes", default=MappingProxyType({}))
+_default: ContextVar[Graph | None] = ContextVar("actorflow_default_graph", default=None)
+
+
+def of(graph: Graph) -> Scopes:
+    """The scopes in force for `graph` here."""
+    return _scopes.get().get(id(graph), _NONE)
+
+
+@contextmanager
+def changed(graph: Graph, **changes: Any) -> Iterator[None]:
+    """Changes fields of `graph`'s scopes inside the block."""
+    before = _scopes.get()
+    token = _scopes.set({**before, id(graph): replace(before.get(id(graph), _NONE), **changes)})
+    try:
+        yield
+    finally:
+        _scopes.reset(token)
+
+
+def entered_graph() -> Graph | None:
+    """The innermost `graph.as_default()` here, or None."""
+    return _default.get()
+
+
+@contextmanager
+def default_graph(graph: Graph) -> Iterator[Graph]:
+    """Makes `graph` the default inside the block."""
+    token = _default.set(graph)
+    try:
+        yield graph
+    finally:
+        _default.reset(token)

@@ -1,0 +1,183 @@
+"""The handles that a program holds: `Operation`, a node of a graph, and `Tensor`, one of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from actorflow import shapes
+from actorflow.dtypes import DType
+from actorflow.graph.node import Endpoint, Node, Where
+from actorflow.graph.overloads import Overloads
+from actorflow.shapes import ShapeLike, TensorShape
+
+if TYPE_CHECKING:
+    from actorflow.graph.graph import Graph
+    from actorflow.registry.opdef import OpDef
+
+# What an op takes where it wants a tensor: a tensor, a variable, or a value that becomes a constant.
+TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
+
+
+class Operation:
+    """A node of a graph. Compared and hashed by identity; all it knows is in its immutable `node`."""
+
+    __slots__ = ("__weakref__", "_outputs", "graph", "name")
+
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self.graph = graph
+        self.name = node.name
+        self._outputs = tuple(Tensor(self, port) for port in range(len(node.dtypes)))
+
+    @property
+    def node(self) -> Node:
+        """The immutable record."""
+        return self.graph.nodes[self.name]
+
+    @property
+    def type(self) -> str:
+        """The name of the op, such as `MatMul`."""
+        return self.node.op
+
+    @property
+    def definition(self) -> OpDef:
+        from actorflow.registry.opdef import lookup
+
+        return lookup(self.node.op)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(self.graph.tensor_at(endpoint) for endpoint in self.node.inputs)
+
+    @property
+    def control_inputs(self) -> tuple[Operation, ...]:
+        return tuple(self.graph.get_operation_by_name(name) for name in self.node.controls)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return self._outputs
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return self.node.attrs
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute. Raises ValueError listing those that there are."""
+        attrs = self.node.attrs
+        if name not in attrs:
+            raise ValueError(f"Node {self.name} ({self.type}) has no attribute {name!r}; it has: {sorted(attrs)}.")
+        return attrs[name]
+
+    @property
+    def device(self) -> str:
+        """The requested device, a full or partial name, empty for any."""
+        return self.node.device
+
+    @property
+    def where(self) -> Where | None:
+        """The user's file and line."""
+        return self.node.where
+
+    def colocation_groups(self) -> list[str]:
+        return [f"loc:@{name}" for name in self.node.colocate or (self.name,)]
+
+    def add_control_input(self, other: Operation) -> None:
+        """Makes this node wait for `other`. Takes effect for signatures that have not run yet."""
+        self.graph.add_control_input(self, other)
+
+    _add_control_input = add_control_input
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Operation '{self.name}' type={self.type}>"
+
+
+class Tensor(Overloads):
+    """A symbolic value: output `value_index` of `op`. Its name is `op:index`.
+
+    `==` and `hash` go by identity, as in TensorFlow 1, so tensors may be keys of a feed; `af.equal` compares values.
+    """
+
+    __slots__ = ("__weakref__", "op", "value_index")
+    __array_priority__ = 100  # numpy leaves `array + tensor` to us
+
+    def __init__(self, op: Operation, value_index: int) -> None:
+        self.op = op
+        self.value_index = value_index
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(self.op.name, self.value_index)
+
+    @property
+    def dtype(self) -> DType:
+        return self.op.node.dtypes[self.value_index]
+
+    @property
+    def static_shape(self) -> shapes.Shape:
+        """The static shape as a plain tuple."""
+        return self.op.node.shapes[self.value_index]
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.static_shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds to what is known of the shape. Raises ValueError where it contradicts."""
+        self.op.graph.refine_shape(self, shapes.as_shape(shape))
+
+    @property
+    def device(self) -> str:
+        return self.op.device
+
+    @property
+    def where(self) -> Where | None:
+        return self.op.where
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor as an input."""
+        return self.graph.consumers(self.endpoint)
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Tensor '{self.name}' shape={shapes.show(self.static_shape)} dtype={self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self.name}</code> {self.dtype} {shapes.show(self.static_shape)}"
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"The tensor {self.name} has no truth value while the graph is built: it gets one in a run. "
+            "Use af.cond to choose between two parts of a graph, or af.logical_and/or/not to combine conditions."
+        )
+
+    def __iter__(self) -> Iterator[Tensor]:
+        static = self.static_shape
+        if not static or static[0] is None:
+            raise TypeError(f"The tensor {self.name} can't be iterated over: its first dimension is not known here.")
+        return (self[i] for i in range(static[0]))
+
+    def __len__(self) -> int:
+        raise TypeError(f"The tensor {self.name} has no len(); use {self.name.split(':')[0]}.shape[0] or af.shape.")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"The tensor {self.name} is symbolic and can't become a numpy array: fetch it with session.run({self.name!r})."
+        )
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""
+        if session is None:
+            raise ValueError("eval() needs session=..., a blocking session; in async code await session.run(tensor).")
+        return session.run(self, feed_dict)

@@ -1,0 +1,1 @@
+"""The declarations of all ops, and the public functions over them."""

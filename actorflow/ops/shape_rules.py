@@ -1,0 +1,105 @@
+"""Shape rules that several ops share. A rule maps an `Inference` to the output's shape, or a list for several outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from actorflow.registry.opdef import Inference, ShapeRule
+from actorflow.shapes import Shape, broadcast_all, merge, normalize_axis, show
+
+
+def elementwise(c: Inference) -> Shape:
+    """All inputs broadcast to the output."""
+    return broadcast_all(c.shapes)
+
+
+def unchanged(c: Inference) -> Shape:
+    """The first input's shape."""
+    return c.shapes[0]
+
+
+def scalar(c: Inference) -> Shape:
+    return ()
+
+
+def unknown(c: Inference) -> Shape:
+    return None
+
+
+def no_output(c: Inference) -> list[Shape]:
+    return []
+
+
+def merged(c: Inference) -> Shape:
+    """All inputs have one shape."""
+    shape: Shape = None
+    for other in c.shapes:
+        shape = merge(shape, other)
+    return shape
+
+
+def from_attr(name: str) -> ShapeRule:
+    """The shape that an attribute holds."""
+
+    def rule(c: Inference) -> Shape:
+        shape: Shape = c.attrs[name]
+        return shape
+
+    return rule
+
+
+def from_value(index: int) -> ShapeRule:
+    """The shape that an input's value spells, where it is constant."""
+
+    def rule(c: Inference) -> Shape:
+        value = c.value(index)
+        if value is None:
+            length = c.shapes[index]
+            return None if not length or length[0] is None else (None,) * length[0]
+        if any(int(size) < 0 for size in value):
+            raise ValueError(f"A shape's sizes are zero or more; got {value.tolist()}.")
+        return tuple(int(size) for size in value)
+
+    return rule
+
+
+def axes_of(c: Inference, index: int, rank: int) -> tuple[int, ...] | None:
+    """The axes that input `index` lists, counted from the front; None where its value is not constant."""
+    value = c.value(index)
+    if value is None:
+        return None
+    return tuple(normalize_axis(int(a), rank) for a in np.atleast_1d(value))
+
+
+def reduction(c: Inference) -> Shape:
+    """Input 0 without (or with size 1 for) the axes that input 1 lists; attribute `keep_dims`."""
+    shape = c.shapes[0]
+    if shape is None:
+        return None
+    axes = axes_of(c, 1, len(shape))
+    if axes is None:
+        return (None,) * len(shape) if c.attrs["keep_dims"] else None
+    if c.attrs["keep_dims"]:
+        return tuple(1 if i in axes else size for i, size in enumerate(shape))
+    return tuple(size for i, size in enumerate(shape) if i not in axes)
+
+
+def require_rank(c: Inference, index: int, rank: int) -> Shape:
+    """Input `index`'s shape, which has to have `rank` dimensions. Raises ValueError where it has another number."""
+    shape = c.shapes[index]
+    if shape is not None and len(shape) != rank:
+        raise ValueError(f"Input {index} has to have {rank} dimensions, but its shape is {show(shape)}.")
+    return shape
+
+
+def at_least_rank(c: Inference, index: int, rank: int) -> Shape:
+    """Input `index`'s shape, which has to have `rank` dimensions or more."""
+    shape = c.shapes[index]
+    if shape is not None and len(shape) < rank:
+        raise ValueError(f"Input {index} has to have {rank} dimensions or more, but its shape is {show(shape)}.")
+    return shape
+
+
+Checked = Callable[[Inference], Shape]

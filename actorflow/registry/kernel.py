@@ -1,0 +1,125 @@
+"""Kernels: what an op computes on a device type, and the table in which the runtime finds them (paper section 2).
+
+A kernel is a function of the array module `xp` (numpy or cupy), the op's inputs in order (a list input as one list) and,
+by keyword, those of the op's attributes that it names. It may also name
+
+- `out`: a buffer of the output's shape and type from the device's allocator, or None for a small output;
+- `ctx`: the `KernelContext` of its node: resources, random counters, the device, cancellation.
+
+It returns an array (or a numpy scalar where the rank is 0), a tuple of them for several outputs, or None for none. It
+never changes its inputs. An `async def` kernel holds no thread while it waits.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from actorflow.dtypes import DType
+from actorflow.errors import UnimplementedError
+from actorflow.registry import opdef
+
+ANY_DEVICE = "*"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDef:
+    """One registered kernel. `device` is a device type such as CPU, or `*` for each; `dtypes` None takes every type."""
+
+    op: str
+    device: str
+    function: Callable[..., Any]
+    dtypes: frozenset[DType] | None
+    attrs: tuple[str, ...]
+    takes_out: bool
+    takes_context: bool
+    is_async: bool
+
+    def accepts(self, dtypes: Sequence[DType]) -> bool:
+        return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
+
+
+_KERNELS: dict[str, list[KernelDef]] = {}
+
+
+def kernel(*ops: str, device: str = ANY_DEVICE, dtypes: frozenset[DType] | None = None) -> Callable[[F], F]:
+    """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
+
+    `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
+    device type goes before one for every type.
+
+    Raises:
+        TypeError: the function's parameters are not those that a kernel has.
+    """
+
+    def decorate(function: F) -> F:
+        parameters = inspect.signature(function).parameters
+        if next(iter(parameters), None) != "xp":
+            raise TypeError(f"The kernel {function.__qualname__} for {ops[0]} has to take `xp` first.")
+        keywords = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
+        for op in ops:
+            definition = KernelDef(
+                op=op,
+                device=device,
+                function=function,
+                dtypes=dtypes,
+                attrs=tuple(k for k in keywords if k not in ("out", "ctx")),
+                takes_out="out" in keywords,
+                takes_context="ctx" in keywords,
+                is_async=inspect.iscoroutinefunction(function),
+            )
+            entries = _KERNELS.setdefault(op, [])
+            for known in entries:
+                same_code = known.function.__code__.co_code == function.__code__.co_code
+                if (known.device, known.dtypes) == (device, dtypes) and not same_code:
+                    raise ValueError(f"Op {op} has a kernel for device {device} already: {known.function.__qualname__}.")
+            entries.append(definition)
+            entries.sort(key=lambda k: k.device == ANY_DEVICE)
+        return function
+
+    return decorate
+
+
+def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
+    """The kernel of `op` for a device type and the element types of its outputs.
+
+    Raises:
+        UnimplementedError: there is none; the message lists those that there are.
+    """
+    entries = _KERNELS.get(op, ())
+    for entry in entries:
+        if entry.device in (device, ANY_DEVICE) and entry.accepts(dtypes):
+            return entry
+    if not entries:
+        raise UnimplementedError(f"Op {op} has no kernel on any device.", hint="Import the package that registers it.")
+    kinds = [f"{e.device}: {'any type' if e.dtypes is None else ', '.join(sorted(map(str, e.dtypes)))}" for e in entries]
+    raise UnimplementedError(
+        f"Op {op} has no kernel for device type {device} and types ({', '.join(map(str, dtypes))}).",
+        details=["It has kernels for " + "; ".join(kinds)],
+        hint="Place the node on a device that has one: with af.device('/device:CPU:0'): ...",
+    )
+
+
+def devices_of(op: str) -> tuple[str, ...]:
+    """The device types for which `op` has a kernel; `*` stands for each."""
+    return tuple(dict.fromkeys(entry.device for entry in _KERNELS.get(op, ())))
+
+
+def registered() -> Mapping[str, Sequence[KernelDef]]:
+    """All kernels by op."""
+    return _KERNELS
+
+
+def verify() -> None:
+    """Raises TypeError for a kernel whose op does not exist or lacks an attribute that it names."""
+    for op, entries in _KERNELS.items():
+        try:
+            declared = {a.name for a in opdef.lookup(op).attrs}
+        except KeyError:
+            raise TypeError(f"The kernel {entries[0].function.__qualname__} is for {op!r}, which is no op.") from None
+        for entry in entries:
+            if unknown := [a for a in entry.attrs if a not in declared]:
+                raise TypeError(f"The kernel of {op} names {unknown}, but the op's attributes are {sorted(declared)}.")

@@ -1,0 +1,347 @@
+"""`@op`: a typed function without a body is the declaration of an op, and calling it adds a node.
+
+    @op("Softsign", shape=elementwise, dtypes=FLOATING)
+    def softsign(features: TensorLike, *, name: str | None = None) -> Tensor:
+        "features / (1 + |features|), elementwise."
+
+    @softsign.gradient
+    def _(node, dy): ...
+
+The signature is the schema. Positional parameters are inputs, by annotation: `TensorLike` a tensor,
+`Sequence[TensorLike]` any number of tensors of one type, `Sequence[Any]` of any types, `RefLike` a variable's handle.
+Keyword-only parameters are attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import ANY, DType, as_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic, symbolic_dtype
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.registry import opdef
+from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
+from actorflow.shapes import as_shape
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# What an op takes where it wants a reference: a variable, or the tensor of its handle.
+RefLike: TypeAlias = Any
+
+
+class _SameType:
+    """`T` in a `result=`: the element type that the op's inputs share."""
+
+    def __repr__(self) -> str:
+        return "T"
+
+
+T = _SameType()
+ResultType: TypeAlias = "DType | str | _SameType | Callable[[Inference], DType]"
+
+_ANNOTATIONS: dict[str, opdef.InputKind] = {
+    "TensorLike": "tensor",
+    "Tensor": "tensor",
+    "Sequence[TensorLike]": "list",
+    "Sequence[Any]": "list",
+    "RefLike": "ref",
+}
+
+
+class Op(Generic[P, R]):
+    """A registered op: call it to add a node; `.gradient` registers how to differentiate it."""
+
+    def __init__(self, function: Callable[P, R], definition: OpDef) -> None:
+        self.definition = definition
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self.__signature__ = inspect.signature(function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        definition = self.definition
+        try:
+            name, attrs = kwargs.pop("name", None), self._attributes(kwargs)
+            values = self._bind(args, kwargs)
+            graph = graph_of(values)
+            inputs = _convert(definition, values, graph)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                describe(
+                    str(error),
+                    node=str(kwargs.get("name") or definition.type),
+                    op=definition.type,
+                    where=user_line(),
+                    details=[f"declared as {definition.signature}"],
+                )
+            ) from None
+        operation = graph.create_op(definition.type, inputs, attrs, name)  # type: ignore[arg-type]
+        outputs = operation.outputs
+        if len(outputs) == 1:
+            return outputs[0]  # type: ignore[return-value]
+        return outputs or operation  # type: ignore[return-value]
+
+    def gradient(self, rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """Registers `rule(node, *output_gradients)`, which gives one tensor or None an input. None: no gradient."""
+        self.definition.gradient = rule
+        return rule
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        declared = self.definition.inputs
+        if len(args) > len(declared):
+            raise TypeError(f"{self.__name__} takes {len(declared)} inputs, but {len(args)} were given.")
+        values = list(args)
+        for spec in declared[len(args) :]:
+            if spec.name not in kwargs:
+                raise TypeError(f"{self.__name__} misses its input {spec.name!r}.")
+            values.append(kwargs.pop(spec.name))
+        if kwargs:
+            raise TypeError(f"{self.__name__} has no attribute {next(iter(kwargs))!r}.")
+        return values
+
+    def _attributes(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        attrs: dict[str, Any] = {}
+        for spec in self.definition.attrs:
+            if spec.name in kwargs:
+                attrs[spec.name] = _attribute(spec, kwargs.pop(spec.name))
+            elif spec.default is REQUIRED:
+                raise TypeError(f"{self.__name__} misses its attribute {spec.name!r}.")
+            else:
+                attrs[spec.name] = spec.default
+        return attrs
+
+    def __repr__(self) -> str:
+        return f"<op {self.definition.signature}>"
+
+
+def op(
+    type: str,
+    *,
+    shape: opdef.ShapeRule,
+    dtypes: frozenset[DType] = ANY,
+    result: ResultType | tuple[ResultType, ...] | opdef.DtypeRule | None = T,
+    types: Mapping[str, frozenset[DType] | DType] | None = None,
+    gradient: Any = opdef.MISSING_GRADIENT,
+    prefer: DType | None = None,
+    stateful: bool = False,
+    commutative: bool = False,
+    broadcasts: bool = False,
+    view: bool = False,
+    asynchronous: bool = False,
+    fires_dead: bool = False,
+    emits_dead: bool = False,
+    writes: bool = False,
+    work: float | opdef.WorkRule = 1.0,
+) -> Callable[[Callable[P, R]], Op[P, R]]:
+    """Declares the op `type`.
+
+    Args:
+        shape: from the inputs' shapes to the output's, or a list for several outputs.
+        dtypes: the element types that the inputs may share. All inputs share one type, except those in `types`.
+        result: the outputs' types: `T` (the shared one), a type, the name of an attribute that holds it, a rule of the
+            `Inference`, a tuple of these for several outputs, or None for no output.
+        types: inputs with a type of their own.
+        prefer: the type that plain Python values take where no tensor decides.
+
+    The other arguments are the traits of `OpDef`.
+
+    Raises:
+        TypeError: the signature is none of an op, or another op has the name.
+    """
+
+    def decorate(function: Callable[P, R]) -> Op[P, R]:
+        code = function.__code__  # type: ignore[attr-defined]
+        inputs, attrs = _schema(type, function, dtypes, types or {}, prefer)
+        definition = OpDef(
+            type=type,
+            inputs=inputs,
+            attrs=attrs,
+            dtype_rule=_dtype_rule(result),
+            shape_rule=shape,
+            signature=f"{function.__name__}{inspect.signature(function)}".replace("'", ""),
+            where=f"{code.co_filename}:{code.co_firstlineno}",
+            gradient=gradient,
+            stateful=stateful,
+            commutative=commutative,
+            broadcasts=broadcasts,
+            view=view,
+            asynchronous=asynchronous,
+            fires_dead=fires_dead,
+            emits_dead=emits_dead,
+            writes=writes,
+            work=work,
+        )
+        if not function.__doc__:
+            raise TypeError(f"Op {type} has no docstring: say what it computes, shapes, types and errors.")
+        opdef.register(definition)
+        return Op(function, definition)
+
+    return decorate
+
+
+def _schema(
+    op_type: str,
+    function: Callable[..., Any],
+    shared: frozenset[DType],
+    own: Mapping[str, frozenset[DType] | DType],
+    prefer: DType | None,
+) -> tuple[tuple[InputDef, ...], tuple[AttrDef, ...]]:
+    inputs: list[InputDef] = []
+    attrs: list[AttrDef] = []
+    for parameter in inspect.signature(function).parameters.values():
+        annotation = str(parameter.annotation)
+        if parameter.name == "name":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            default = REQUIRED if parameter.default is parameter.empty else parameter.default
+            attrs.append(AttrDef(parameter.name, annotation, default))
+            continue
+        kind = _ANNOTATIONS.get(annotation)
+        if kind is None:
+            raise TypeError(
+                f"Op {op_type}: the parameter {parameter.name!r} is annotated {annotation!r}; inputs are annotated with one "
+                f"of {', '.join(_ANNOTATIONS)}, and attributes come after a `*`."
+            )
+        mine = own.get(parameter.name)
+        if mine is None:
+            group = "" if annotation == "Sequence[Any]" else "T"
+            inputs.append(InputDef(parameter.name, kind, group, shared, prefer))
+        else:
+            single = isinstance(mine, DType)
+            allowed = frozenset((mine,)) if isinstance(mine, DType) else mine
+            default_type = mine if single else (dt.int32 if allowed == dt.INDEX else None)
+            inputs.append(InputDef(parameter.name, kind, parameter.name, allowed, default_type))  # type: ignore[arg-type]
+    if unknown := set(own) - {i.name for i in inputs}:
+        raise TypeError(f"Op {op_type}: `types` names {sorted(unknown)}, which are no inputs.")
+    return tuple(inputs), tuple(attrs)
+
+
+def _dtype_rule(result: Any) -> opdef.DtypeRule:
+    if result is None:
+        return lambda c: ()
+    if isinstance(result, tuple):
+        rules = [_one_dtype(r) for r in result]
+        return lambda c: tuple(rule(c) for rule in rules)
+    if callable(result) and not isinstance(result, _SameType):
+
+        def computed(c: Inference) -> tuple[DType, ...]:
+            found = result(c)
+            return found if isinstance(found, tuple) else (found,)
+
+        return computed
+    one = _one_dtype(result)
+    return lambda c: (one(c),)
+
+
+def _one_dtype(result: Any) -> Callable[[Inference], DType]:
+    if isinstance(result, DType):
+        return lambda c: result
+    if isinstance(result, str):
+        return lambda c: as_dtype(c.attrs[result])
+    if isinstance(result, _SameType):
+        return _shared_dtype
+    return result  # type: ignore[no-any-return]
+
+
+def _shared_dtype(c: Inference) -> DType:
+    """The element type of the first input of the group T."""
+    index = 0
+    for spec in c.op.inputs:
+        if spec.group == "T":
+            return c.dtypes[index].base_dtype
+        index += 1
+    raise TypeError(f"Op {c.op.type} has no input that shares its type.")
+
+
+def _convert(definition: OpDef, values: Sequence[Any], graph: Graph) -> list[Tensor]:
+    """The inputs as tensors, each group of one element type."""
+    known: dict[str, DType] = {}
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.group not in known:
+            for part in value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,):
+                if (found := symbolic_dtype(part)) is not None:
+                    known[spec.group] = found
+                    break
+    inputs: list[Tensor] = []
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.kind == "list":
+            if not isinstance(value, (list, tuple)):
+                raise TypeError(f"Input {spec.name!r} is a list of tensors, but a {_type_name(value)} was given.")
+            inputs.extend(_convert_one(spec, part, known, graph) for part in value)
+        elif spec.kind == "ref":
+            inputs.append(_reference(spec, value, known))
+        else:
+            inputs.append(_convert_one(spec, value, known, graph))
+    return inputs
+
+
+def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph) -> Tensor:
+    wanted = known.get(spec.group) if spec.group else None
+    if isinstance(value, Tensor):
+        tensor = value
+    else:
+        if not is_symbolic(value) and value is None:
+            raise TypeError(f"Input {spec.name!r} is None, which is no tensor.")
+        try:
+            tensor = convert_to_tensor(value, wanted, preferred_dtype=spec.prefer, graph=graph)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"Input {spec.name!r}: {error}") from None
+    dtype = tensor.dtype
+    if dtype.is_ref:
+        raise TypeError(
+            f"Input {spec.name!r} takes a value, but {tensor.name} is a reference to a variable; read it first: "
+            f"af.read_variable(ref), or use the Variable itself."
+        )
+    if wanted is not None and dtype is not wanted:
+        raise TypeError(
+            f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "
+            f"af.cast(x, af.{wanted})."
+        )
+    if dtype not in spec.allowed:
+        raise TypeError(
+            f"Input {spec.name!r} has type {dtype}, but it takes: {', '.join(d.name for d in dt.ALL if d in spec.allowed)}."
+        )
+    known.setdefault(spec.group, dtype)
+    return tensor
+
+
+def _reference(spec: InputDef, value: Any, known: dict[str, DType]) -> Tensor:
+    handle = getattr(value, "handle", value)
+    if not isinstance(handle, Tensor) or not handle.dtype.is_ref:
+        raise TypeError(f"Input {spec.name!r} takes a variable (or its handle), but a {_type_name(value)} was given.")
+    if handle.dtype.base_dtype not in spec.allowed:
+        raise TypeError(f"Input {spec.name!r}: a variable of {handle.dtype.base_dtype} is not allowed here.")
+    known.setdefault(spec.group, handle.dtype.base_dtype)
+    return handle
+
+
+def _type_name(value: Any) -> str:
+    return f"{type(value).__name__} ({value!r:.40})" if not isinstance(value, (Tensor, Operation)) else repr(value)
+
+
+def _attribute(spec: AttrDef, value: Any) -> Any:
+    """An attribute's value in the immutable form in which nodes keep it."""
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(f"Attribute {spec.name!r} is fixed as the graph is built, but the tensor {value.name} was given.")
+    if "DTypeLike" in spec.kind:
+        return None if value is None else as_dtype(value)
+    if "ShapeLike" in spec.kind:
+        return as_shape(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_attribute(spec, v) for v in value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    expected = {"int": int, "float": (int, float), "bool": bool, "str": str}.get(spec.kind)
+    if expected is not None and (not isinstance(value, expected) or spec.kind == "int" and isinstance(value, bool)):
+        raise TypeError(f"Attribute {spec.name!r} is {'an' if spec.kind == 'int' else 'a'} {spec.kind}, but {value!r} was given.")
+    return value

@@ -1,0 +1,172 @@
+"""What an op is: its declaration, and the table of all that are registered.
+
+Nothing here knows of graphs, kernels or devices: a declaration maps the types, shapes and attributes of inputs to the
+types and shapes of outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from actorflow.dtypes import DType
+from actorflow.shapes import Shape
+
+if TYPE_CHECKING:
+    from actorflow.graph.tensor import Operation
+
+InputKind: TypeAlias = Literal["tensor", "list", "ref"]
+
+
+class Inference:
+    """What the rules of an op may look at: the types, static shapes and (where they are constant) values of its inputs.
+
+    Inputs are numbered flat: a list input takes one number for each of its tensors.
+    """
+
+    __slots__ = ("_value", "attrs", "dtypes", "op", "shapes")
+
+    def __init__(
+        self,
+        op: OpDef,
+        attrs: Mapping[str, Any],
+        dtypes: Sequence[DType],
+        shapes: Sequence[Shape],
+        value: Callable[[int], np.ndarray[Any, Any] | None],
+    ) -> None:
+        self.op = op
+        self.attrs = attrs
+        self.dtypes = dtypes
+        self.shapes = shapes
+        self._value = value
+
+    def value(self, index: int) -> np.ndarray[Any, Any] | None:
+        """The value of an input that is known while the graph is built, else None."""
+        return self._value(index)
+
+
+ShapeRule: TypeAlias = Callable[[Inference], "Shape | list[Shape]"]
+DtypeRule: TypeAlias = Callable[[Inference], tuple[DType, ...]]
+WorkRule: TypeAlias = Callable[[Inference], float]
+# One entry an input: the gradient tensor, or None where there is none.
+GradientRule: TypeAlias = "Callable[..., Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class InputDef:
+    """One declared input: `tensor`, `list` (any number of tensors) or `ref` (a variable's handle).
+
+    Inputs with the same `group` share one element type; `allowed` bounds it.
+    """
+
+    name: str
+    kind: InputKind
+    group: str
+    allowed: frozenset[DType]
+    prefer: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One declared attribute; `kind` is the spelling of its annotation, `default` is REQUIRED where it has none."""
+
+    name: str
+    kind: str
+    default: Any
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+MISSING_GRADIENT = _Required()
+
+
+@dataclass(slots=True)
+class OpDef:
+    """A declaration: signature, type rule, shape rule, gradient and what passes may assume.
+
+    stateful: has an effect or another result each time, so it is never folded, merged or left out of order.
+    view: an output may be a view of an input's buffer.
+    asynchronous: every kernel of it is `async def` (Recv, Dequeue), so a step may wait in it without holding a thread.
+    fires_dead: runs (or forwards) although an input is dead: Merge, Send, Recv, ControlTrigger.
+    emits_dead: may give a dead token although it is alive itself: Switch, Recv.
+    writes: writes the variable that is its first input.
+    work: arithmetic operations per output element, or a rule that gives the total.
+    """
+
+    type: str
+    inputs: tuple[InputDef, ...]
+    attrs: tuple[AttrDef, ...]
+    dtype_rule: DtypeRule
+    shape_rule: ShapeRule
+    signature: str
+    where: str
+    gradient: GradientRule | None | _Required = MISSING_GRADIENT
+    stateful: bool = False
+    commutative: bool = False
+    broadcasts: bool = False
+    view: bool = False
+    asynchronous: bool = False
+    fires_dead: bool = False
+    emits_dead: bool = False
+    writes: bool = False
+    work: float | WorkRule = 1.0
+
+    @property
+    def has_ref_input(self) -> bool:
+        return any(i.kind == "ref" for i in self.inputs)
+
+    def infer(self, context: Inference) -> tuple[tuple[DType, ...], tuple[Shape, ...]]:
+        """The outputs' types and static shapes. Raises TypeError or ValueError where the inputs can't be."""
+        dtypes = self.dtype_rule(context)
+        shapes = self.shape_rule(context)
+        if isinstance(shapes, list):
+            return dtypes, tuple(shapes)
+        return dtypes, (shapes,) * len(dtypes)
+
+
+_OPS: dict[str, OpDef] = {}
+
+
+def register(definition: OpDef) -> None:
+    """Adds `definition` to the table. Raises ValueError where another op has its name."""
+    known = _OPS.get(definition.type)
+    if known is not None and known.where != definition.where:
+        raise ValueError(
+            f"Op {definition.type!r} is declared at {definition.where}, but {known.where} has declared that name already."
+        )
+    _OPS[definition.type] = definition
+
+
+def lookup(op_type: str) -> OpDef:
+    """The declaration of `op_type`. Raises KeyError with the way out where there is none."""
+    found = _OPS.get(op_type)
+    if found is None:
+        raise KeyError(f"No op {op_type!r} is registered; import the package that declares it.")
+    return found
+
+
+def registered() -> Mapping[str, OpDef]:
+    """All declarations by name."""
+    return _OPS
+
+
+def verify(names: Sequence[str] | None = None) -> None:
+    """Raises TypeError naming each op whose gradient was neither given nor declared to be None."""
+    incomplete = [
+        f"{d.type} ({d.where})"
+        for d in _OPS.values()
+        if d.gradient is MISSING_GRADIENT and (names is None or d.type in names)
+    ]
+    if incomplete:
+        raise TypeError(
+            "Ops without a gradient: "
+            + ", ".join(incomplete)
+            + ". Add one with @NAME.gradient, or say gradient=None in the declaration where there is none."
+        )

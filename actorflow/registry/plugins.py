@@ -1,0 +1,46 @@
+"""Finds implementations through entry points, so that the core names none: kernels, devices, transports, checkpoints.
+
+A third party's package adds its own with the same lines in its `pyproject.toml`:
+
+    [project.entry-points."actorflow.kernels"]
+    mine = "my_package.kernels"
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib.metadata import entry_points
+from typing import Any
+
+from actorflow.errors import NotFoundError
+from actorflow.registry import kernel, opdef
+
+
+@functools.cache
+def load_kernels() -> None:
+    """Imports each package of kernels, then checks that all registrations are complete.
+
+    Raises:
+        TypeError: an op lacks its gradient, or a kernel has no op.
+    """
+    for entry in entry_points(group="actorflow.kernels"):
+        entry.load()
+    opdef.verify()
+    kernel.verify()
+
+
+@functools.cache
+def load(group: str, name: str) -> Any:
+    """The object that the entry point `name` of `actorflow.<group>` names.
+
+    Raises:
+        NotFoundError: there is none; the message lists those that there are.
+    """
+    found = entry_points(group=f"actorflow.{group}")
+    for entry in found:
+        if entry.name == name:
+            return entry.load()
+    raise NotFoundError(
+        f"Nothing named {name!r} is installed for actorflow.{group}; there are: {', '.join(sorted(found.names)) or 'none'}.",
+        hint="Install the package that provides it, or reinstall actorflow if it should.",
+    )

@@ -1,0 +1,179 @@
+"""Static shapes: what is known of a tensor's shape while the graph is built.
+
+Inside the project a shape is a plain tuple of sizes, each an int or None where unknown, and None alone where not even
+the rank is known. `TensorShape` is the public face of the same thing, with TensorFlow's methods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+Shape: TypeAlias = "tuple[int | None, ...] | None"
+ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
+
+
+class TensorShape:
+    """A possibly partial shape, compared by what is known. `dims` is the plain tuple, or None for an unknown rank."""
+
+    __slots__ = ("dims",)
+
+    def __init__(self, dims: ShapeLike = None) -> None:
+        self.dims: Shape = as_shape(dims)
+
+    @property
+    def ndims(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
+    rank = ndims
+
+    def as_list(self) -> list[int | None]:
+        """The sizes. Raises ValueError where the rank is unknown."""
+        if self.dims is None:
+            raise ValueError("as_list() needs a known rank.")
+        return list(self.dims)
+
+    def is_fully_defined(self) -> bool:
+        return is_static(self.dims)
+
+    def num_elements(self) -> int | None:
+        return num_elements(self.dims)
+
+    def merge_with(self, other: ShapeLike) -> TensorShape:
+        """What both know together. Raises ValueError where they contradict."""
+        return TensorShape(merge(self.dims, as_shape(other)))
+
+    def is_compatible_with(self, other: ShapeLike) -> bool:
+        return compatible(self.dims, as_shape(other))
+
+    def concatenate(self, other: ShapeLike) -> TensorShape:
+        right = as_shape(other)
+        return TensorShape(None if self.dims is None or right is None else self.dims + right)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        return self.merge_with((None,) * rank)
+
+    def assert_has_rank(self, rank: int) -> None:
+        self.with_rank(rank)
+
+    def assert_is_compatible_with(self, other: ShapeLike) -> None:
+        self.merge_with(other)
+
+    def __iter__(self) -> Iterator[int | None]:
+        return iter(self.as_list())
+
+    def __len__(self) -> int:
+        return len(self.as_list())
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.dims is None:
+            return TensorShape(None) if isinstance(key, slice) else None
+        found = self.dims[key]
+        return TensorShape(found) if isinstance(key, slice) else found
+
+    def __bool__(self) -> bool:
+        return self.dims is not None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TensorShape):
+            return self.dims == other.dims
+        if other is None or isinstance(other, (tuple, list)):
+            return self.dims == (None if other is None else tuple(other))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.dims)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({list(self.dims) if self.dims is not None else None})"
+
+    def __str__(self) -> str:
+        return show(self.dims)
+
+
+def as_shape(value: ShapeLike) -> Shape:
+    """`value` as a plain tuple (an int is a vector's length). Raises ValueError for a negative size."""
+    if value is None:
+        return None
+    if isinstance(value, TensorShape):
+        return value.dims
+    if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
+        value = (int(value),)  # type: ignore[arg-type]
+    sizes = tuple(None if size is None else int(size) for size in value)
+    if any(size is not None and size < 0 for size in sizes):
+        raise ValueError(f"A shape's sizes are zero or more, or None where unknown; got {list(sizes)}.")
+    return sizes
+
+
+def show(shape: Shape) -> str:
+    """`(32, ?)` or `<unknown>`."""
+    if shape is None:
+        return "<unknown>"
+    return "(" + ", ".join("?" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def is_static(shape: Shape) -> bool:
+    """Whether each size is known."""
+    return shape is not None and None not in shape
+
+
+def num_elements(shape: Shape) -> int | None:
+    """The number of elements, or None where a size is unknown."""
+    if shape is None or None in shape:
+        return None
+    return math.prod(shape)  # type: ignore[arg-type]
+
+
+def compatible(left: Shape, right: Shape) -> bool:
+    """Whether one tensor could have both shapes."""
+    if left is None or right is None:
+        return True
+    return len(left) == len(right) and all(a is None or b is None or a == b for a, b in zip(left, right, strict=True))
+
+
+def merge(left: Shape, right: Shape) -> Shape:
+    """What both shapes know together. Raises ValueError where they contradict."""
+    if left is None or right is None:
+        return left if right is None else right
+    if not compatible(left, right):
+        raise ValueError(f"Shapes {show(left)} and {show(right)} are not compatible.")
+    return tuple(b if a is None else a for a, b in zip(left, right, strict=True))
+
+
+def broadcast(left: Shape, right: Shape) -> Shape:
+    """The shape of an elementwise result, by numpy's rule. Raises ValueError where sizes differ and neither is 1."""
+    if left == right and (left is None or None not in left):
+        return left
+    if left is None or right is None:
+        return None
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    offset = len(longer) - len(shorter)
+    sizes: list[int | None] = list(longer[:offset])
+    for a, b in zip(longer[offset:], shorter, strict=True):
+        if a == 1:
+            sizes.append(b)
+        elif b == 1:
+            sizes.append(a)
+        elif a is None or b is None:
+            sizes.append(b if a is None else a)
+        elif a == b:
+            sizes.append(a)
+        else:
+            raise ValueError(f"Shapes {show(left)} and {show(right)} can't be broadcast to one shape.")
+    return tuple(sizes)
+
+
+def broadcast_all(shapes: Iterable[Shape]) -> Shape:
+    """`broadcast` over any number of shapes."""
+    result: Shape = ()
+    for shape in shapes:
+        result = broadcast(result, shape)
+    return result
+
+
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """`axis` counted from the front. Raises ValueError where it is outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"{what} {axis} is outside [{-rank}, {rank}) for a tensor of rank {rank}.")
+    return axis % rank if rank else 0

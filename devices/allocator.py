@@ -1,0 +1,150 @@
+"""The host allocator: counted buffers, a budget, and reuse of large blocks.
+
+A buffer is one array over a block of memory. numpy makes that array the base of each view, so a weak reference to it
+ends with the last view, and the block goes back to the pool. Such callbacks come on any thread and inside the garbage
+collector; they only append to a queue, which the next allocation drains.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from actorflow.device.base import AllocatorStatistics
+from actorflow.errors import ResourceExhaustedError
+
+THRESHOLD = 64 * 1024
+_ALIGNMENT = 64
+
+
+class _Lease(weakref.ref[Any]):
+    """A weak reference to a buffer that remembers its block, and how much of the budget it takes."""
+
+    __slots__ = ("block", "nbytes")
+    block: np.ndarray[Any, Any] | None
+    nbytes: int
+
+
+class PoolAllocator:
+    """Host memory for one device.
+
+    Arrays below `threshold` bytes come from numpy and are not counted. `budget` bounds live bytes; `pool_limit` bounds
+    the freed blocks that are kept for reuse (a fresh large block costs page faults, up to three times the work on it).
+    """
+
+    def __init__(
+        self, budget: int | None = None, *, threshold: int = THRESHOLD, pool_limit: int = 1 << 28, owner: str = "device"
+    ) -> None:
+        self.threshold = threshold
+        self.budget = budget
+        self._owner = owner
+        self._pool_limit = pool_limit
+        self._pool: dict[int, list[np.ndarray[Any, Any]]] = {}
+        self._leases: set[_Lease] = set()
+        self._freed: deque[_Lease] = deque()
+        self._lock = threading.Lock()
+        self._live = self._peak = self._pooled = 0
+        self._allocations = self._frees = self._reuses = 0
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A fresh array of undefined contents (None where Python objects). Raises ResourceExhaustedError over budget."""
+        nbytes = dtype.itemsize
+        for size in shape:
+            nbytes *= size
+        if nbytes < self.threshold or dtype.hasobject:
+            return np.empty(shape, dtype)
+        size = _size_class(nbytes)
+        with self._lock:
+            self._drain()
+            self._check(nbytes, shape, dtype)
+            blocks = self._pool.get(size)
+            if blocks:
+                block = blocks.pop()
+                self._pooled -= size
+                self._reuses += 1
+            else:
+                raw = np.empty(size + _ALIGNMENT, np.uint8)
+                start = -raw.ctypes.data % _ALIGNMENT
+                block = raw[start : start + size]
+            array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, block.data)
+            self._count(array, block, nbytes)
+        return array
+
+    def adopt(self, array: Any) -> Any:
+        """Counts an array that a kernel allocated itself, until its last view is gone."""
+        if array.nbytes >= self.threshold and array.base is None and not array.dtype.hasobject:
+            with self._lock:
+                self._drain()
+                self._count(array, None, array.nbytes)
+        return array
+
+    def check(self, nbytes: int) -> None:
+        """Raises ResourceExhaustedError where `nbytes` more would exceed the budget."""
+        if self.budget is not None and nbytes >= self.threshold:
+            with self._lock:
+                self._drain()
+                self._check(nbytes, None, None)
+
+    def statistics(self) -> AllocatorStatistics:
+        with self._lock:
+            self._drain()
+            return AllocatorStatistics(
+                live_bytes=self._live,
+                peak_bytes=self._peak,
+                pooled_bytes=self._pooled,
+                allocations=self._allocations,
+                frees=self._frees,
+                reuses=self._reuses,
+                budget=self.budget,
+                threshold=self.threshold,
+            )
+
+    def reset_peak(self) -> None:
+        """Starts the peak anew from what is live."""
+        with self._lock:
+            self._drain()
+            self._peak = self._live
+
+    def _check(self, nbytes: int, shape: tuple[int, ...] | None, dtype: np.dtype[Any] | None) -> None:
+        if self.budget is None or self._live + nbytes <= self.budget:
+            return
+        wanted = f"{nbytes:,} bytes" + (f" for {dtype}{list(shape)}" if shape is not None else "")
+        raise ResourceExhaustedError(
+            f"{self._owner} has a memory budget of {self.budget:,} bytes, of which {self._live:,} are in use; "
+            f"{wanted} more would exceed it.",
+            hint="Use smaller batches, drop results that are kept, or raise the device's budget.",
+        )
+
+    def _count(self, array: np.ndarray[Any, Any], block: np.ndarray[Any, Any] | None, nbytes: int) -> None:
+        lease = _Lease(array, self._freed.append)
+        lease.block = block
+        lease.nbytes = nbytes
+        self._leases.add(lease)
+        self._allocations += 1
+        self._live += nbytes
+        self._peak = max(self._peak, self._live)
+
+    def _drain(self) -> None:
+        while self._freed:
+            lease = self._freed.popleft()
+            self._leases.discard(lease)
+            self._live -= lease.nbytes
+            self._frees += 1
+            if lease.block is not None:
+                self._recycle(lease.block)
+
+    def _recycle(self, block: np.ndarray[Any, Any]) -> None:
+        """Takes back a block that nothing refers to any more."""
+        if self._pooled + block.size <= self._pool_limit:
+            self._pool.setdefault(block.size, []).append(block)
+            self._pooled += block.size
+
+
+def _size_class(nbytes: int) -> int:
+    """`nbytes` rounded up to an eighth of its power of two, so that nearly equal sizes share blocks."""
+    step = max(1 << max(nbytes.bit_length() - 4, 0), _ALIGNMENT)
+    return -(-nbytes // step) * step

@@ -1,0 +1,61 @@
+"""The CPU device: host memory and one compute thread for heavy kernels."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorflow.device.base import Allocator, DeviceStatistics
+from actorflow.device.spec import DeviceSpec
+
+from .allocator import PoolAllocator
+
+
+class CpuDevice:
+    """A device that computes with numpy. Kernels run where the dispatcher says: on the loop, or on `submit`'s thread."""
+
+    type = "CPU"
+
+    def __init__(self, name: str, *, memory_budget: int | None = None, allocator: Allocator | None = None) -> None:
+        self.name = name
+        self.spec = DeviceSpec.parse(name)
+        self.xp: Any = np
+        self.allocator: Allocator = allocator or PoolAllocator(memory_budget, owner=name)
+        self.inline_launches = 0
+        self.threaded_launches = 0
+        self.busy_ns = 0
+        self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        """Runs `work`, then `done`, on the compute thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._compute, name=f"compute {self.name}", daemon=True)
+            self._thread.start()
+        self._work.put((work, done))
+
+    def _compute(self) -> None:
+        while (item := self._work.get()) is not None:
+            work, done = item
+            work()
+            done()
+            del item, work, done
+
+    def statistics(self) -> DeviceStatistics:
+        return DeviceStatistics(
+            launches=self.inline_launches + self.threaded_launches,
+            inline=self.inline_launches,
+            threaded=self.threaded_launches,
+            busy_seconds=self.busy_ns / 1e9,
+            memory=self.allocator.statistics(),
+        )
+
+    def close(self) -> None:
+        """Lets the thread end after the work that it has. Does not wait for it."""
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread = None

@@ -1,0 +1,16 @@
+"""What each op computes on each device type.
+
+A kernel is an implementation of an op that the core declares; importing this package registers all of them. The core
+finds it through the entry point group `actorflow.kernels`. Modules import the core as `from actorflow.x import y`,
+their siblings relatively, and no other part.
+"""
+
+if not __name__.startswith("actorflow."):
+    raise ImportError(
+        f"this folder is the package actorflow.kernels, not {__name__}: install the checkout (make test, or "
+        "pip install -e .) and write `import actorflow.kernels`"
+    )
+
+from . import control, math, source, state
+
+__all__ = ["control", "math", "source", "state"]

@@ -1,0 +1,81 @@
+"""Kernels of variables. They run one at a time for each variable, so a read-modify-write is atomic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.context import KernelContext
+from actorflow.runtime.variable_state import VariableState
+from actorflow.shapes import Shape
+
+
+@kernel("VariableV2")
+def variable(xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext) -> VariableState:
+    name = shared_name or ctx.node.name
+    return ctx.resources.lookup_or_create(
+        container, name, VariableState, lambda: VariableState(name, dtype, shape, ctx.device.allocator)
+    )
+
+
+@kernel("ReadVariableOp")
+def read(xp: Any, ref: VariableState) -> Any:
+    return ref.read()
+
+
+@kernel("IsVariableInitialized")
+def is_initialized(xp: Any, ref: VariableState) -> Any:
+    return np.bool_(ref.initialized)
+
+
+@kernel("AssignVariableOp")
+def assign(xp: Any, ref: VariableState, value: Any) -> None:
+    ref.assign(value)
+
+
+@kernel("Assign")
+def assign_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+    ref.assign(value)
+    return ref.read()
+
+
+def _update(ref: VariableState, function: Any, value: Any) -> None:
+    ref.check_shape(np.shape(value))
+    buffer = ref.writable()
+    function(buffer, value, out=buffer)
+
+
+@kernel("AssignAddVariableOp")
+def assign_add(xp: Any, ref: VariableState, value: Any) -> None:
+    _update(ref, xp.add, value)
+
+
+@kernel("AssignAdd")
+def assign_add_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+    _update(ref, xp.add, value)
+    return ref.read()
+
+
+@kernel("AssignSubVariableOp")
+def assign_sub(xp: Any, ref: VariableState, value: Any) -> None:
+    _update(ref, xp.subtract, value)
+
+
+@kernel("AssignSub")
+def assign_sub_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+    _update(ref, xp.subtract, value)
+    return ref.read()
+
+
+@kernel("AssignMulVariableOp")
+def assign_mul(xp: Any, ref: VariableState, value: Any) -> None:
+    _update(ref, xp.multiply, value)
+
+
+@kernel("AssignMul")
+def assign_mul_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+    _update(ref, xp.multiply, value)
+    return ref.read()
