@@ -65,8 +65,8 @@ class UnknownError(OpError):
     code = 2
 
 
-class InvalidArgumentError(OpError):
-    """An input cannot be what it is: a shape, a value, a name."""
+class InvalidArgumentError(OpError, ValueError):
+    """An input cannot be what it is: a shape, a value, a name. Feeds that don't fit raise it, so it is a ValueError too."""
 
     code = 3
 

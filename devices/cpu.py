@@ -25,9 +25,8 @@ class CpuDevice:
         self.spec = DeviceSpec.parse(name)
         self.xp: Any = np
         self.allocator: Allocator = allocator or PoolAllocator(memory_budget, owner=name)
-        self.inline_launches = 0
-        self.threaded_launches = 0
-        self.busy_ns = 0
+        self._inline = 0
+        self._threaded = 0
         self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -45,12 +44,16 @@ class CpuDevice:
             done()
             del item, work, done
 
+    def count(self, inline: int, threaded: int) -> None:
+        """Adds to the launches that `statistics` reports."""
+        self._inline += inline
+        self._threaded += threaded
+
     def statistics(self) -> DeviceStatistics:
         return DeviceStatistics(
-            launches=self.inline_launches + self.threaded_launches,
-            inline=self.inline_launches,
-            threaded=self.threaded_launches,
-            busy_seconds=self.busy_ns / 1e9,
+            launches=self._inline + self._threaded,
+            inline=self._inline,
+            threaded=self._threaded,
             memory=self.allocator.statistics(),
         )
 

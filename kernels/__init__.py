@@ -11,6 +11,6 @@ if not __name__.startswith("actorflow."):
         "pip install -e .) and write `import actorflow.kernels`"
     )
 
-from . import control, math, source, state
+from . import control, math, sendrecv, source, state
 
-__all__ = ["control", "math", "source", "state"]
+__all__ = ["control", "math", "sendrecv", "source", "state"]

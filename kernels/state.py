@@ -14,7 +14,9 @@ from actorflow.shapes import Shape
 
 
 @kernel("VariableV2")
-def variable(xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext) -> VariableState:
+def variable(
+    xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext
+) -> VariableState:
     name = shared_name or ctx.node.name
     return ctx.resources.lookup_or_create(
         container, name, VariableState, lambda: VariableState(name, dtype, shape, ctx.device.allocator)

@@ -53,12 +53,11 @@ class Allocator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatistics:
-    """What a device did so far. `inline` and `threaded` count kernels by where they ran; seconds are wall time."""
+    """What a device did so far. `inline` and `threaded` count kernels by where they ran."""
 
     launches: int
     inline: int
     threaded: int
-    busy_seconds: float
     memory: AllocatorStatistics
 
 
@@ -73,6 +72,9 @@ class Device(Protocol):
 
     def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Runs `work` on the device's compute thread, then `done` there. Called on the loop."""
+
+    def count(self, inline: int, threaded: int) -> None:
+        """Adds to the launches that `statistics` reports."""
 
     def statistics(self) -> DeviceStatistics: ...
 

@@ -4,7 +4,8 @@ A kernel is a function of the array module `xp` (numpy or cupy), the op's inputs
 by keyword, those of the op's attributes that it names. It may also name
 
 - `out`: a buffer of the output's shape and type from the device's allocator, or None for a small output;
-- `ctx`: the `KernelContext` of its node: resources, random counters, the device, cancellation.
+- `ctx`: the `KernelContext` of its node: resources, the device, what it keeps between runs;
+- `step`: the `StepHandle` of the run: its rendezvous and its cancellation.
 
 It returns an array (or a numpy scalar where the rank is 0), a tuple of them for several outputs, or None for none. It
 never changes its inputs. An `async def` kernel holds no thread while it waits.
@@ -36,7 +37,9 @@ class KernelDef:
     attrs: tuple[str, ...]
     takes_out: bool
     takes_context: bool
+    takes_step: bool
     is_async: bool
+    aborts_itself: bool = False
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
@@ -45,11 +48,14 @@ class KernelDef:
 _KERNELS: dict[str, list[KernelDef]] = {}
 
 
-def kernel(*ops: str, device: str = ANY_DEVICE, dtypes: frozenset[DType] | None = None) -> Callable[[F], F]:
+def kernel(
+    *ops: str, device: str = ANY_DEVICE, dtypes: frozenset[DType] | None = None, aborts_itself: bool = False
+) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
 
     `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
-    device type goes before one for every type.
+    device type goes before one for every type. `aborts_itself` promises that an asynchronous kernel ends soon after a
+    callback that it gave to `step.on_cancel` is called; others are cancelled through an anyio scope, which costs more.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -66,10 +72,12 @@ def kernel(*ops: str, device: str = ANY_DEVICE, dtypes: frozenset[DType] | None 
                 device=device,
                 function=function,
                 dtypes=dtypes,
-                attrs=tuple(k for k in keywords if k not in ("out", "ctx")),
+                attrs=tuple(k for k in keywords if k not in ("out", "ctx", "step")),
                 takes_out="out" in keywords,
                 takes_context="ctx" in keywords,
+                takes_step="step" in keywords,
                 is_async=inspect.iscoroutinefunction(function),
+                aborts_itself=aborts_itself,
             )
             entries = _KERNELS.setdefault(op, [])
             for known in entries:

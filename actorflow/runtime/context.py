@@ -9,24 +9,27 @@ from typing import Any, Protocol
 from actorflow.device.base import Device
 from actorflow.graph.node import Node
 from actorflow.runtime.resources import ResourceManager
+from actorflow.transport.base import Rendezvous
 
 
-class Cancellation(Protocol):
-    """The part of a step that an asynchronous kernel may see."""
+class StepHandle(Protocol):
+    """The part of a step that a kernel may see."""
+
+    id: int
+
+    @property
+    def rendezvous(self) -> Rendezvous:
+        """Where the step's Send and Recv nodes meet."""
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` when the step is stopped; returns a function that takes it back."""
+        """Calls `callback` when the step is stopped; the returned function takes it back."""
 
 
 @dataclass(slots=True)
 class KernelContext:
-    """Belongs to one node of a session: the same object for all its runs, so a kernel may count in it.
-
-    `xp` is the device's array module; `container` the one in which the node's resource lives.
-    """
+    """Belongs to one node of a session and stays the same for all its runs; `state` is what the kernel keeps between them."""
 
     node: Node
     device: Device
     resources: ResourceManager
-    step: Cancellation | None = None
     state: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Derivatives by extending the graph (paper section 4.1)."""

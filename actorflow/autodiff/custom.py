@@ -1,0 +1,141 @@
+"""`custom_gradient`: a function that says itself how to differentiate it (`tf.custom_gradient`)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor, graph_of
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.building import outputs_of
+from actorflow.ops.gradient_ops import custom_gradient_op
+
+# Where a graph keeps its Python rules: a collection that holds one dictionary, so that they live as long as the graph.
+_RULES = "_custom_gradients"
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function with a gradient of its own: for a better conditioned formula, a clipped gradient, and the like.
+
+        @af.custom_gradient
+        def log1pexp(x):
+            e = af.exp(x)
+            def grad(dy):
+                return dy * (1 - 1 / (1 + e))
+            return af.log(1 + e), grad
+
+    `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)` returns
+    the gradients of the xs: one, or a list with None where there is none. The gradient of `f` is only that; its own
+    nodes are not differentiated, but `grad_fn` may be, for second derivatives. Where `f` reads trainable variables,
+    `grad_fn(*dys, variables)` takes their list by that keyword and returns two lists: the gradients of the xs, and
+    those of the variables. Keyword arguments go to `f` as they are.
+
+    The function is Python's, so a graph that was stored and loaded knows the values but not this gradient.
+
+    Raises:
+        TypeError: `f` does not return two things, or reads variables that its `grad_fn` does not take.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        graph = graph_of(args)
+        with graph.as_default(), graph.name_scope("CustomGradient"):
+            xs = [convert_to_tensor(x) for x in args]
+            made = f(*xs, **kwargs)
+            if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+                raise TypeError(
+                    describe(
+                        f"A function with a custom gradient returns (ys, grad_fn), but {f.__name__} returned {made!r:.80}.",
+                        where=user_line(),
+                    )
+                )
+            results, grad_fn = made
+            several = isinstance(results, (list, tuple))
+            ys = [convert_to_tensor(y) for y in (results if several else [results])]
+            reads = _trainable_reads(ys, xs)
+            takes_variables = "variables" in inspect.signature(grad_fn).parameters
+            if reads and not takes_variables:
+                raise TypeError(
+                    describe(
+                        "If a function with a custom gradient uses variables, then its grad_fn must accept a 'variables' "
+                        f"keyword argument. {f.__name__} reads: {', '.join(v.name for v, _ in reads)}.",
+                        where=user_line(),
+                    )
+                )
+            variables = [variable for variable, _ in reads]
+            rule = _rule(grad_fn, len(ys), len(xs), variables if takes_variables else None)
+            name = _remember(graph, rule)
+            outputs = outputs_of(custom_gradient_op([*ys, *xs, *(read for _, read in reads)], rule=name))
+        return type(results)(outputs[: len(ys)]) if several else outputs[0]
+
+    return decorated
+
+
+def rule_of(node: Operation) -> Callable[..., list[Any]]:
+    """The Python rule of a CustomGradient node. Raises LookupError where the graph was loaded without it."""
+    table = node.graph.get_collection_ref(_RULES)
+    rule = table[0].get(node.attrs["rule"]) if table else None
+    if rule is None:
+        raise LookupError(
+            describe(
+                "The custom gradient is a Python function, which is not part of a stored graph.",
+                node=node.name,
+                op=node.type,
+                where=node.where,
+                hint="Build this part of the graph by the program that defines the function.",
+            )
+        )
+    return rule  # type: ignore[no-any-return]
+
+
+def _remember(graph: Graph, rule: Callable[..., list[Any]]) -> str:
+    table = graph.get_collection_ref(_RULES)
+    if not table:
+        table.append({})
+    name = f"rule_{len(table[0])}"
+    table[0][name] = rule
+    return name
+
+
+def _rule(
+    grad_fn: Callable[..., Any], ys: int, xs: int, variables: Sequence[Any] | None
+) -> Callable[..., list[Any]]:
+    """`grad_fn` as the rule of a node whose inputs are the ys, the xs and the variables' reads."""
+
+    def rule(*dys: Tensor) -> list[Any]:
+        if variables is None:
+            found, of_variables = grad_fn(*dys[:ys]), []
+        else:
+            found, of_variables = grad_fn(*dys[:ys], variables=list(variables))
+        of_xs = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(of_xs) != xs:
+            raise ValueError(f"The custom gradient gave {len(of_xs)} gradients for {xs} arguments.")
+        if len(of_variables) != len(variables or ()):
+            raise ValueError(f"The custom gradient gave {len(of_variables)} gradients for {len(variables or ())} variables.")
+        return [None] * ys + of_xs + list(of_variables)
+
+    return rule
+
+
+def _trainable_reads(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> list[tuple[Any, Tensor]]:
+    """Each trainable variable that ys are computed from, not by way of xs, with one read of it."""
+    from actorflow.variables.collections import trainable_variables
+
+    trainable = {v.op.name: v for v in trainable_variables()}
+    found: dict[str, tuple[Any, Tensor]] = {}
+    seen = {x.op.name for x in xs}
+    stack = [y.op for y in ys]
+    while stack:
+        operation = stack.pop()
+        if operation.name in seen:
+            continue
+        seen.add(operation.name)
+        if operation.type == "ReadVariableOp" and (name := operation.inputs[0].op.name) in trainable:
+            found.setdefault(name, (trainable[name], operation.outputs[0]))
+        stack.extend(tensor.op for tensor in operation.inputs)
+    return list(found.values())

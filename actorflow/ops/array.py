@@ -1,0 +1,122 @@
+"""The functions that look at tensors as arrays, under one roof, as `tf.array_ops` has them.
+
+What they do with an array's elements divides the modules: `shaping` keeps all, `indexing` and `gathering` pick some,
+`joining` and `padding` add some, `filling` makes them up, `segment` and `ordering` look at their values.
+"""
+
+from __future__ import annotations
+
+from actorflow.ops.filling import (
+    fill,
+    linspace,
+    meshgrid,
+    one_hot,
+    ones,
+    ones_like,
+    placeholder_with_default,
+    range_,
+    sequence_mask,
+    zeros,
+    zeros_like,
+)
+from actorflow.ops.gathering import (
+    boolean_mask,
+    dynamic_partition,
+    dynamic_stitch,
+    gather,
+    gather_nd,
+    scatter_nd,
+)
+from actorflow.ops.indexing import getitem, newaxis, slice_, strided_slice
+from actorflow.ops.joining import concat, split, stack, unstack
+from actorflow.ops.ordering import (
+    check_numerics,
+    invert_permutation,
+    matrix_band_part,
+    reverse_sequence,
+    setdiff1d,
+    unique,
+    unique_with_counts,
+)
+from actorflow.ops.padding import pad, tile
+from actorflow.ops.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_sum,
+)
+from actorflow.ops.shaping import (
+    bitcast,
+    broadcast_to,
+    expand_dims,
+    rank,
+    reshape,
+    reverse,
+    shape,
+    shape_n,
+    size,
+    squeeze,
+    transpose,
+)
+
+__all__ = [
+    "bitcast",
+    "boolean_mask",
+    "broadcast_to",
+    "check_numerics",
+    "concat",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "expand_dims",
+    "fill",
+    "gather",
+    "gather_nd",
+    "getitem",
+    "invert_permutation",
+    "linspace",
+    "matrix_band_part",
+    "meshgrid",
+    "newaxis",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "pad",
+    "placeholder_with_default",
+    "range_",
+    "rank",
+    "reshape",
+    "reverse",
+    "reverse_sequence",
+    "scatter_nd",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "sequence_mask",
+    "setdiff1d",
+    "shape",
+    "shape_n",
+    "size",
+    "slice_",
+    "split",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "tile",
+    "transpose",
+    "unique",
+    "unique_with_counts",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_sum",
+    "unstack",
+    "zeros",
+    "zeros_like",
+]

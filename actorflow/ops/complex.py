@@ -1,0 +1,122 @@
+"""Complex numbers and their parts.
+
+The gradient of a function of complex numbers follows TensorFlow: the direction in which a real loss grows, so that
+derivatives are conjugated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import COMPLEX, DType
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.shape_rules import elementwise, unchanged
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+
+
+def _complex_type(c: Inference) -> DType:
+    return dt.complex64 if c.dtypes[0] is dt.float32 else dt.complex128
+
+
+def _real_type(c: Inference) -> DType:
+    return c.dtypes[0].real_dtype
+
+
+_PARTS = frozenset((dt.float32, dt.float64))
+
+
+@op("Complex", shape=elementwise, dtypes=_PARTS, result=_complex_type, broadcasts=True)
+def complex_op(real: TensorLike, imag: TensorLike, *, name: str | None = None) -> Tensor:
+    """real + imag·i, elementwise with broadcasting: complex64 of float32 parts, complex128 of float64 parts."""
+
+
+@complex_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [real(dy), imag(dy)]
+
+
+@op("Real", shape=unchanged, dtypes=COMPLEX, result=_real_type)
+def real_op(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """The real parts of complex numbers."""
+
+
+@real_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [complex_op(dy, 0)]
+
+
+@op("Imag", shape=unchanged, dtypes=COMPLEX, result=_real_type)
+def imag_op(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """The imaginary parts of complex numbers."""
+
+
+@imag_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [complex_op(0, dy)]
+
+
+@op("Conj", shape=unchanged, dtypes=COMPLEX)
+def conj_op(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """Complex numbers with the sign of their imaginary parts changed."""
+
+
+@conj_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [conj(dy)]
+
+
+@op("ComplexAbs", shape=unchanged, dtypes=COMPLEX, result=_real_type, work=4)
+def complex_abs(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """The magnitudes of complex numbers."""
+
+
+@complex_abs.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.arithmetic import div_no_nan
+
+    x, y = node.inputs[0], node.outputs[0]
+    return [complex_op(dy, 0) * div_no_nan(x, complex_op(y, 0))]
+
+
+@op("Angle", shape=unchanged, dtypes=COMPLEX, result=_real_type, work=10)
+def angle_op(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """The angles of complex numbers in radians, in (-π, π]."""
+
+
+@angle_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x = node.inputs[0]
+    return [complex_op(0, dy) / conj(x)]
+
+
+def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
+    """real + imag·i (`tf.complex`). Raises TypeError where the parts are not both float32 or both float64."""
+    return complex_op(real, imag, name=name or "Complex")
+
+
+def real(input: TensorLike, name: str | None = None) -> Tensor:
+    """The real part of a complex tensor; a real one as it is."""
+    tensor = convert_to_tensor(input)
+    return real_op(tensor, name=name) if tensor.dtype.is_complex else tensor
+
+
+def imag(input: TensorLike, name: str | None = None) -> Tensor:
+    """The imaginary part of a complex tensor; zeros of a real one."""
+    from actorflow.ops.filling import zeros_like
+
+    tensor = convert_to_tensor(input)
+    return imag_op(tensor, name=name) if tensor.dtype.is_complex else zeros_like(tensor, name=name)
+
+
+def angle(input: TensorLike, name: str | None = None) -> Tensor:
+    """The angle of a complex tensor in radians, in (-π, π]. Raises TypeError for a real one."""
+    return angle_op(input, name=name)
+
+
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
+    """The complex conjugate; a real tensor as it is."""
+    tensor = convert_to_tensor(x)
+    return conj_op(tensor, name=name) if tensor.dtype.is_complex else tensor

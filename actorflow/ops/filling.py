@@ -1,0 +1,322 @@
+"""Tensors that come from a shape or a rule rather than from data: zeros, fill, ranges, one-hot codes, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import FLOATING, INDEX, DType, DTypeLike, as_dtype
+from actorflow.graph.convert import convert_to_tensor, symbolic_dtype
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.shaping import broadcast_to, expand_dims, reshape, shape
+from actorflow.ops.building import composite, known_value
+from actorflow.ops.shape_rules import from_attr, from_value, require_rank, unchanged
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, ShapeLike, is_static, normalize_axis
+
+# A constant of more elements is not kept in the graph, but filled in the run (as in TensorFlow).
+_LARGEST_CONSTANT = 1000
+
+
+def _filled(c: Inference) -> Shape:
+    require_rank(c, 0, 1)
+    require_rank(c, 1, 0)
+    return from_value(0)(c)
+
+
+@op("Fill", shape=_filled, types={"dims": INDEX})
+def fill(dims: TensorLike, value: TensorLike, *, name: str | None = None) -> Tensor:
+    """A tensor of the shape in the vector `dims` with the scalar `value` everywhere (`tf.fill`).
+
+    Raises ValueError, or InvalidArgumentError in the run, for a negative size.
+    """
+
+
+@fill.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.reduction import reduce_sum
+
+    return [None, reduce_sum(dy)]
+
+
+@op("ZerosLike", shape=unchanged, gradient=None)
+def zeros_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """Zeros of the shape and type of `x`. See `zeros_like`."""
+
+
+@op("OnesLike", shape=unchanged, dtypes=dt.NUMERIC | dt.BOOLEAN, gradient=None)
+def ones_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """Ones of the shape and type of `x`. See `ones_like`."""
+
+
+def zeros(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
+    """Zeros (False, empty strings) of a shape that may be a tensor (`tf.zeros`)."""
+    return _constant_of(shape, _zero(as_dtype(dtype)), as_dtype(dtype), name, "zeros")
+
+
+def ones(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
+    """Ones (True) of a shape that may be a tensor (`tf.ones`). Raises TypeError for strings."""
+    if as_dtype(dtype) is dt.string:
+        raise TypeError("There is no one of type string.")
+    return _constant_of(shape, 1, as_dtype(dtype), name, "ones")
+
+
+def zeros_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of the shape of `tensor` and its type, or `dtype` (`tf.zeros_like`).
+
+    A constant where the shape is known, unless `optimize` is off.
+    """
+    source = convert_to_tensor(tensor)
+    kind = source.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    if optimize and is_static(source.static_shape) or kind is not source.dtype:
+        with source.graph.as_default():
+            return _constant_of(shape(source), _zero(kind), kind, name, "zeros_like")
+    return zeros_like_op(source, name=name or "zeros_like")
+
+
+def ones_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of the shape of `tensor` and its type, or `dtype` (`tf.ones_like`)."""
+    source = convert_to_tensor(tensor)
+    kind = source.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    if optimize and is_static(source.static_shape) or kind is not source.dtype:
+        with source.graph.as_default():
+            return _constant_of(shape(source), 1, kind, name, "ones_like")
+    return ones_like_op(source, name=name or "ones_like")
+
+
+def _zero(dtype: DType) -> Any:
+    return b"" if dtype is dt.string else 0
+
+
+def _constant_of(wanted: Any, value: Any, dtype: DType, name: str | None, default: str) -> Tensor:
+    with composite(name, default, wanted) as scope:
+        dims = convert_to_tensor(wanted, preferred_dtype=dt.int32)
+        if dims.static_shape == ():
+            dims = reshape(dims, [-1])
+        known = known_value(dims)
+        if known is not None and np.prod(known, dtype=np.int64) < _LARGEST_CONSTANT and not np.any(known < 0):
+            array = np.full(known, value, dtype.as_numpy_dtype)
+            return convert_to_tensor(array, dtype, scope, graph=dims.graph)
+        return fill(dims, np.asarray(value, dtype.as_numpy_dtype), name=scope)
+
+
+# ---- ranges
+
+
+def _range(c: Inference) -> Shape:
+    for index in (0, 1, 2):
+        require_rank(c, index, 0)
+    values = [c.value(i) for i in range(3)]
+    if any(v is None for v in values):
+        return (None,)
+    return (range_length(*(v.reshape(())[()] for v in values if v is not None)),)
+
+
+def range_length(start: Any, limit: Any, delta: Any) -> int:
+    """How many numbers a Range gives. Raises ValueError where `delta` is 0 or leads away from `limit`."""
+    if delta == 0:
+        raise ValueError("A range needs a `delta` other than 0.")
+    if start != limit and (limit > start) != (delta > 0):
+        raise ValueError(f"A range from {start} to {limit} can't be walked in steps of {delta}.")
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    return int(np.ceil(float(abs((limit - start) / delta))))
+
+
+@op("Range", shape=_range, dtypes=dt.SIGNED - dt.COMPLEX, gradient=None)
+def range_op(start: TensorLike, limit: TensorLike, delta: TensorLike, *, name: str | None = None) -> Tensor:
+    """start, start + delta, ... before `limit`. See `range`."""
+
+
+def range_(
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
+) -> Tensor:
+    """The vector start, start + delta, ... up to and without `limit` (`tf.range`); one argument counts from 0.
+
+    Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
+
+    Raises:
+        ValueError: `delta` is 0 or leads away from `limit`; InvalidArgumentError where only the run knows.
+    """
+    if limit is None:
+        start, limit = 0, start
+    given = [start, limit, delta]
+    with composite(name, "range", *given) as scope:
+        kind = _widest(given) if dtype is None else as_dtype(dtype)
+        return range_op(*(_as_type(v, kind) for v in given), name=scope)
+
+
+def _widest(values: Sequence[Any]) -> DType:
+    found = [symbolic_dtype(v) or convert_to_tensor_type(v) for v in values]
+    for candidate in (dt.float64, dt.float32, dt.int64):
+        if candidate in found:
+            return candidate
+    return found[0] if found[0] not in (dt.bool, dt.string) else dt.int32
+
+
+def convert_to_tensor_type(value: Any) -> DType:
+    """The element type that a plain value would take."""
+    with Graph().as_default():
+        return convert_to_tensor(value).dtype
+
+
+def _as_type(value: Any, dtype: DType) -> Any:
+    found = symbolic_dtype(value)
+    if found is None:
+        return np.asarray(value).astype(dtype.as_numpy_dtype)
+    if found is dtype:
+        return value
+    from actorflow.ops.cast import cast
+
+    return cast(value, dtype)
+
+
+def _linspace(c: Inference) -> Shape:
+    for index in (0, 1, 2):
+        require_rank(c, index, 0)
+    num = c.value(2)
+    if num is not None and num < 1:
+        raise ValueError(f"linspace needs one number or more, but num={int(num)}.")
+    return (None if num is None else int(num),)
+
+
+@op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
+    """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
+
+    Raises ValueError, or InvalidArgumentError in the run, where `num` is less than 1.
+    """
+
+
+# ---- codes and masks
+
+
+def _one_hot(c: Inference) -> Shape:
+    source, depth, axis = c.shapes[0], c.value(1), c.attrs["axis"]
+    require_rank(c, 1, 0)
+    if depth is not None and depth < 0:
+        raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
+    if source is None:
+        return None
+    at = normalize_axis(axis, len(source) + 1)
+    return (*source[:at], None if depth is None else int(depth), *source[at:])
+
+
+@op(
+    "OneHot",
+    shape=_one_hot,
+    types={"indices": frozenset((dt.uint8, dt.int8, dt.int32, dt.int64)), "depth": dt.int32},
+    gradient=None,
+)
+def one_hot_op(
+    indices: TensorLike, depth: TensorLike, on_value: TensorLike, off_value: TensorLike, *, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """`on_value` at the position that each index names, `off_value` elsewhere. See `one_hot`."""
+
+
+def one_hot(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """A new dimension of size `depth` at `axis` (the last), `on_value` where its position is the index (`tf.one_hot`).
+
+    The values are 1 and 0 of `dtype` (float32) by default. An index outside [0, depth) gives `off_value` throughout.
+    Raises TypeError where `dtype` and the values' types differ.
+    """
+    kinds = [k for k in (None if v is None else _given_type(v, dtype) for v in (on_value, off_value)) if k is not None]
+    kind = as_dtype(dtype) if dtype is not None else kinds[0] if kinds else dt.float32
+    if any(k is not kind for k in kinds):
+        raise TypeError(f"one_hot: the values have types {', '.join(map(str, kinds))}, but dtype is {kind}.")
+    if (on_value is None or off_value is None) and not kind.is_bool and kind is dt.string:
+        raise TypeError("one_hot of strings needs on_value and off_value.")
+    with composite(name, "one_hot", indices, depth, on_value, off_value) as scope:
+        on = convert_to_tensor(_as_type(1, kind) if on_value is None else on_value, kind)
+        off = convert_to_tensor(_as_type(0, kind) if off_value is None else off_value, kind)
+        return one_hot_op(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
+
+
+def _given_type(value: Any, dtype: DTypeLike | None) -> DType:
+    """The type of a value; a plain one takes `dtype` where it can."""
+    if (found := symbolic_dtype(value)) is not None:
+        return found
+    with Graph().as_default():
+        return convert_to_tensor(value, preferred_dtype=dtype).dtype
+
+
+def sequence_mask(
+    lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dt.bool, name: str | None = None
+) -> Tensor:
+    """For each length n a row of n ones (True) and zeros up to `maxlen`, by default the longest (`tf.sequence_mask`)."""
+    from actorflow.ops.arithmetic import maximum
+    from actorflow.ops.cast import cast
+    from actorflow.ops.reduction import reduce_max
+
+    with composite(name, "SequenceMask", lengths, maxlen) as scope:
+        each = convert_to_tensor(lengths)
+        zero = np.zeros((), each.dtype.as_numpy_dtype)
+        width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else _as_type(maxlen, each.dtype)
+        row = range_(zero, width, np.ones((), each.dtype.as_numpy_dtype))
+        column = expand_dims(each, -1)
+        if as_dtype(dtype).is_bool:
+            from actorflow.ops.logic import less
+
+            return less(row, column, name=scope)
+        return cast(row < column, dtype, name=scope)
+
+
+def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+    """The coordinates of a grid over the given vectors, one tensor for each of them (`tf.meshgrid`).
+
+    `indexing` "xy" lets the first vector run along dimension 1, "ij" along dimension 0. Raises ValueError for another.
+    """
+    from actorflow.ops.joining import concat
+
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"`indexing` is 'xy' or 'ij', not {indexing!r}.")
+    if not args:
+        return []
+    with composite(name, "meshgrid", *args):
+        vectors = [reshape(v, [-1]) for v in args]
+        order = list(range(len(vectors)))
+        if indexing == "xy" and len(vectors) > 1:
+            order[:2] = [1, 0]
+        full = concat([shape(vectors[i]) for i in order], 0)
+        columns = [reshape(v, [-1 if j == i else 1 for j in order]) for i, v in enumerate(vectors)]
+        return [broadcast_to(column, full) for column in columns]
+
+
+# ---- a default for what may be fed
+
+
+@op("PlaceholderWithDefault", shape=from_attr("shape"), view=True, work=0)
+def placeholder_with_default_op(input: TensorLike, *, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """`input`, unless a run feeds another value. See `placeholder_with_default`."""
+
+
+@placeholder_with_default_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy]
+
+
+def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """A tensor that gives `input` where a run feeds nothing, of any value that fits `shape` (`tf.placeholder_with_default`)."""
+    return placeholder_with_default_op(input, shape=shape, name=name)
+

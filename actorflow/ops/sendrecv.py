@@ -1,0 +1,37 @@
+"""Send and Recv: the nodes that carry an edge from one device to another (paper section 3.2.2). Passes make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import DTypeLike
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.shape_rules import from_attr, no_output
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import ShapeLike
+
+
+def _recv_dtypes(c: Inference) -> Any:
+    return () if c.attrs["dtype"] is None else (c.attrs["dtype"],)
+
+
+@op("_Send", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
+def send(data: Sequence[Any], *, key: str, name: str | None = None) -> Operation:
+    """Hands its one input (or, without one, the fact that its control inputs are done) to the `_Recv` with the same key."""
+
+
+@op(
+    "_Recv",
+    shape=lambda c: [] if c.attrs["dtype"] is None else from_attr("shape")(c),
+    result=_recv_dtypes,
+    gradient=None,
+    stateful=True,
+    asynchronous=True,
+    fires_dead=True,
+    emits_dead=True,
+    work=0,
+)
+def recv(*, key: str, dtype: DTypeLike | None, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """What the `_Send` with the same key hands over; a dead token stays dead. Without a `dtype` there is no output."""

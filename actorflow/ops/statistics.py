@@ -1,0 +1,136 @@
+"""Reductions that are made of others: log-sum-exp, norms, variances, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import DTypeLike
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.arithmetic import add, squared_difference
+from actorflow.ops.building import composite
+from actorflow.ops.cast import cast
+from actorflow.ops.complex import conj
+from actorflow.ops.control import stop_gradient
+from actorflow.ops.logic import not_equal, where_v2
+from actorflow.ops.reduction import reduce_max, reduce_mean, reduce_sum
+from actorflow.ops.unary import exp, is_finite, log, sqrt
+from actorflow.ops.unary import abs as abs_
+
+
+def reduce_logsumexp(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """log(Σ exp(x)) over dimensions of a floating tensor, without overflow (`tf.reduce_logsumexp`).
+
+    Arguments are those of `reduce_sum`.
+    """
+    axis, keep = _one_of(axis, reduction_indices), bool(_one_of(keepdims, keep_dims))
+    with composite(name, "ReduceLogSumExp", input_tensor, axis) as scope:
+        values = convert_to_tensor(input_tensor)
+        largest = reduce_max(values, axis, keepdims=True)
+        # Any shift gives the same value, so it has no derivative; an infinite one would give inf - inf.
+        shift = stop_gradient(where_v2(is_finite(largest), largest, 0))
+        total = log(reduce_sum(exp(values - shift), axis, keepdims=keep))
+        return add(total, shift if keep else reduce_sum(shift, axis), name=scope)
+
+
+def reduce_euclidean_norm(
+    input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """√(Σ x²) over dimensions (`tf.math.reduce_euclidean_norm`). Arguments are those of `reduce_sum`."""
+    with composite(name, "EuclideanNorm", input_tensor, axis) as scope:
+        values = convert_to_tensor(input_tensor)
+        return sqrt(reduce_sum(values * conj(values), axis, keepdims=keepdims), name=scope)
+
+
+def reduce_variance(
+    input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean of (x - mean)² over dimensions of a floating tensor (`tf.math.reduce_variance`)."""
+    with composite(name, "reduce_variance", input_tensor, axis) as scope:
+        values = convert_to_tensor(input_tensor)
+        if not values.dtype.is_floating:
+            raise TypeError(f"A variance needs floating numbers, but {values.name} has type {values.dtype}.")
+        mean = reduce_mean(values, axis, keepdims=True)
+        return reduce_mean(squared_difference(values, mean), axis, keepdims=keepdims, name=scope)
+
+
+def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """The root of `reduce_variance` (`tf.math.reduce_std`)."""
+    with composite(name, "reduce_std", input_tensor, axis) as scope:
+        return sqrt(reduce_variance(input_tensor, axis, keepdims), name=scope)
+
+
+def count_nonzero(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: DTypeLike = dt.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """How many elements over dimensions are not zero (for strings: not empty), as `dtype` (`tf.count_nonzero`).
+
+    Other arguments are those of `reduce_sum`.
+    """
+    axis, keep = _one_of(axis, reduction_indices), bool(_one_of(keepdims, keep_dims))
+    with composite(name, "count_nonzero", input_tensor, axis) as scope:
+        values = convert_to_tensor(input_tensor)
+        zero: Any = {"S": b"", "b": False}.get(values.dtype.kind, 0)
+        counted = cast(not_equal(values, zero), dt.int64)
+        return cast(reduce_sum(counted, axis, keepdims=keep), dtype, name=scope)
+
+
+def norm(
+    tensor: TensorLike,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The norm of vectors, or the Frobenius norm of matrices (`tf.norm`).
+
+    Args:
+        tensor: a floating tensor.
+        ord: "euclidean" (as "fro" and 2), 1, inf, or another positive number p for the p-norm.
+        axis: the dimension of the vectors; a pair for matrices, of which "euclidean" and "fro", 1 and inf are known. All
+            elements as one vector by default.
+        keepdims: whether the dimensions stay, with size 1.
+
+    Raises:
+        ValueError: `ord` is no norm of this kind.
+    """
+    keep = bool(_one_of(keepdims, keep_dims))
+    with composite(name, "norm", tensor, axis):
+        values = convert_to_tensor(tensor)
+        matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
+        if ord in ("euclidean", "fro") or ord == 2 and not matrix:
+            return reduce_euclidean_norm(values, axis, keep)
+        size: Any = abs_(values)
+        if matrix and ord in (1, float("inf")):
+            rows, columns = axis if ord == 1 else axis[::-1]
+            largest = reduce_max(reduce_sum(size, rows, keepdims=True), columns, keepdims=True)
+            return largest if keep else reduce_sum(largest, axis)
+        if matrix or isinstance(ord, str) or ord <= 0:
+            raise ValueError(f"ord={ord!r} is no norm of {'matrices' if matrix else 'vectors'} that norm() knows.")
+        if ord == 1:
+            return reduce_sum(size, axis, keepdims=keep)
+        if ord == float("inf"):
+            return reduce_max(size, axis, keepdims=keep)
+        return reduce_sum(size**ord, axis, keepdims=keep) ** (1 / ord)
+
+
+def _one_of(new: Any, old: Any) -> Any:
+    """The value of an argument that has two names."""
+    if new is not None and old is not None:
+        raise ValueError("An argument is given under both its new and its old name.")
+    return old if new is None else new

@@ -1,0 +1,175 @@
+"""Coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code.
+
+A node's task costs a microsecond, a small addition a tenth of that; so, as XLA clusters operations, this pass merges
+what is cheap. Members of a region start and die together (`ancestry`), run on one device and in one thread, and cost at
+most half a millisecond in all, so that a region never holds the event loop for long.
+
+Regions are found by colouring. A node's colour is the largest of its predecessors', plus one wherever an edge crosses
+from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
+a set of nodes of one kind and colour is convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.ancestry import waits
+from actorflow.passes.cost_model import node_cost
+from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.passes.pace import paced
+
+
+LARGEST_MEMBER = 100_000.0
+LARGEST_REGION = 500_000.0
+MOST_MEMBERS = 512
+
+
+def coalesce(
+    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint] = frozenset()
+) -> Subgraph:
+    """Replaces each region of two or more nodes by one `_Region` node.
+
+    `mergeable` says of a node whether its kernel can be called from straight-line code: it is synchronous and needs
+    nothing of the step. `partial` are feeds that come while the step runs.
+    """
+    regions = _regions(graph, mergeable, partial)
+    if not regions:
+        return graph
+    region_of = {member.name: name for name, members in regions.items() for member in members}
+    used = _used_outside(graph, region_of)
+    made = {name: _make(name, members, graph, used) for name, members in regions.items()}
+    moved = {e: Endpoint(node.name, i) for node in made.values() for i, e in enumerate(node.attrs["outputs"])}
+    nodes: dict[str, Node] = {}
+    for node in paced(graph.nodes.values()):
+        name = region_of.get(node.name)
+        if name is None:
+            nodes[node.name] = _rewired(node, moved, region_of)
+        elif name not in nodes:
+            nodes[name] = _rewired(made[name], moved, region_of)
+    return topological(
+        replace(
+            graph,
+            nodes=nodes,
+            fetches=tuple(moved.get(e, e) for e in graph.fetches),
+            targets=tuple(dict.fromkeys(region_of.get(t, t) for t in graph.targets)),
+        )
+    )
+
+
+def _regions(
+    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]
+) -> dict[str, list[Node]]:
+    """The members of each region, in topological order."""
+    tokens = waits(graph, partial)
+    costs = {name: node_cost(node, graph) for name, node in graph.nodes.items()}
+    kinds: dict[str, Any] = {}
+    colours: dict[str, int] = {}
+    leader: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    for node in paced(graph.nodes.values()):
+        small = costs[node.name] <= LARGEST_MEMBER and mergeable(node) and not _is_free(node)
+        kind = kinds[node.name] = tokens[node.name] if small else None
+        needs = graph.predecessors(node)
+        colour = 0
+        for need in needs:
+            crossing = kind is None or kinds[need] != kind
+            colour = max(colour, colours[need] + crossing)
+        colours[node.name] = colour
+        leader[node.name] = node.name
+        if kind is not None:
+            for need in needs:
+                if colours[need] == colour and kinds[need] == kind:
+                    leader[find(node.name)] = find(need)
+    components: dict[str, list[Node]] = {}
+    for node in paced(graph.nodes.values()):
+        if kinds[node.name] is not None:
+            components.setdefault(find(node.name), []).append(node)
+    regions: dict[str, list[Node]] = {}
+    for members in components.values():
+        for part in _bounded(members, costs):
+            if len(part) > 1:
+                regions[f"{part[0].name}/region_of_{len(part)}"] = part
+    return regions
+
+
+def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:
+    """Cuts a region into pieces within the limits: a cut along a topological order keeps the pieces convex."""
+    pieces: list[list[Node]] = [[]]
+    total = 0.0
+    for node in members:
+        cost = costs[node.name]
+        if pieces[-1] and (total + cost > LARGEST_REGION or len(pieces[-1]) >= MOST_MEMBERS):
+            pieces.append([])
+            total = 0.0
+        pieces[-1].append(node)
+        total += cost
+    return pieces
+
+
+def _used_outside(graph: Subgraph, region_of: dict[str, str]) -> set[Endpoint]:
+    used = set(graph.fetches)
+    for node in paced(graph.nodes.values()):
+        mine = region_of.get(node.name)
+        used.update(e for e in node.inputs if mine is None or region_of.get(e.node) != mine)
+    return used
+
+
+def _is_free(node: Node) -> bool:
+    """Whether a node is a constant that waits for nothing: each region that uses it has a copy of its own."""
+    return node.op == "Const" and not node.controls
+
+
+def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) -> Node:
+    inside = {m.name for m in members}
+    constants: dict[str, Node] = {}
+    inputs: dict[Endpoint, None] = {}
+    controls: dict[str, None] = {}
+    outputs: list[Endpoint] = []
+    for member in members:
+        for endpoint in member.inputs:
+            if endpoint in graph.feeds:
+                inputs[endpoint] = None
+            elif endpoint.node not in inside:
+                source = graph.nodes[endpoint.node]
+                if _is_free(source):
+                    constants[source.name] = source
+                else:
+                    inputs[endpoint] = None
+        controls.update(dict.fromkeys(c for c in member.controls if c not in inside))
+        ports = (Endpoint(member.name, port) for port in range(len(member.dtypes)))
+        outputs.extend(e for e in ports if e in used and e not in graph.feeds)
+    types = [graph.type_of(e) for e in outputs]
+    return Node(
+        name=name,
+        op="_Region",
+        inputs=tuple(inputs),
+        controls=tuple(controls),
+        attrs=MappingProxyType({"members": (*constants.values(), *members), "inputs": tuple(inputs), "outputs": tuple(outputs)}),
+        dtypes=tuple(dtype for dtype, _ in types),
+        shapes=tuple(shape for _, shape in types),
+        device=members[0].device,
+        where=members[0].where,
+    )
+
+
+def _rewired(node: Node, moved: dict[Endpoint, Endpoint], region_of: dict[str, str]) -> Node:
+    """`node` with its edges from members led to their regions."""
+    inputs = tuple(moved.get(e, e) for e in node.inputs)
+    controls = tuple(dict.fromkeys(region_of.get(c, c) for c in node.controls))
+    if inputs == node.inputs and controls == node.controls:
+        return node
+    return replace(node, inputs=inputs, controls=controls)
+
+
+def members_of(node: Node) -> tuple[Node, ...]:
+    """The nodes of the user's graph that `node` stands for: itself, or the members of a region (its constants too)."""
+    return tuple(node.attrs["members"]) if node.op == "_Region" else (node,)

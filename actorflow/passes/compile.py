@@ -1,0 +1,78 @@
+"""The way from a graph to what each device runs: all passes, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from actorflow.dtypes import DType
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.coalesce import coalesce
+from actorflow.passes.cse import merge_duplicates
+from actorflow.passes.fold import Evaluate, fold
+from actorflow.passes.order_writes import order_writes
+from actorflow.passes.partition import partition
+from actorflow.passes.prune import prune
+from actorflow.passes.subgraph import Subgraph
+from actorflow.shapes import Shape
+
+PASSES = ("place", "prune", "fold", "merge_duplicates", "partition", "order_writes", "coalesce")
+"""The order: `place` over the whole graph, then up to `partition` over what the signature needs, then on each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a run is asked for; equal signatures share a plan. `partial` runs are fed while they go on."""
+
+    feeds: Mapping[Endpoint, tuple[DType, Shape]]
+    fetches: tuple[Endpoint, ...]
+    targets: tuple[str, ...]
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which optional passes run."""
+
+    fold: bool = True
+    merge_duplicates: bool = True
+    coalesce: bool = True
+
+
+def compile_subgraphs(
+    nodes: Mapping[str, Node],
+    placed: Mapping[str, str],
+    signature: Signature,
+    options: Options,
+    evaluate: Evaluate,
+    mergeable: Callable[[Node], bool],
+    first_device: str,
+) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
+    """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
+    and as which of its fetches. `placed` gives each node's device; fetches that are fed come out of the first one.
+    """
+    graph = prune(Subgraph(nodes, signature.feeds, signature.fetches, signature.targets))
+    graph = graph.with_nodes([replace(node, device=placed[node.name]) for node in graph.nodes.values()])
+    if options.fold:
+        graph = fold(graph, evaluate)
+        graph = prune(graph)
+    if options.merge_duplicates:
+        graph = merge_duplicates(graph)
+    parts = partition(graph, first_device)
+    places = _places(graph, parts)
+    partial = frozenset(signature.feeds) if signature.partial else frozenset()
+    for device, part in parts.items():
+        part = order_writes(part)
+        if options.coalesce:
+            part = coalesce(part, mergeable, partial)
+        parts[device] = part
+    return parts, places
+
+
+def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:
+    """A later pass may rename a part's fetches, but keeps their order."""
+    owner = {}
+    for index, part in enumerate(parts.values()):
+        for position, endpoint in enumerate(part.fetches):
+            owner.setdefault(endpoint, (index, position))
+    return tuple(owner[endpoint] for endpoint in graph.fetches)

@@ -1,0 +1,68 @@
+"""What a node is expected to cost, from its op, types and static shapes alone (paper section 3.2.1).
+
+The figures are nanoseconds on a current core. They only have to be right within a few times: they decide whether a node
+may be merged with others and where it first runs; what is measured later replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorflow.dtypes import DType
+from actorflow.graph.node import Node
+from actorflow.passes.subgraph import Subgraph
+from actorflow.registry import opdef
+from actorflow.shapes import Shape
+
+_SCALAR = 100.0  # one operation on numpy scalars
+_CALL = 700.0  # one call of a numpy function on small arrays
+_PER_ELEMENT = 0.25  # one cheap operation on one element
+_PER_BYTE = 0.08  # reading or writing memory
+_PER_DENSE_FLOP = 0.02  # inside BLAS, one thread
+_UNKNOWN_SIZE = 64  # stands for a size that only the run knows
+
+
+def expected_elements(shape: Shape) -> int:
+    """The number of elements, with a guess for each unknown size."""
+    if shape is None:
+        return _UNKNOWN_SIZE
+    elements = 1
+    for size in shape:
+        elements *= _UNKNOWN_SIZE if size is None else size
+    return elements
+
+
+def expected_bytes(shape: Shape, dtype: DType) -> int:
+    """The size of a tensor, with a guess for each unknown dimension."""
+    return expected_elements(shape) * (dtype.size or 64)
+
+
+def expected_cost(
+    node: Node, input_dtypes: Sequence[DType], input_shapes: Sequence[Shape], output_shapes: Sequence[Shape] | None = None
+) -> float:
+    """Nanoseconds for one execution of `node`."""
+    definition = opdef.lookup(node.op)
+    outputs = node.shapes if output_shapes is None else output_shapes
+    if definition.work == 0:
+        return _SCALAR
+    moved = sum(expected_bytes(s, d) for s, d in zip(input_shapes, input_dtypes))
+    moved += sum(expected_bytes(s, d) for s, d in zip(outputs, node.dtypes))
+    if callable(definition.work):
+        flops = definition.work(
+            opdef.Inference(definition, node.attrs, input_dtypes, _guessed(input_shapes), lambda index: None)
+        )
+        return _CALL + flops * _PER_DENSE_FLOP + moved * _PER_BYTE
+    if all(s == () for s in (*input_shapes, *outputs)):
+        return _SCALAR * max(1.0, definition.work / 4)
+    elements = max((expected_elements(s) for s in (*outputs, *input_shapes)), default=1)
+    return _CALL + elements * definition.work * _PER_ELEMENT + moved * _PER_BYTE
+
+
+def _guessed(shapes: Sequence[Shape]) -> list[Shape]:
+    return [None if s is None else tuple(_UNKNOWN_SIZE if size is None else size for size in s) for s in shapes]
+
+
+def node_cost(node: Node, graph: Subgraph) -> float:
+    """`expected_cost` of a node of a subgraph."""
+    types = [graph.type_of(endpoint) for endpoint in node.inputs]
+    return expected_cost(node, [dtype for dtype, _ in types], [shape for _, shape in types])

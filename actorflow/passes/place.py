@@ -1,0 +1,124 @@
+"""Placement: a device for each node of the whole graph, once and for good (paper sections 3.2.1 and 4.3).
+
+Here constraints alone decide: what must share a device is joined by union-find, the constraints of a group are merged,
+and the first device that meets them and has kernels for all members takes the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from actorflow.device.base import Device
+from actorflow.device.spec import DeviceSpec
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.graph.node import Node
+from actorflow.passes.pace import paced
+from actorflow.registry import kernel, opdef
+
+
+class UnionFind:
+    """Disjoint groups of names, joined in nearly constant time."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        """The representative of the group of `name`."""
+        parent = self._parent
+        root = name
+        while (above := parent.get(root, root)) != root:
+            root = above
+        while (above := parent.get(name, name)) != root:
+            parent[name] = root
+            name = above
+        return root
+
+    def join(self, left: str, right: str) -> None:
+        self._parent[self.find(left)] = self.find(right)
+
+
+def place(nodes: Mapping[str, Node], devices: Sequence[Device], known: Mapping[str, str]) -> dict[str, str]:
+    """The full device name of each node. Those in `known` stay where they are, and so does what must be with them.
+
+    Raises:
+        InvalidArgumentError: no device meets the constraints of a group; the message lists them with their lines.
+        UnimplementedError: no kernel on the only devices that are allowed.
+    """
+    groups = UnionFind()
+    fresh = [node for node in nodes.values() if node.name not in known]
+    for node in paced(fresh):
+        for other in node.colocate:
+            groups.join(node.name, other)
+        if node.inputs and opdef.lookup(node.op).has_ref_input:
+            for endpoint in node.inputs:
+                source = nodes[endpoint.node]
+                if source.dtypes[endpoint.port].is_ref:
+                    groups.join(node.name, source.name)
+    placed = dict(known)
+    decided = {groups.find(name): device for name, device in known.items()}
+    alone: dict[tuple[str, str], str] = {}
+    members: dict[str, list[Node]] = {}
+    for node in paced(fresh):
+        members.setdefault(groups.find(node.name), []).append(node)
+    for root, group in members.items():
+        if root in decided:
+            device = _check_known(group, decided[root], devices)
+        elif len(group) == 1:
+            key = (group[0].op, group[0].device)
+            device = alone.get(key) or _choose(group, devices)
+            alone[key] = device
+        else:
+            device = _choose(group, devices)
+        for node in group:
+            placed[node.name] = device
+    return placed
+
+
+def _choose(group: Sequence[Node], devices: Sequence[Device]) -> str:
+    constraints = [DeviceSpec.parse(node.device) for node in group]
+    fitting = [d for d in devices if all(c.matches(d.spec) for c in constraints)]
+    if not fitting:
+        raise InvalidArgumentError(
+            f"No device fits {'what is asked for' if len(group) == 1 else 'all of a group that must share one'}.",
+            node=group[0].name,
+            op=group[0].op,
+            where=group[0].where,
+            details=[
+                *(f"{n.name} asks for {n.device}, made at {n.where}" for n in group if n.device),
+                "there are: " + ", ".join(d.name for d in devices),
+            ],
+            hint="Change the af.device(...) scopes, or open the session with more devices: Session(devices={'CPU': 2}).",
+        )
+    for device in fitting:
+        if all(device.type in kinds or kernel.ANY_DEVICE in kinds for kinds in _kinds(group)):
+            return device.name
+    lacking = next(
+        (n for n, kinds in zip(group, _kinds(group)) if kernel.ANY_DEVICE not in kinds and fitting[0].type not in kinds),
+        group[0],
+    )
+    registered = kernel.devices_of(lacking.op)
+    raise UnimplementedError(
+        f"Op {lacking.op} has no kernel for {fitting[0].type}; it has kernels for: {', '.join(registered) or 'no device'}.",
+        node=lacking.name,
+        op=lacking.op,
+        device=fitting[0].name,
+        where=lacking.where,
+        hint="Place it on such a device with af.device(...), or register a kernel with @kernel(...).",
+    )
+
+
+def _kinds(group: Sequence[Node]) -> list[tuple[str, ...]]:
+    return [kernel.devices_of(node.op) for node in group]
+
+
+def _check_known(group: Sequence[Node], device: str, devices: Sequence[Device]) -> str:
+    spec = DeviceSpec.parse(device)
+    for node in group:
+        if not DeviceSpec.parse(node.device).matches(spec):
+            raise InvalidArgumentError(
+                f"It asks for {node.device}, but must be with a variable that lives on {device} already.",
+                node=node.name,
+                op=node.op,
+                where=node.where,
+            )
+    return device

@@ -1,0 +1,182 @@
+"""Straight-line code for regions: one generated function, one line a member.
+
+A kernel whose body is a single `return` of an expression is written out in the line, with its parameters replaced by the
+region's variables, so that a chain of additions becomes `v2 = v1 + c2`; other kernels are called. Constants, attributes
+and functions enter through the function's name space, never as source. This is the only module that calls `exec`.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import KernelDef
+
+_counter = itertools.count()
+
+
+class Writer:
+    """Collects the lines and the name space of one function."""
+
+    def __init__(self, parameters: Sequence[str]) -> None:
+        self._parameters = parameters
+        self._lines: list[str] = []
+        self._names: dict[str, Any] = {}
+        self._known: dict[int, str] = {}
+
+    @property
+    def line(self) -> int:
+        """The number of the next line in the generated function's file."""
+        return len(self._lines) + 2
+
+    def bind(self, value: Any, prefix: str = "k") -> str:
+        """A name for `value` in the name space; the same object keeps its name."""
+        name = self._known.get(id(value))
+        if name is None:
+            name = f"{prefix}{len(self._names)}"
+            self._names[name] = value
+            self._known[id(value)] = name
+        return name
+
+    def add(self, line: str) -> None:
+        self._lines.append("  " + line)
+
+    def build(self, results: str) -> tuple[Callable[..., Any], str]:
+        """The function, which returns `results`, and the name of its file in tracebacks."""
+        file = f"<actorflow region {next(_counter)}>"
+        source = "\n".join([f"def region({', '.join(self._parameters)}):", *self._lines, f"  return {results}", ""])
+        space = dict(self._names)
+        exec(compile(source, file, "exec"), space)
+        return space["region"], file
+
+
+def write_call(
+    writer: Writer, entry: KernelDef, xp: Any, arguments: Sequence[str], keywords: dict[str, Any], out: str | None
+) -> str:
+    """The expression that computes a kernel: written out where its body allows, else a call.
+
+    `arguments` are the spellings of its inputs, `keywords` the values of attributes and context, `out` the spelling of an
+    output buffer, or None for none.
+    """
+    template = _template(entry.function)
+    if template is not None:
+        return template.fill(writer, xp, arguments, keywords, out)
+    parts = [writer.bind(xp), *arguments]
+    parts.extend(f"{name}={writer.bind(value)}" for name, value in keywords.items())
+    if out is not None:
+        parts.append(f"out={out}")
+    return f"{writer.bind(entry.function)}({', '.join(parts)})"
+
+
+class _Template:
+    """The returned expression of a kernel, with its parameters to be replaced."""
+
+    def __init__(self, function: Callable[..., Any], expression: ast.expr, parameters: list[str]) -> None:
+        self._function = function
+        self._expression = expression
+        self._parameters = parameters  # without xp; keyword-only ones included
+        self._globals = {**function.__globals__}
+
+    def fill(
+        self, writer: Writer, xp: Any, arguments: Sequence[str], keywords: dict[str, Any], out: str | None
+    ) -> str:
+        names: dict[str, str] = dict(zip(self._parameters, arguments, strict=False))
+        names.update((name, writer.bind(value)) for name, value in keywords.items())
+        if out is not None:
+            names["out"] = out
+        return ast.unparse(_Fill(writer, xp, names, self._globals).visit(_copy(self._expression)))
+
+
+class _Fill(ast.NodeTransformer):
+    """Replaces names, and decides what is known: `A if out is None else B`, and functions of `xp`."""
+
+    def __init__(self, writer: Writer, xp: Any, names: dict[str, str], space: dict[str, Any]) -> None:
+        self._writer = writer
+        self._xp = xp
+        self._names = names
+        self._space = space
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        test = node.test
+        if (
+            isinstance(test, ast.Compare)
+            and isinstance(test.left, ast.Name)
+            and test.left.id == "out"
+            and isinstance(test.ops[0], ast.Is | ast.IsNot)
+        ):
+            absent = "out" not in self._names
+            taken = node.body if absent == isinstance(test.ops[0], ast.Is) else node.orelse
+            return self.visit(taken)  # type: ignore[no-any-return]
+        self.generic_visit(node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == "xp":
+            return ast.Name(self._writer.bind(getattr(self._xp, node.attr)), ast.Load())
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == "xp":
+            return ast.Name(self._writer.bind(self._xp), ast.Load())
+        if node.id == "out" and "out" not in self._names:
+            return ast.Constant(None)
+        if node.id in self._names:
+            return ast.Name(self._names[node.id], ast.Load())
+        if node.id in self._space:
+            return ast.Name(self._writer.bind(self._space[node.id]), ast.Load())
+        return node  # a builtin
+
+
+def _copy(expression: ast.expr) -> ast.expr:
+    import copy
+
+    return copy.deepcopy(expression)
+
+
+@functools.cache
+def _template(function: Callable[..., Any]) -> _Template | None:
+    """The kernel's expression, or None where its body is more than one or its source is not at hand."""
+    found = _module_functions(inspect.getsourcefile(function) or "").get(function.__code__.co_firstlineno)
+    if found is None or function.__closure__ or len(found.body) > 2:
+        return None
+    body = [s for s in found.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or found.args.vararg:
+        return None
+    expression = body[0].value
+    scoped = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
+    if any(isinstance(part, scoped) for part in ast.walk(expression)):
+        return None
+    parameters = [a.arg for a in (*found.args.posonlyargs, *found.args.args)][1:]
+    uses = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name)]
+    if any(uses.count(p) > 4 for p in parameters):
+        return None
+    return _Template(function, expression, parameters)
+
+
+@functools.cache
+def _module_functions(file: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a module by the line of their first decorator (which is where their code starts)."""
+    try:
+        with open(file, encoding="utf-8") as source:
+            tree = ast.parse(textwrap.dedent(source.read()))
+    except (OSError, SyntaxError):
+        return {}
+    functions = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            functions[first] = node
+    return functions
+
+
+def scalar_constant(value: np.ndarray[Any, Any]) -> Any:
+    """A rank-0 constant as a numpy scalar, which other scalars are added to ten times faster than to an array."""
+    return value[()] if value.ndim == 0 and not value.dtype.hasobject else value

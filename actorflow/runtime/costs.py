@@ -1,0 +1,58 @@
+"""Measured costs of nodes: what decides whether a kernel runs on the loop or on the device's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+INLINE_LIMIT_NS = 300_000.0
+"""A kernel that is expected to take longer goes to the device's thread: a hop costs about 30 µs."""
+
+_WEIGHT = 0.2
+_SAMPLES = 8
+_MOST_SIZES = 64
+
+
+class Cost:
+    """One node's expected nanoseconds: a static guess, then a moving average of what was measured."""
+
+    __slots__ = ("nanoseconds", "samples")
+
+    def __init__(self, guess: float) -> None:
+        self.nanoseconds = guess
+        self.samples = 0
+
+    def add(self, nanoseconds: float) -> None:
+        """Takes one measurement in. A single slow one (a page fault, another process) counts for little."""
+        self.samples += 1
+        if self.samples == 1:
+            self.nanoseconds = nanoseconds
+        else:
+            self.nanoseconds += (min(nanoseconds, 4 * self.nanoseconds) - self.nanoseconds) * _WEIGHT
+
+    @property
+    def settled(self) -> bool:
+        return self.samples >= _SAMPLES
+
+
+class Costs:
+    """The costs of a node whose input sizes differ from run to run, by the number of input elements."""
+
+    __slots__ = ("_by_size", "_guess_elements", "guess")
+
+    def __init__(self, guess: float, expected_elements: int) -> None:
+        self.guess = guess
+        self._guess_elements = max(expected_elements, 1)
+        self._by_size: dict[int, Cost] = {}
+
+    def of(self, inputs: Sequence[Any]) -> Cost:
+        """The cost for inputs of these sizes. Sizes that were not seen yet are guessed in proportion."""
+        elements = 0
+        for value in inputs:
+            elements += getattr(value, "size", 0) or 0
+        found = self._by_size.get(elements)
+        if found is None:
+            if len(self._by_size) >= _MOST_SIZES:
+                self._by_size.clear()
+            found = self._by_size[elements] = Cost(self.guess * max(1.0, elements / self._guess_elements))
+        return found

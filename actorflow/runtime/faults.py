@@ -1,0 +1,35 @@
+"""From what a kernel raised to an error that names the node, its device, its inputs and the user's line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.device.base import Device
+from actorflow.errors import InvalidArgumentError, OpError, ResourceExhaustedError, UnknownError
+from actorflow.graph.node import Node
+from actorflow.runtime.plan import PlanNode
+
+_INVALID = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError)
+
+
+def located(error: Exception, plan_node: PlanNode, device: Device) -> OpError:
+    """`error` as an `OpError` with its place. A region's error names the member at whose line it happened."""
+    node: Node = plan_node.node
+    if plan_node.region is not None:
+        node = plan_node.region.locate(error.__traceback__) or plan_node.members[0]
+    facts: dict[str, Any] = {"node": node.name, "op": node.op, "device": device.name, "where": node.where}
+    if node.origin is not None:
+        facts["details"] = (f"it computes the gradient of {node.origin}",)
+    if isinstance(error, OpError):
+        found = error.located(**facts)
+        found.__cause__ = error.__cause__
+        return found.with_traceback(None)
+    if isinstance(error, MemoryError):
+        kind: type[OpError] = ResourceExhaustedError
+    else:
+        kind = InvalidArgumentError if isinstance(error, _INVALID) else UnknownError
+    made = kind(f"The kernel of {node.op} failed: {type(error).__name__}: {error}", **facts)
+    made.__cause__ = error
+    return made

@@ -1,0 +1,170 @@
+"""From a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.device.base import Device
+from actorflow.dtypes import DType
+from actorflow.graph.node import Node
+from actorflow.registry import kernel, opdef
+from actorflow.registry.kernel import KernelDef
+from actorflow.runtime.context import KernelContext
+from actorflow.shapes import Shape, is_static, num_elements
+
+Launch = Callable[..., Any]
+ContextOf = Callable[[Node], KernelContext]
+
+
+def kernel_of(node: Node, device: Device, input_dtypes: Sequence[DType]) -> KernelDef:
+    """The kernel for `node` on `device`. Raises UnimplementedError, with the node's place, where there is none."""
+    try:
+        return kernel.lookup(node.op, device.type, node.dtypes or input_dtypes)
+    except kernel.UnimplementedError as error:
+        raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
+
+
+def bind(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) -> Launch:
+    """The kernel as a function of the node's flat inputs (and `step`, where the kernel takes it).
+
+    Outputs of the allocator's threshold or more get their buffer from the device before the kernel runs; the budget is
+    checked first, also for kernels that allocate themselves, whose results are counted afterwards.
+    """
+    call = grouped(node, keyword_bound(node, entry, device, context_of))
+    if entry.is_async or entry.takes_step or not needs_memory(node, device):
+        return call
+    if len(node.dtypes) == 1 and is_static(node.shapes[0]):
+        return _static(node, entry, device, call)
+    return _dynamic(node, entry, device, call)
+
+
+def keyword_bound(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) -> Launch:
+    """The kernel with `xp`, attributes and context bound; list inputs still one argument."""
+    keywords: dict[str, Any] = {name: node.attrs[name] for name in entry.attrs}
+    if entry.takes_context:
+        keywords["ctx"] = context_of(node)
+    return functools.partial(entry.function, device.xp, **keywords)
+
+
+def grouped(node: Node, call: Launch) -> Launch:
+    """`call` as a function of flat inputs: those of a list input are handed over as one list."""
+    definition = opdef.lookup(node.op)
+    position = list_position(definition)
+    if position is None:
+        return call
+    if len(definition.inputs) == 1:
+        return lambda *inputs, **kw: call(list(inputs), **kw)
+    after = len(definition.inputs) - position - 1
+
+    def with_list(*inputs: Any, **kw: Any) -> Any:
+        end = len(inputs) - after
+        return call(*inputs[:position], list(inputs[position:end]), *inputs[end:], **kw)
+
+    return with_list
+
+
+def list_position(definition: opdef.OpDef) -> int | None:
+    """Which declared input is the list input; an op has at most one."""
+    return next((i for i, spec in enumerate(definition.inputs) if spec.kind == "list"), None)
+
+
+def needs_memory(node: Node, device: Device) -> bool:
+    """Whether an output may be large enough to be counted: not where all are known to be small, views or references."""
+    definition = opdef.lookup(node.op)
+    if definition.view or node.op in ("Const", "ReadVariableOp"):
+        return False
+    return any(
+        not dtype.is_ref and dtype.kind != "S" and _may_be_large(shape, dtype, device.allocator.threshold)
+        for shape, dtype in zip(node.shapes, node.dtypes)
+    )
+
+
+def _may_be_large(shape: Shape, dtype: DType, threshold: int) -> bool:
+    elements = num_elements(shape)
+    return elements is None or elements * dtype.size >= threshold
+
+
+def _static(node: Node, entry: KernelDef, device: Device, call: Launch) -> Launch:
+    allocator = device.allocator
+    shape: Any = node.shapes[0]
+    dtype = node.dtypes[0].as_numpy_dtype
+    if entry.takes_out:
+        return lambda *inputs: call(*inputs, out=allocator.allocate(shape, dtype))
+    nbytes = int(np.prod(shape)) * dtype.itemsize
+
+    def checked(*inputs: Any) -> Any:
+        allocator.check(nbytes)
+        return _adopt(call(*inputs), allocator)
+
+    return checked
+
+
+def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Launch:
+    """Output sizes come from the shape rule at run time, remembered by the inputs' shapes."""
+    allocator = device.allocator
+    infer = RuntimeShapes(node)
+    takes_out = entry.takes_out and len(node.dtypes) == 1
+
+    def launch(*inputs: Any) -> Any:
+        if takes_out:
+            shape = infer(inputs)[0]
+            if shape is not None and None not in shape:
+                dtype = node.dtypes[0].as_numpy_dtype
+                if num_elements(shape) * dtype.itemsize >= allocator.threshold:  # type: ignore[operator]
+                    return call(*inputs, out=allocator.allocate(shape, dtype))
+            return _adopt(call(*inputs), allocator)
+        if getattr(allocator, "budget", None) is not None:
+            for shape, dtype_ in zip(infer(inputs), node.dtypes):
+                if (elements := num_elements(shape)) is not None:
+                    allocator.check(elements * dtype_.size)
+        return _adopt(call(*inputs), allocator)
+
+    return launch
+
+
+class RuntimeShapes:
+    """A node's shape rule applied to the inputs of a run; remembered as long as it looks at shapes alone."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._definition = opdef.lookup(node.op)
+        self._known: dict[tuple[Any, ...], Sequence[Shape]] = {}
+        self._by_value = False
+
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Shape]:
+        key = tuple([getattr(value, "shape", None) for value in inputs])
+        found = None if self._by_value else self._known.get(key)
+        if found is None:
+            found = self._infer(inputs, key)
+            if not self._by_value and len(self._known) < 64:
+                self._known[key] = found
+        return found
+
+    def _infer(self, inputs: Sequence[Any], key: tuple[Any, ...]) -> Sequence[Shape]:
+        def value(index: int) -> Any:
+            self._by_value = True
+            return np.asarray(inputs[index])
+
+        types = [_dtype_of(v) for v in inputs]
+        try:
+            return self._definition.infer(opdef.Inference(self._definition, self._node.attrs, types, key, value))[1]
+        except (TypeError, ValueError):
+            return (None,) * len(self._node.dtypes)  # the kernel raises it with the values at hand
+
+
+def _dtype_of(value: Any) -> DType:
+    from actorflow.dtypes import as_dtype
+
+    dtype = getattr(value, "dtype", None)
+    return as_dtype(dtype if dtype is not None else object)
+
+
+def _adopt(result: Any, allocator: Any) -> Any:
+    for value in result if isinstance(result, tuple) else (result,):
+        if isinstance(value, np.ndarray) and value.nbytes >= allocator.threshold and value.base is None:
+            allocator.adopt(value)
+    return result

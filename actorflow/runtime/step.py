@@ -1,0 +1,322 @@
+"""One step: the propagation state of a run, and the tasks of its nodes.
+
+A step owns its tasks. `live` counts them; when it falls to zero the step is finished, or stopped, or waits for a partial
+feed, or starves. Stopping never cancels a task: tasks that start later see `stopped`, and asynchronous kernels are woken
+through the callbacks that they registered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
+from time import perf_counter_ns
+from typing import Any
+
+import anyio
+
+from actorflow.graph.node import Endpoint
+from actorflow.runtime import faults, starvation
+from actorflow.runtime.costs import INLINE_LIMIT_NS
+from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.plan import SINK, Plan, PlanNode
+from actorflow.runtime.threads import run_on_thread, unlocked
+from actorflow.runtime.tokens import DEAD
+from actorflow.runtime.trace import Trace
+from actorflow.transport.base import Transport
+
+_TIMED_EVERY = 16
+
+
+class Part:
+    """The propagation state of one device in one step: what each node still waits for, and what fills its slots."""
+
+    __slots__ = ("dead", "dispatcher", "done", "launched", "nodes", "pending", "plan", "slots", "step", "threaded")
+
+    def __init__(self, step: Step, plan: Plan, dispatcher: Dispatcher) -> None:
+        self.step = step
+        self.plan = plan
+        self.dispatcher = dispatcher
+        self.nodes = plan.nodes
+        self.pending = plan.pending.copy()
+        self.slots = plan.slots.copy()
+        self.dead: set[int] = set()
+        self.done = False
+        self.launched = 0
+        self.threaded = 0
+
+    def start(self, feeds: Mapping[Endpoint, Any]) -> None:
+        """Fires the nodes that wait for nothing, and delivers what is fed."""
+        for index in self.plan.roots:
+            self.fire(index)
+        for endpoint, value in feeds.items():
+            edges = self.plan.feeds.get(endpoint)
+            if edges:
+                self.deliver(edges, value)
+
+    def fire(self, index: int) -> None:
+        """Starts the task of a node whose pending count is zero."""
+        step = self.step
+        if index == SINK:
+            self.done = True
+            return
+        step.live += 1
+        node = self.nodes[index]
+        if node.asynchronous and (node.fires_dead or index not in self.dead):
+            step.start_asynchronous(self, node)
+        else:
+            asyncio.Task(run_node(self, node), loop=self.dispatcher, context=step.context)  # type: ignore[arg-type]
+
+    def deliver(self, edges: Sequence[tuple[int, int]], value: Any) -> None:
+        """Fills the channels of one output, and fires whom that completes."""
+        slots, pending = self.slots, self.pending
+        for slot, consumer in edges:
+            slots[slot] = value
+            if value is DEAD:
+                self.dead.add(consumer)
+            count = pending[consumer] = pending[consumer] - 1
+            if not count:
+                self.fire(consumer)
+
+    def propagate(self, node: PlanNode, result: Any) -> None:
+        """Sends a node's outputs on, and tells those that only wait for it."""
+        edges = node.edges
+        if len(edges) == 1:
+            self.deliver(edges[0], result)
+        elif edges:
+            for some, value in zip(edges, node.dead_outputs if result is DEAD else result, strict=True):
+                self.deliver(some, value)
+        if node.controls:
+            pending = self.pending
+            for consumer in node.controls:
+                if result is DEAD:
+                    self.dead.add(consumer)
+                count = pending[consumer] = pending[consumer] - 1
+                if not count:
+                    self.fire(consumer)
+
+
+async def run_node(part: Part, node: PlanNode) -> None:
+    """The task of a node: takes its inputs out of their channels, runs the kernel, and sends the outputs on."""
+    step = part.step
+    slots = part.slots
+    inputs = slots[node.begin : node.end]
+    slots[node.begin : node.end] = node.blank
+    if not step.stopped:
+        try:
+            if part.dead and node.index in part.dead and not node.fires_dead:
+                result = DEAD
+            else:
+                if node.touches_state and unlocked.writers:
+                    await unlocked.wait(node, inputs)
+                cost = node.cost if node.costs is None else node.costs.of(inputs)
+                if cost.nanoseconds > INLINE_LIMIT_NS:
+                    result = await run_on_thread(part, node, inputs, cost)
+                elif node.takes_step:
+                    if node.index in part.dead and node.node.op == "_Send":
+                        inputs = [DEAD]
+                    result = node.launch(*inputs, step=step)
+                elif step.timed or cost.samples < 4:
+                    begun = perf_counter_ns()
+                    result = node.launch(*inputs)
+                    ended = perf_counter_ns()
+                    cost.add(ended - begun)
+                    if step.trace is not None:
+                        step.trace.add(node.node, part.plan.device.name, begun, ended)
+                else:
+                    result = node.launch(*inputs)
+                part.launched += 1
+            del inputs
+            if not step.stopped:
+                part.propagate(node, result)
+        except BaseException as error:
+            step.fail(part, node, error)
+    live = step.live = step.live - 1
+    if live <= step.waiting:
+        step.quiet()
+
+
+async def run_asynchronous(part: Part, node: PlanNode, inputs: list[Any]) -> None:
+    """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
+    step = part.step
+    keywords = {"step": step} if node.takes_step else {}
+    try:
+        if node.aborts_itself:
+            result = await node.launch(*inputs, **keywords)
+        else:
+            with anyio.CancelScope() as scope:
+                forget = step.on_cancel(scope.cancel)
+                try:
+                    result = await node.launch(*inputs, **keywords)
+                finally:
+                    forget()
+        del inputs
+        part.launched += 1
+        step.active_again()
+        if not step.stopped:
+            part.propagate(node, result)
+    except BaseException as error:
+        step.active_again()
+        step.fail(part, node, error)
+    live = step.live = step.live - 1
+    if live <= step.waiting:
+        step.quiet()
+    part.dispatcher.pump()
+
+
+class Step:
+    """One run from its feeds to its last task. The session makes it, starts it and waits for `finished`."""
+
+    def __init__(
+        self,
+        step_id: int,
+        plans: Sequence[Plan],
+        dispatcher: Dispatcher,
+        loop: asyncio.AbstractEventLoop,
+        context: Context,
+        transport: Transport,
+        *,
+        trace: Trace | None = None,
+        expected_feeds: int = 0,
+        on_blocked: Callable[[bool], None] | None = None,
+    ) -> None:
+        self.id = step_id
+        self.loop = loop
+        self.context = context
+        self.trace = trace
+        self.timed = trace is not None or step_id % _TIMED_EVERY == 0
+        self.live = 0
+        self.waiting = 0
+        """How many of the live tasks wait in asynchronous kernels."""
+        self.expected_feeds = expected_feeds
+        self.stopped = False
+        self.finished = False
+        self.abandoned = False
+        self.error: BaseException | None = None
+        self.rendezvous = transport.rendezvous(step_id)
+        self.parts = [Part(self, plan, dispatcher) for plan in plans]
+        self.dispatcher = dispatcher
+        self._blocked = False
+        self._on_blocked = on_blocked
+        self._cancel: dict[int, Callable[[], None]] = {}
+        self._cancels = 0
+        self.threaded = 0
+        """How many kernels run on devices' threads."""
+        self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
+        self._waiters: list[asyncio.Future[None]] = []
+        self.listeners: list[Callable[[], None]] = []
+        """Called whenever the step has gone quiet (partial runs look for their fetches then)."""
+
+    def start(self, feeds: Mapping[Endpoint, Any]) -> None:
+        """Fires the first nodes."""
+        self.live += 1  # holds the step open until all parts have started
+        for part in self.parts:
+            part.start(feeds)
+        self.live -= 1
+        if self.live <= self.waiting:
+            self.quiet()
+
+    def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
+        """Delivers feeds of a partial run."""
+        self.expected_feeds -= len(feeds)
+        self.live += 1
+        for endpoint, value in feeds.items():
+            for part in self.parts:
+                edges = part.plan.feeds.get(endpoint)
+                if edges:
+                    part.deliver(edges, value)
+        self.live -= 1
+        if self.live <= self.waiting:
+            self.quiet()
+
+    def start_asynchronous(self, part: Part, node: PlanNode) -> None:
+        """Gives a node with an asynchronous kernel its task on the event loop."""
+        inputs = part.slots[node.begin : node.end]
+        part.slots[node.begin : node.end] = node.blank
+        self.waiting += 1
+        task = self.loop.create_task(run_asynchronous(part, node, inputs), name=node.node.name, context=self.context)
+        self._tasks[task] = (part, node)
+        task.add_done_callback(self._tasks.pop)
+
+    def asynchronous_nodes(self, part: Part) -> list[tuple[int, str]]:
+        """The index and name of each node of `part` that waits in an asynchronous kernel."""
+        return [(node.index, node.node.name) for owner, node in self._tasks.values() if owner is part]
+
+    def active_again(self) -> None:
+        """An asynchronous kernel has ended."""
+        self.waiting -= 1
+        if self._blocked:
+            self._blocked = False
+            if self._on_blocked is not None:
+                self._on_blocked(False)
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Calls `callback` when the step is stopped (at once if it is already); the result takes it back."""
+        if self.stopped:
+            callback()
+            return lambda: None
+        self._cancels += 1
+        key = self._cancels
+        self._cancel[key] = callback
+        return lambda: self._cancel.pop(key, None) and None
+
+    def fail(self, part: Part, node: PlanNode, error: BaseException) -> None:
+        """A kernel raised: the first error of a step is the step's, and stops it."""
+        if not self.stopped:
+            self.stop(faults.located(error, node, part.plan.device) if isinstance(error, Exception) else error)
+
+    def stop(self, error: BaseException) -> None:
+        """Stops the step with `error`: nothing new fires, and what waits is woken. Tasks end by themselves."""
+        if self.stopped or self.finished:
+            return
+        self.stopped = True
+        self.error = error
+        callbacks, self._cancel = list(self._cancel.values()), {}
+        for callback in callbacks:
+            callback()
+        self.rendezvous.abort(error)
+        if self.live == 0:
+            self._finish()
+
+    def quiet(self) -> None:
+        """Nothing of the step runs or is ready: it is finished, or waits, or starves."""
+        if self.live > 0:
+            if not self._blocked and not self.stopped:
+                self._blocked = True
+                if self._on_blocked is not None:
+                    self._on_blocked(True)
+        elif self.finished:
+            return
+        elif self.stopped or all(part.done for part in self.parts):
+            self._finish()
+        elif self.expected_feeds <= 0:
+            self.stopped = True
+            self.error = starvation.error(self)
+            self._finish()
+        for listener in self.listeners:
+            listener()
+
+    def _finish(self) -> None:
+        self.finished = True
+        for part in self.parts:
+            part.plan.device.count(part.launched - part.threaded, part.threaded)
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Returns when the step is finished. Cancelling the caller leaves the step as it is."""
+        while not self.finished:
+            waiter: asyncio.Future[None] = self.loop.create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+    def abandon(self) -> None:
+        """Gives up waiting for kernels that can't be stopped; their outputs will be dropped."""
+        self.abandoned = True
+        self._finish()
+
+    def pending(self) -> str:
+        """A report of the nodes that wait, the channels that are empty, and who should fill them."""
+        return starvation.report(self)

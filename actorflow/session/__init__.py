@@ -1,0 +1,1 @@
+"""The client's handle to the runtime."""

@@ -1,0 +1,71 @@
+"""Admission: how many steps run at once, how many may wait, and the refusal of more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from actorflow.errors import Overloaded
+
+
+class Admission:
+    """Counts the steps in flight. A step whose remaining nodes all wait in asynchronous kernels does not count."""
+
+    def __init__(self, max_inflight: int, max_queued: int) -> None:
+        if max_inflight < 1 or max_queued < 0:
+            raise ValueError(f"max_inflight_steps is 1 or more, max_queued_steps 0 or more; got {max_inflight}, {max_queued}.")
+        self.max_inflight = max_inflight
+        self.max_queued = max_queued
+        self.inflight = 0
+        self.seconds_per_step = 0.01
+        """A moving average, from which `retry_after` is reckoned."""
+        self._queue: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    def enter_nowait(self) -> bool:
+        """Takes a place if one is free now."""
+        if self.inflight < self.max_inflight and not self._queue:
+            self.inflight += 1
+            return True
+        return False
+
+    async def enter(self) -> None:
+        """Takes a place, in the order of arrival. Raises Overloaded where too many wait already."""
+        if self.enter_nowait():
+            return
+        if len(self._queue) >= self.max_queued:
+            raise Overloaded(
+                f"The session has {self.inflight} steps running and {len(self._queue)} waiting, its limit.",
+                retry_after=max(0.001, self.seconds_per_step * (len(self._queue) + 1) / self.max_inflight),
+                hint="Try again after error.retry_after seconds, or raise max_inflight_steps or max_queued_steps.",
+            )
+        place = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
+        try:
+            await place
+        except BaseException:
+            if place.done() and not place.cancelled():
+                self.leave()  # the place was given just as the caller was cancelled
+            else:
+                self._queue.remove(place)
+            raise
+
+    def leave(self) -> None:
+        """Gives a place back, to who waits longest."""
+        self.inflight -= 1
+        while self._queue and self.inflight < self.max_inflight:
+            place = self._queue.popleft()
+            if not place.done():
+                self.inflight += 1
+                place.set_result(None)
+
+    def blocked(self, is_blocked: bool) -> None:
+        """A step went to wait in asynchronous kernels, or came back. Coming back never waits, so the limit may be
+        exceeded for a while."""
+        if is_blocked:
+            self.leave()
+        else:
+            self.inflight += 1

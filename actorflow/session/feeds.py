@@ -1,0 +1,92 @@
+"""Feeds: from what a program passes to the values that enter a step. A fitting array goes in as it is, uncopied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow import shapes
+from actorflow.errors import InvalidArgumentError
+from actorflow.graph.tensor import Tensor
+
+
+class Feed:
+    """Converts the values of one fed tensor."""
+
+    __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "endpoint", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        if tensor.dtype.is_ref:
+            raise InvalidArgumentError(
+                "A variable's reference can't be fed; assign to the variable instead.",
+                node=tensor.op.name,
+                where=tensor.where,
+            )
+        self.tensor = tensor
+        self.endpoint = tensor.endpoint
+        self._dtype = tensor.dtype
+        self._numpy = tensor.dtype.as_numpy_dtype
+        self._scalar = None if tensor.dtype.kind == "S" else self._numpy.type
+        self._shape = tensor.static_shape
+        self._static = shapes.is_static(self._shape)
+
+    def __call__(self, value: Any) -> Any:
+        """`value` as an array or numpy scalar of the tensor's type.
+
+        Raises:
+            InvalidArgumentError: it has another kind of elements, or a shape that the tensor can't have.
+        """
+        kind = type(value)
+        if kind is np.ndarray and value.dtype == self._numpy and self._scalar is not None:
+            array = value
+        elif kind is self._scalar:
+            if self._shape is None or self._shape == ():
+                return value
+            array = np.asarray(value)
+        elif kind is float and self._shape == () and self._dtype.kind == "f":
+            return self._scalar(value)  # type: ignore[misc]
+        else:
+            array = self._convert(value)
+        if array.shape != self._shape and (self._static or not shapes.compatible(self._shape, array.shape)):
+            raise self._error(f"It has shape {array.shape}, but {shapes.show(self._shape)} is needed.", value)
+        return array if array.ndim else array[()] if self._scalar is not None else array
+
+    def _convert(self, value: Any) -> np.ndarray[Any, Any]:
+        if isinstance(value, Tensor):
+            raise self._error("A tensor can't be fed: a feed is a value, such as one that an earlier run fetched.", value)
+        if self._scalar is None:
+            return self._strings(value)
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise self._error(f"It can't become an array: {error}", value) from None
+        if array.dtype.kind not in "biufcV" and array.dtype != self._numpy:
+            raise self._error(f"It is of type {array.dtype}, but {self._dtype} is needed.", value)
+        if array.size and not np.can_cast(array.dtype, self._numpy, "same_kind"):
+            if not (array.dtype.kind == "i" and self._dtype.kind == "u" and array.min() >= 0):
+                raise self._error(f"It is of type {array.dtype}, which does not convert to {self._dtype}.", value)
+        if array.size and array.dtype.kind in "iu" and self._dtype.kind in "iu":
+            if array.min() < self._dtype.min or array.max() > self._dtype.max:
+                raise self._error(f"Its values don't fit {self._dtype}.", value)
+        return array.astype(self._numpy)
+
+    def _strings(self, value: Any) -> np.ndarray[Any, Any]:
+        source = np.asarray(value, dtype=object)
+        array = np.empty(source.shape, dtype=object)
+        for i, item in enumerate(source.flat):
+            encoded = item.encode() if isinstance(item, str) else item
+            if not isinstance(encoded, bytes):
+                raise self._error(f"It holds a {type(item).__name__}, which is no byte string.", value)
+            array.flat[i] = encoded
+        return array
+
+    def _error(self, problem: str, value: Any) -> InvalidArgumentError:
+        text = repr(value)
+        return InvalidArgumentError(
+            f"The value fed to {self.tensor.name} does not fit. {problem}",
+            node=self.tensor.op.name,
+            op=self.tensor.op.type,
+            where=self.tensor.where,
+            details=[f"the value: {text if len(text) < 60 else text[:57] + '...'}"],
+        )

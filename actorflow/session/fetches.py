@@ -1,0 +1,77 @@
+"""The structure of fetches: from nested lists, tuples and dicts to flat tensors and back (paper section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import Endpoint
+from actorflow.graph.tensor import Operation, Tensor
+
+Build = Callable[[Sequence[Any]], Any]
+
+
+class Fetches:
+    """What to fetch. `endpoints` are the tensors, each once; `targets` the operations that only have to run.
+
+    `build(values)` puts values of the endpoints into the structure that was asked for; an operation gives None.
+    """
+
+    def __init__(self, graph: Graph, structure: Any) -> None:
+        self._graph = graph
+        self._positions: dict[Endpoint, int] = {}
+        self._targets: dict[str, None] = {}
+        self.build: Build = self._parse(structure)
+        self.endpoints = tuple(self._positions)
+        self.targets = tuple(self._targets)
+
+    def _parse(self, structure: Any) -> Build:
+        if isinstance(structure, Mapping):
+            kind = type(structure)
+            keys = list(structure)
+            parts = [self._parse(structure[key]) for key in keys]
+            return lambda values: kind((key, part(values)) for key, part in zip(keys, parts))  # type: ignore[call-arg]
+        if isinstance(structure, (list, tuple)):
+            parts = [self._parse(part) for part in structure]
+            if hasattr(structure, "_fields"):  # a named tuple
+                named = type(structure)
+                return lambda values: named(*(part(values) for part in parts))
+            made = type(structure)
+            return lambda values: made([part(values) for part in parts])
+        if structure is None:
+            raise TypeError(
+                "None can't be fetched. Fetch a tensor, an operation, the name of one, or a list, tuple or dict of these."
+            )
+        compound = getattr(structure, "_fetch_parts", None)
+        if compound is not None:
+            tensors, assemble = compound()
+            inner = self._parse(list(tensors))
+            return lambda values: assemble(*inner(values))
+        element = self._graph.as_graph_element(structure)
+        if isinstance(element, Operation):
+            self._targets[element.name] = None
+            return lambda values: None
+        position = self._position(element)
+        return lambda values: values[position]
+
+    def _position(self, tensor: Tensor) -> int:
+        if tensor.dtype.is_ref:
+            raise TypeError(f"{tensor.name} is a reference to a variable; fetch the variable or a read of it.")
+        return self._positions.setdefault(tensor.endpoint, len(self._positions))
+
+
+def cache_key(structure: Any) -> Any:
+    """Something hashable that is equal for equal structures, or None where there is none that is cheap."""
+    kind = type(structure)
+    if kind is Tensor or kind is Operation or kind is str:
+        return structure
+    if kind is list or kind is tuple:
+        parts = tuple([part if type(part) in _LEAVES else cache_key(part) for part in structure])
+        return None if None in parts else (kind, parts)
+    if isinstance(structure, Mapping) or structure is None or isinstance(structure, tuple):
+        return None
+    return structure if structure.__hash__ is not None else None
+
+
+_LEAVES = frozenset((Tensor, Operation, str))

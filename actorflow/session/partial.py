@@ -1,0 +1,143 @@
+"""Partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from actorflow.errors import CancelledError, InvalidArgumentError
+from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.tensor import Tensor
+from actorflow.runtime.step import Step
+from actorflow.runtime.tokens import EMPTY
+from actorflow.session.feeds import Feed
+from actorflow.session.fetches import Fetches
+from actorflow.session.planner import Compiled
+from actorflow.session.values import result_of
+
+if TYPE_CHECKING:
+    from actorflow.session.session import Session
+
+
+class PartialRun:
+    """The handle of a step in parts. Its state is freed when all feeds and fetches are used, or at an error."""
+
+    def __init__(
+        self, session: Session, step: Step, compiled: Compiled, fetches: Fetches, feeds: dict[Endpoint, Feed]
+    ) -> None:
+        self._session = session
+        self._step = step
+        self._compiled = compiled
+        self._places = dict(zip(fetches.endpoints, compiled.places, strict=True))
+        self._targets = set(fetches.targets)
+        self._missing = dict(feeds)
+        self._feeds = feeds
+        self._fed: dict[Endpoint, Any] = {}
+        self._ended = False
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
+        """One part; see `Session.partial_run`."""
+        if self._ended:
+            raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
+        graph = self._session.graph
+        values: dict[Endpoint, Any] = {}
+        for name, value in feeds.items():
+            element = graph.as_graph_element(name)
+            endpoint = element.endpoint if isinstance(element, Tensor) else Endpoint(element.name, 0)
+            converter = self._missing.get(endpoint)
+            if converter is None:
+                why = "was fed already" if endpoint in self._feeds else "was not named when the partial run was set up"
+                raise InvalidArgumentError(f"{endpoint} can't be fed: it {why}.", node=element.name, where=element.where)
+            values[endpoint] = converter(value)
+        structure = Fetches(graph, fetches)
+        self._check_fetches(structure, values)
+        for endpoint in values:
+            del self._missing[endpoint]
+        self._fed.update(values)
+        step = self._step
+        step.feed(values)
+        self._session._dispatcher.pump()  # type: ignore[union-attr]
+        try:
+            await self._wait_for(structure)
+        except BaseException:
+            self._end()
+            await self._session._drain(step, CancelledError("The partial run was cancelled."))
+            raise
+        if step.error is not None:
+            self._end()
+            await self._session._drain(step, step.error)
+            raise step.error.with_traceback(None)
+        results = []
+        for endpoint in structure.endpoints:
+            part, position = self._places.pop(endpoint)
+            results.append(result_of(step, part, position, step.parts[part].slots[position], self._fed))
+        self._targets.difference_update(structure.targets)
+        if not self._places and not self._missing and step.finished:
+            self._end()
+        return structure.build(results)
+
+    def _check_fetches(self, structure: Fetches, values: Mapping[Endpoint, Any]) -> None:
+        graph_nodes = self._session.graph.nodes
+        for endpoint in structure.endpoints:
+            if endpoint not in self._places:
+                raise InvalidArgumentError(
+                    f"{endpoint} can't be fetched: it was fetched already, or not named when the partial run was set up."
+                )
+        for target in structure.targets:
+            if target not in self._targets:
+                raise InvalidArgumentError(f"{target} was run already, or not named when the partial run was set up.")
+        still = [e for e in self._missing if e not in values]
+        needs = _needed(graph_nodes, structure, self._feeds.keys(), still)
+        if needs:
+            raise InvalidArgumentError(
+                f"The fetches need feeds that are still missing: {', '.join(map(str, needs))}.",
+                hint="Feed them in this call or an earlier one.",
+            )
+
+    async def _wait_for(self, structure: Fetches) -> None:
+        """Returns when the fetches of this part are there, and the targets have run, or the step has ended."""
+        step = self._step
+        while not step.finished:
+            slots = [step.parts[part].slots[position] for part, position in map(self._places.get, structure.endpoints)]  # type: ignore[misc]
+            if all(value is not EMPTY for value in slots) and (not structure.targets or self._idle()):
+                return
+            waiter = step.loop.create_future()
+
+            def wake(waiter: Any = waiter) -> None:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+            step.listeners.append(wake)
+            try:
+                await waiter
+            finally:
+                step.listeners.remove(wake)
+
+    def _idle(self) -> bool:
+        return self._step.live == 0
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._session._end_partial(self._step)
+
+
+def _needed(
+    nodes: Mapping[str, Node], structure: Fetches, feeds: Collection[Endpoint], missing: Collection[Endpoint]
+) -> list[Endpoint]:
+    """Those of the `missing` feeds that the fetches hang on."""
+    found: dict[Endpoint, None] = {}
+    seen: set[str] = set()
+    stack: list[Endpoint] = [*structure.endpoints, *(Endpoint(target, -1) for target in structure.targets)]
+    while stack:
+        endpoint = stack.pop()
+        if endpoint in feeds:
+            if endpoint in missing:
+                found[endpoint] = None
+            continue
+        if endpoint.node not in seen:
+            seen.add(endpoint.node)
+            node = nodes[endpoint.node]
+            stack.extend(node.inputs)
+            stack.extend(Endpoint(control, -1) for control in node.controls)
+    return list(found)

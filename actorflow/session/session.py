@@ -1,0 +1,440 @@
+"""`Session`: a client's handle to the runtime, which runs parts of a graph and keeps their state (paper section 2)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import numpy as np
+
+from actorflow.device.base import Device, DeviceStatistics
+from actorflow.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.node import Endpoint
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.passes.compile import Options, Signature
+from actorflow.registry import plugins
+from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.step import Step
+from actorflow.runtime.trace import Trace
+from actorflow.session.admission import Admission
+from actorflow.session.callable import Callable_
+from actorflow.session.devices import open_devices, shared_resources
+from actorflow.session.feeds import Feed
+from actorflow.session.fetches import Fetches, cache_key
+from actorflow.session.partial import PartialRun
+from actorflow.session.planner import Compiled, Planner
+from actorflow.session.values import fetched
+from actorflow.transport.base import Transport
+
+GRACE = 1.0
+"""Seconds that a stopped step waits for kernels that can't be stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """Counters since the session was made. `inflight` and `queued` are steps now; `nodes` counts executed nodes of the
+    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop."""
+
+    steps: int
+    failed: int
+    cancelled: int
+    abandoned: int
+    inflight: int
+    queued: int
+    plans: int
+    nodes: int
+    devices: dict[str, DeviceStatistics]
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A signature as `run` needs it."""
+
+    fetches: Fetches
+    feeds: tuple[Feed, ...]
+    compiled: Compiled
+
+
+class Session:
+    """Runs parts of `graph` on the devices of this process.
+
+    `async with Session(graph=g) as session:` opens and closes it; without `async with` it opens at its first run, and
+    `await session.close()` ends it. It belongs to the event loop that it was first used on. Any number of runs may be in
+    flight at once; they share variables and nothing else.
+
+    Args:
+        target: "" is this process.
+        graph: what to run; the default graph where none is given.
+        devices: how many devices of each type, such as `{"CPU": 2}`, or devices themselves.
+        memory_budget: bytes that the tensors of each device may take; unlimited by default.
+        max_inflight_steps: so many steps run at once; later ones wait.
+        max_queued_steps: so many may wait; more are refused with `errors.Overloaded`.
+        coalesce: merges runs of cheap nodes into one.
+        optimize: folds constants and merges equal nodes.
+    """
+
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        *,
+        devices: Mapping[str, int] | Sequence[Device] | None = None,
+        memory_budget: int | None = None,
+        max_inflight_steps: int = 256,
+        max_queued_steps: int = 4096,
+        coalesce: bool = True,
+        optimize: bool = True,
+    ) -> None:
+        if target:
+            raise UnimplementedError(f"Session(target={target!r}): only the in-process target '' is there so far.")
+        self.graph = get_default_graph() if graph is None else graph
+        self._devices = open_devices(devices, memory_budget)
+        self._resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
+        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce)
+        self._planner = Planner(self.graph, self._devices, self._resources, options)
+        self._admission = Admission(max_inflight_steps, max_queued_steps)
+        self._prepared: dict[Any, _Prepared] = {}
+        self._steps: dict[int, Step] = {}
+        self._transport: Transport = plugins.load("transports", "local")()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._closed = False
+        self._count = self._failed = self._cancelled = self._abandoned = self._nodes = 0
+
+    # Running
+
+    async def run(
+        self,
+        fetches: Any,
+        feeds: Mapping[Any, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        trace: Trace | None = None,
+    ) -> Any:
+        """Runs what `fetches` needs, and gives their values in the same structure.
+
+        Args:
+            fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of these.
+            feeds: values for tensors, by tensor or name; they cut the graph there.
+            timeout: seconds; anyio's deadlines hold as well.
+            trace: takes the events of this run, which then runs node by node.
+
+        Returns:
+            Arrays (read-only), numpy scalars for rank 0, `bytes` for single strings.
+
+        Raises:
+            TypeError, KeyError, ValueError: the fetches or feeds are nothing of this graph.
+            errors.OpError: see `actorflow.errors`; the first error of a step stops it.
+            errors.Overloaded: too many steps run and wait already.
+        """
+        feeds = feeds or {}
+        prepared = None
+        key = cache_key(fetches) if trace is None else None
+        if key is not None:
+            key = (key, *feeds)
+            prepared = self._prepared.get(key)
+        if prepared is None or self._closed:
+            self._open()
+            with anyio.fail_after(timeout) if timeout is not None else anyio.CancelScope():
+                prepared = await self._prepare(key, fetches, feeds, trace)
+        values = {}
+        for feed, value in zip(prepared.feeds, feeds.values()):
+            values[feed.endpoint] = feed(value)
+        results = await self._run(prepared.compiled, values, timeout, trace)
+        return prepared.fetches.build(results)
+
+    async def _prepare(
+        self, key: Any, fetches: Any, feeds: Mapping[Any, Any], trace: Trace | None = None
+    ) -> _Prepared:
+        """Parses a signature and finds its plan."""
+        structure = Fetches(self.graph, fetches)
+        converters = tuple(Feed(self._fed_tensor(name)) for name in feeds)
+        signature = Signature(
+            feeds={f.endpoint: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
+            fetches=structure.endpoints,
+            targets=structure.targets,
+        )
+        compiled = await self._planner.plan(signature, coalesce=trace is None)
+        prepared = _Prepared(structure, converters, compiled)
+        if key is not None:
+            self._prepared[key] = prepared
+        self.graph.mark_run()
+        return prepared
+
+    def _fed_tensor(self, name: Any) -> Tensor:
+        element = self.graph.as_graph_element(name)
+        if isinstance(element, Operation):
+            raise InvalidArgumentError(
+                f"The operation {element.name} can't be fed; feed one of its tensors, such as {element.name}:0.",
+                node=element.name,
+                where=element.where,
+            )
+        return element
+
+    async def _run(
+        self, compiled: Compiled, feeds: Mapping[Endpoint, Any], timeout: float | None = None, trace: Trace | None = None
+    ) -> list[Any]:
+        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
+        admission = self._admission
+        begun = time.perf_counter()
+        if not admission.enter_nowait():
+            await self._enter(timeout)
+        try:
+            step = self._start(compiled, feeds, trace)
+            timer = None
+            if timeout is not None:
+                left = max(0.0, timeout - (time.perf_counter() - begun))
+                timer = step.loop.call_later(left, self._expire, step, timeout)
+            try:
+                if step.finished:
+                    await _yield()
+                else:
+                    await step.wait()
+            except BaseException:
+                self._cancelled += 1
+                await self._drain(step, CancelledError("The run was cancelled."))
+                raise
+            finally:
+                if timer is not None:
+                    timer.cancel()
+                self._steps.pop(step.id, None)
+            if step.error is not None:
+                self._failed += 1
+                await self._drain(step, step.error)
+                raise step.error.with_traceback(None)
+        finally:
+            admission.leave()
+        elapsed = time.perf_counter() - begun
+        admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
+        self._nodes += compiled.executed
+        return fetched(step, compiled.places, feeds)
+
+    async def _enter(self, timeout: float | None) -> None:
+        if timeout is None:
+            await self._admission.enter()
+            return
+        try:
+            with anyio.fail_after(timeout):
+                await self._admission.enter()
+        except TimeoutError:
+            raise DeadlineExceededError(
+                f"The run's time of {timeout} s was up before it could start: {self._admission.inflight} steps are running."
+            ) from None
+
+    def _start(
+        self, compiled: Compiled, feeds: Mapping[Endpoint, Any], trace: Trace | None = None, expected_feeds: int = 0
+    ) -> Step:
+        assert self._dispatcher is not None and self._loop is not None
+        with np.errstate(all="ignore"):
+            context = copy_context()
+        self._count += 1
+        step = Step(
+            self._count,
+            compiled.plans,
+            self._dispatcher,
+            self._loop,
+            context,
+            self._transport,
+            trace=trace,
+            expected_feeds=expected_feeds,
+            on_blocked=self._admission.blocked,
+        )
+        self._steps[step.id] = step
+        step.start(feeds)
+        self._dispatcher.pump()
+        return step
+
+    def _expire(self, step: Step, timeout: float) -> None:
+        report = step.pending().splitlines()
+        step.stop(
+            DeadlineExceededError(
+                f"Step {step.id} was not done after {timeout} s.",
+                details=report,
+                hint="The lines name what had not finished and what it waits for.",
+            )
+        )
+
+    async def _drain(self, step: Step, error: BaseException) -> None:
+        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind."""
+        step.stop(error)
+        if step.finished:
+            return
+        timer = step.loop.call_later(GRACE, step.abandon)
+        try:
+            with anyio.CancelScope(shield=True):
+                while not step.finished:
+                    try:
+                        await step.wait()
+                    except asyncio.CancelledError:
+                        continue  # cancelled again while it ends; the first cancellation is raised when it has
+        finally:
+            timer.cancel()
+            self._abandoned += step.abandoned
+
+    async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
+        """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
+        self._open()
+        feeds = {tensor: None for tensor in feed_list}
+        prepared = await self._prepare(None, fetches, feeds)
+        return Callable_(self._run, prepared.compiled, prepared.feeds, prepared.fetches.build)
+
+    async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
+        """Makes the plan and the code for a signature, and runs nothing."""
+        self._open()
+        names = {name: None for name in feeds}
+        key = cache_key(fetches)
+        await self._prepare(None if key is None else (key, *names), fetches, names)
+
+    # Partial runs
+
+    async def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] = ()) -> PartialRun:
+        """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`)."""
+        self._open()
+        structure = Fetches(self.graph, fetches)
+        converters = {f.endpoint: f for f in (Feed(self._fed_tensor(name)) for name in feeds)}
+        signature = Signature(
+            feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
+            fetches=structure.endpoints,
+            targets=structure.targets,
+            partial=True,
+        )
+        compiled = await self._planner.plan(signature)
+        await self._admission.enter()
+        step = self._start(compiled, {}, expected_feeds=len(converters))
+        return PartialRun(self, step, compiled, structure, converters)
+
+    async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
+        """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
+
+        Raises:
+            InvalidArgumentError: something was not named in the set-up, was used already, or a fetch needs feeds that are
+                still missing.
+        """
+        return await handle.run(fetches, feeds or {})
+
+    def _end_partial(self, step: Step) -> None:
+        self._steps.pop(step.id, None)
+        self._admission.leave()
+
+    # The graph and the state
+
+    async def extend(self, graph: Graph | bytes | None = None) -> int:
+        """Takes in what was added to the graph since (a run does so by itself), or adds nodes that are given as
+        `Graph.to_bytes(since=...)`. Variables keep their values. Returns how many nodes the session knows."""
+        self._open()
+        if isinstance(graph, bytes):
+            self.graph.extend_from_bytes(graph)
+        elif graph is not None and graph is not self.graph:
+            raise ValueError("A session runs one graph; extend that graph, or pass the added nodes as bytes.")
+        return len(self.graph)
+
+    @staticmethod
+    def reset(target: str = "", containers: Sequence[str] = ()) -> None:
+        """Drops the state in these named containers, in all sessions of the process; in each one where none is named."""
+        if target:
+            raise UnimplementedError(f"reset(target={target!r}): only the in-process target '' is there so far.")
+        for manager in shared_resources.all():
+            manager.reset(containers or {container for container, _, _ in manager.names()})
+
+    def list_devices(self) -> list[Device]:
+        """The devices, in the order in which unconstrained nodes prefer them."""
+        return list(self._devices)
+
+    def placement(self, element: Any) -> str:
+        """The full name of the device of an operation or tensor that has been planned."""
+        found = self.graph.as_graph_element(element)
+        return self._planner.placements[found.op.name if isinstance(found, Tensor) else found.name]
+
+    def pending(self) -> str:
+        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
+        reports = [f"step {step.id}:\n{step.pending()}" for step in self._steps.values()]
+        return "\n".join(reports) or "no step is in flight"
+
+    def statistics(self) -> SessionStatistics:
+        """The session's counters."""
+        return SessionStatistics(
+            steps=self._count,
+            failed=self._failed,
+            cancelled=self._cancelled,
+            abandoned=self._abandoned,
+            inflight=self._admission.inflight,
+            queued=self._admission.queued,
+            plans=self._planner.compiled_plans,
+            nodes=self._nodes,
+            devices={d.name: d.statistics() for d in self._devices},
+        )
+
+    # Opening and closing
+
+    def _open(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError(
+                "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
+            )
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+            self._dispatcher = Dispatcher.of(loop)
+        elif self._loop is not loop:
+            raise FailedPreconditionError(
+                "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
+            )
+
+    async def __aenter__(self) -> Session:
+        self._open()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._prepared.clear()
+        for step in list(self._steps.values()):
+            step.stop(CancelledError("The session was closed while the step was running."))
+        for step in list(self._steps.values()):
+            await self._drain(step, AbortedError("The session was closed."))
+        self._steps.clear()
+        for resources in self._resources.values():
+            resources.reset()
+        for device in self._devices:
+            device.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._loop is not None:
+            warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=2, source=self)
+            for device in self._devices:
+                device.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{self._admission.inflight} steps in flight"
+        return f"<actorflow.Session on {len(self._devices)} devices, {state}>"
+
+
+class _Yield:
+    """One turn of the event loop for everybody else."""
+
+    def __await__(self) -> Any:
+        yield
+
+
+def _yield() -> _Yield:
+    return _Yield()

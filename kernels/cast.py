@@ -1,0 +1,58 @@
+"""Kernels of changes of element type, and of the parts of complex numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import COMPLEX, DType
+from actorflow.registry.kernel import kernel
+
+
+@kernel("Cast")
+def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
+    # The real part first: numpy warns as it drops an imaginary one. That of a real array is the array itself.
+    return x.real.astype(DstT.as_numpy_dtype) if out is None else _cast_into(xp, x.real, out)
+
+
+@kernel("Cast", dtypes=COMPLEX)
+def cast_to_complex(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
+    return x.astype(DstT.as_numpy_dtype) if out is None else _cast_into(xp, x, out)
+
+
+def _cast_into(xp: Any, x: Any, out: Any) -> Any:
+    xp.copyto(out, x, casting="unsafe")
+    return out
+
+
+@kernel("Complex")
+def make_complex(xp: Any, real: Any, imag: Any, *, out: Any = None) -> Any:
+    if out is None:
+        out = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), xp.result_type(real, xp.complex64))
+    out.real = real
+    out.imag = imag
+    return out
+
+
+@kernel("Real")
+def real_part(xp: Any, x: Any) -> Any:
+    return x.real.copy()
+
+
+@kernel("Imag")
+def imaginary_part(xp: Any, x: Any) -> Any:
+    return x.imag.copy()
+
+
+@kernel("Conj")
+def conjugate(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.conjugate(x) if out is None else xp.conjugate(x, out=out)
+
+
+@kernel("ComplexAbs")
+def magnitude(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return abs(x) if out is None else xp.absolute(x, out=out)
+
+
+@kernel("Angle")
+def angle(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.arctan2(x.imag, x.real) if out is None else xp.arctan2(x.imag, x.real, out=out)

@@ -1,0 +1,60 @@
+"""Kernels of special functions, which scipy computes (`cupyx.scipy` on a GPU)."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+from actorflow.errors import UnimplementedError
+from actorflow.registry.kernel import kernel
+
+
+@functools.cache
+def _library(xp: Any) -> Any:
+    name = "cupyx.scipy.special" if xp.__name__ == "cupy" else "scipy.special"
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise UnimplementedError(
+            f"Special functions need {name}, which is not installed.",
+            hint="Install it with: pip install 'actorflow[special]'",
+        ) from None
+
+
+def _apply(xp: Any, name: str, *inputs: Any) -> Any:
+    """The function of that name in the inputs' type; halves are computed in float32, which scipy has loops for."""
+    kind = inputs[0].dtype
+    function = getattr(_library(xp), name)
+    if kind.itemsize == 2:
+        return xp.asarray(function(*(value.astype(xp.float32) for value in inputs))).astype(kind)
+    return function(*inputs)
+
+
+@kernel("Erf")
+def erf(xp: Any, x: Any) -> Any:
+    return _apply(xp, "erf", x)
+
+
+@kernel("Erfc")
+def erfc(xp: Any, x: Any) -> Any:
+    return _apply(xp, "erfc", x)
+
+
+@kernel("Lgamma")
+def lgamma(xp: Any, x: Any) -> Any:
+    return _apply(xp, "gammaln", x)
+
+
+@kernel("Digamma")
+def digamma(xp: Any, x: Any) -> Any:
+    # scipy gives -inf at the pole 0, but NaN at those below it; TensorFlow gives NaN at all of them.
+    return xp.where(x == 0, x.dtype.type(xp.nan), _apply(xp, "digamma", x))
+
+
+@kernel("Polygamma")
+def polygamma(xp: Any, a: Any, x: Any) -> Any:
+    """The a-th derivative of digamma: (-1)^(a+1) a! zeta(a + 1, x)."""
+    zeta = _apply(xp, "zeta", a + 1, x)
+    series = (1 - 2 * ((a + 1) % 2)) * _apply(xp, "gamma", a + 1) * zeta
+    return xp.where(a == 0, _apply(xp, "digamma", x + 0 * a), series).astype(x.dtype)
