@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
+from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.session import session as asynchronous
 from actorflow.session.callable import Callable_
@@ -188,7 +189,9 @@ class Session:
 
     def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closed:
-            self._session._open_or_fail()
+            raise FailedPreconditionError(
+                "The session is closed.", hint="Open another one: with af.blocking.Session(graph=graph) as session: ..."
+            )
         return self._driver.call(start)
 
     def __enter__(self) -> Session:

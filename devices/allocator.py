@@ -44,7 +44,7 @@ class PoolAllocator:
         self._owner = owner
         self._pool_limit = pool_limit
         self._pool: dict[int, list[np.ndarray[Any, Any]]] = {}
-        self._leases: set[_Lease] = set()
+        self._leases: dict[int, _Lease] = {}  # a weak reference has the hash of its array, and arrays have none
         self._freed: deque[_Lease] = deque()
         self._lock = threading.Lock()
         self._live = self._peak = self._pooled = 0
@@ -123,7 +123,7 @@ class PoolAllocator:
         lease = _Lease(array, self._freed.append)
         lease.block = block
         lease.nbytes = nbytes
-        self._leases.add(lease)
+        self._leases[id(lease)] = lease
         self._allocations += 1
         self._live += nbytes
         self._peak = max(self._peak, self._live)
@@ -131,7 +131,7 @@ class PoolAllocator:
     def _drain(self) -> None:
         while self._freed:
             lease = self._freed.popleft()
-            self._leases.discard(lease)
+            del self._leases[id(lease)]
             self._live -= lease.nbytes
             self._frees += 1
             if lease.block is not None:

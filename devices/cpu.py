@@ -15,6 +15,10 @@ from actorflow.device.spec import DeviceSpec
 from .allocator import PoolAllocator
 
 
+make_allocator: Callable[..., Allocator] = PoolAllocator
+"""What a device without an allocator of its own gets; tests put one here that poisons freed memory."""
+
+
 class CpuDevice:
     """A device that computes with numpy. Kernels run where the dispatcher says: on the loop, or on `submit`'s thread."""
 
@@ -24,7 +28,7 @@ class CpuDevice:
         self.name = name
         self.spec = DeviceSpec.parse(name)
         self.xp: Any = np
-        self.allocator: Allocator = allocator or PoolAllocator(memory_budget, owner=name)
+        self.allocator: Allocator = allocator or make_allocator(memory_budget, owner=name)
         self._inline = 0
         self._threaded = 0
         self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()

@@ -11,6 +11,56 @@ if not __name__.startswith("actorflow."):
         "pip install -e .) and write `import actorflow.kernels`"
     )
 
-from . import control, math, sendrecv, source, state
+from . import (
+    cast,
+    control,
+    filling,
+    gathering,
+    gradient_ops,
+    indexing,
+    joining,
+    linalg,
+    logic,
+    math,
+    nn,
+    ordering,
+    padding,
+    random,
+    reduction,
+    segment,
+    sendrecv,
+    shaping,
+    source,
+    special,
+    state,
+    state_sparse,
+    training,
+    unary,
+)
 
-__all__ = ["control", "math", "sendrecv", "source", "state"]
+__all__ = [
+    "cast",
+    "control",
+    "filling",
+    "gathering",
+    "gradient_ops",
+    "indexing",
+    "joining",
+    "linalg",
+    "logic",
+    "math",
+    "nn",
+    "ordering",
+    "padding",
+    "random",
+    "reduction",
+    "segment",
+    "sendrecv",
+    "shaping",
+    "source",
+    "special",
+    "state",
+    "state_sparse",
+    "training",
+    "unary",
+]

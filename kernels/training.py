@@ -1,7 +1,7 @@
 """Kernels of the optimizers' updates (the formulas are with the ops, in `actorflow.ops.training`).
 
-A dense update walks over a variable and its slots in blocks that stay in a core's cache, with one temporary of a block's
-size, so that a large one is read and written once instead of once for each of its dozen operations.
+A dense update walks over a variable and its slots in blocks that stay in a core's cache, with one temporary of a
+block's size, so that a large one is read and written once instead of once for each of its dozen operations.
 """
 
 from __future__ import annotations
@@ -257,7 +257,6 @@ def adam(
         xp.multiply(g, g, out=t)
         _approach(xp, square, t, 1 - beta2, t)
         if use_nesterov:
-            # beta1 · m + (1 - beta1) · g, in the temporary's stead, is needed beside the temporary
             _adam_step(xp, w, beta1 * mean + (1 - beta1) * g, square, t, rate, epsilon)
         else:
             _adam_step(xp, w, mean, square, t, rate, epsilon)
@@ -279,7 +278,7 @@ def sparse_adam(
     indices: Any,
 ) -> None:
     buffers, at, g = _opened_rows(xp, grad, indices, var, m, v)
-    variable, mean, square = buffers
+    _, mean, square = buffers
     xp.multiply(mean, beta1, out=mean)
     mean[at] += (1 - beta1) * g
     xp.multiply(square, beta2, out=square)

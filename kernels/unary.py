@@ -1,4 +1,4 @@
-"""Kernels of elementwise functions of one tensor. A small output comes from an operator, a large one goes into `out`."""
+"""Kernels of elementwise functions of one tensor. An operator gives a small output, a large one goes into `out`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,12 @@ def _sigmoid_into(xp: Any, x: Any, out: Any) -> Any:
 
 @kernel("SigmoidGrad")
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
-    return dy * y * (1 - y) if out is None else xp.multiply(dy * y, xp.subtract(1, y, out=out), out=out)
+    return dy * y * (1 - y) if out is None else _sigmoid_grad_into(xp, y, dy, out)
+
+
+def _sigmoid_grad_into(xp: Any, y: Any, dy: Any, out: Any) -> Any:
+    xp.multiply(xp.subtract(1, y, out=out), y, out=out)
+    return xp.multiply(out, dy, out=out)
 
 
 # ---- circular functions

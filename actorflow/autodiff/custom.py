@@ -29,7 +29,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
                 return dy * (1 - 1 / (1 + e))
             return af.log(1 + e), grad
 
-    `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)` returns
+    `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)`
+    returns
     the gradients of the xs: one, or a list with None where there is none. The gradient of `f` is only that; its own
     nodes are not differentiated, but `grad_fn` may be, for second derivatives. Where `f` reads trainable variables,
     `grad_fn(*dys, variables)` takes their list by that keyword and returns two lists: the gradients of the xs, and
@@ -50,7 +51,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
                 raise TypeError(
                     describe(
-                        f"A function with a custom gradient returns (ys, grad_fn), but {f.__name__} returned {made!r:.80}.",
+                        f"A function with a custom gradient returns (ys, grad_fn), not {made!r:.80} as {f.__name__}.",
                         where=user_line(),
                     )
                 )
@@ -62,8 +63,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             if reads and not takes_variables:
                 raise TypeError(
                     describe(
-                        "If a function with a custom gradient uses variables, then its grad_fn must accept a 'variables' "
-                        f"keyword argument. {f.__name__} reads: {', '.join(v.name for v, _ in reads)}.",
+                        "If a function with a custom gradient uses variables, then its grad_fn must accept a "
+                        f"'variables' keyword argument. {f.__name__} reads: {', '.join(v.name for v, _ in reads)}.",
                         where=user_line(),
                     )
                 )
@@ -102,9 +103,7 @@ def _remember(graph: Graph, rule: Callable[..., list[Any]]) -> str:
     return name
 
 
-def _rule(
-    grad_fn: Callable[..., Any], ys: int, xs: int, variables: Sequence[Any] | None
-) -> Callable[..., list[Any]]:
+def _rule(grad_fn: Callable[..., Any], ys: int, xs: int, variables: Sequence[Any] | None) -> Callable[..., list[Any]]:
     """`grad_fn` as the rule of a node whose inputs are the ys, the xs and the variables' reads."""
 
     def rule(*dys: Tensor) -> list[Any]:
@@ -116,7 +115,9 @@ def _rule(
         if len(of_xs) != xs:
             raise ValueError(f"The custom gradient gave {len(of_xs)} gradients for {xs} arguments.")
         if len(of_variables) != len(variables or ()):
-            raise ValueError(f"The custom gradient gave {len(of_variables)} gradients for {len(variables or ())} variables.")
+            raise ValueError(
+                f"The custom gradient gave {len(of_variables)} gradients for {len(variables or ())} variables."
+            )
         return [None] * ys + of_xs + list(of_variables)
 
     return rule

@@ -7,7 +7,7 @@ the parts of one tensor are summed, and the rule of the node's op builds the nod
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
@@ -18,8 +18,9 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint, user_line
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.arithmetic import add_n
 from actorflow.ops.control import group, identity
-from actorflow.registry import opdef
+from actorflow.ops.filling import ones_like, zeros_like
 from actorflow.shapes import compatible, show
 
 Gradient: TypeAlias = "Tensor | IndexedSlices"
@@ -62,7 +63,8 @@ def gradients(
         colocate_gradients_with_ops: put them on the devices of their forward nodes.
         gate_gradients: make all gradients of a node's inputs wait for each other.
         aggregation_method: one of `AggregationMethod`.
-        stop_gradients: tensors (or one) that count as constants for all xs; an x among them still gets its own gradient.
+        stop_gradients: tensors (or one) that count as constants for all xs; an x among them still gets its own
+            gradient.
 
     Raises:
         LookupError: an op on the way has no gradient registered, nor is declared to have none.
@@ -92,9 +94,7 @@ def gradients(
 class _Walk:
     """One backward walk: what is known of the gradient of each tensor so far."""
 
-    def __init__(
-        self, graph: Graph, xs: Sequence[Tensor], stops: Sequence[Tensor], colocate: bool, gate: bool
-    ) -> None:
+    def __init__(self, graph: Graph, xs: Sequence[Tensor], stops: Sequence[Tensor], colocate: bool, gate: bool) -> None:
         self._graph = graph
         self._colocate = colocate
         self._gate = gate
@@ -206,44 +206,44 @@ class _Walk:
             found = list(made) if isinstance(made, (list, tuple)) else [made]
             if len(found) != len(operation.inputs):
                 raise ValueError(
-                    f"The gradient rule of {operation.type} gave {len(found)} gradients for {len(operation.inputs)} inputs."
+                    f"The gradient rule of {operation.type} gave {len(found)} gradients, but {operation.name} has "
+                    f"{len(operation.inputs)} inputs."
                 )
             found = [
                 self._fitted(operation, i, g) if g is not None and self._wanted(t) else None
                 for i, (t, g) in enumerate(zip(operation.inputs, found))
             ]
-            if self._gate and sum(g is not None for g in found) > 1:
-                found = _gated(found)
-        return found
+            return together(found) if self._gate else found
 
     def _fitted(self, operation: Operation, index: int, gradient: Any) -> Gradient:
         """`gradient` in the shape and type of the input, of which it must be."""
         tensor = operation.inputs[index]
-        if not isinstance(gradient, (Tensor, IndexedSlices)):
-            gradient = convert_to_tensor(gradient, tensor.dtype.base_dtype)
-        if gradient.dtype is not tensor.dtype.base_dtype:
+        given: Gradient = (
+            gradient
+            if isinstance(gradient, (Tensor, IndexedSlices))
+            else convert_to_tensor(gradient, tensor.dtype.base_dtype)
+        )
+        if given.dtype is not tensor.dtype.base_dtype:
             raise TypeError(
-                f"The gradient rule of {operation.type} gave a {gradient.dtype} for input {index} of {operation.name}, "
+                f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
                 f"which is {tensor.dtype.base_dtype}."
             )
         if operation.definition.broadcasts:
-            gradient = unbroadcast(convert_to_tensor(gradient), operation, index)
-        if isinstance(gradient, IndexedSlices):
-            return gradient
-        if not compatible(gradient.static_shape, tensor.static_shape):
+            given = unbroadcast(convert_to_tensor(given), operation, index)
+        if isinstance(given, IndexedSlices):
+            return given
+        if not compatible(given.static_shape, tensor.static_shape):
             raise ValueError(
-                f"The gradient rule of {operation.type} gave shape {show(gradient.static_shape)} for input {index} of "
+                f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
                 f"{operation.name}, which has shape {show(tensor.static_shape)}."
             )
-        gradient.set_shape(tensor.static_shape)
-        return gradient
+        given.set_shape(tensor.static_shape)
+        return given
 
 
 def _output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
     """What a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
     if dy is None:
-        from actorflow.ops.filling import zeros_like
-
         return zeros_like(output) if _differentiable(output) else None
     return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)
 
@@ -252,23 +252,23 @@ def _sum(parts: Sequence[Gradient]) -> Gradient:
     slices = [part for part in parts if isinstance(part, IndexedSlices)]
     if len(slices) == len(parts):
         return add_slices(slices)
-    from actorflow.ops.arithmetic import add_n
-
     return add_n([convert_to_tensor(part) for part in parts])
 
 
-def _gated(found: Sequence[Gradient | None]) -> list[Gradient | None]:
+def together(found: Sequence[Gradient | None]) -> list[Gradient | None]:
+    """The same gradients, each of which is available only when all are. None entries stay None."""
     present = [g for g in found if g is not None]
+    if len(present) < 2:
+        return list(found)
     gate = group(*(g.op for g in present))
     with gate.graph.control_dependencies([gate]):
-        return [
-            IndexedSlices(identity(g.values), g.indices, g.dense_shape)
-            if isinstance(g, IndexedSlices)
-            else None
-            if g is None
-            else identity(g)
-            for g in found
-        ]
+        return [g if g is None else _gated(g) for g in found]
+
+
+def _gated(gradient: Gradient) -> Gradient:
+    if isinstance(gradient, IndexedSlices):
+        return IndexedSlices(identity(gradient.values), gradient.indices, gradient.dense_shape)
+    return identity(gradient)
 
 
 def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
@@ -280,20 +280,18 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
 
 
 def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
-    facts = {"node": y.op.name, "op": y.op.type, "where": y.where}
+    facts: dict[str, Any] = {"node": y.op.name, "op": y.op.type, "where": y.where}
     if not _differentiable(y):
         return None
     if grad is None:
         if y.dtype.is_complex:
             raise TypeError(
                 describe(
-                    f"Gradients of complex tensors must set grad_ys, but ys[{index}], {y.name}, has type {y.dtype} and none.",
+                    f"Gradients of complex tensors must set grad_ys, but ys[{index}], {y.name}, of {y.dtype} has none.",
                     **facts,
                     hint="Differentiate a real number of it, such as tf.abs or tf.real, or give grad_ys.",
                 )
             )
-        from actorflow.ops.filling import ones_like
-
         return ones_like(y, name=f"grad_ys_{index}")
     try:
         tensor = convert_to_tensor(grad, None if is_symbolic(grad) else y.dtype, name=f"grad_ys_{index}", graph=y.graph)
@@ -322,7 +320,10 @@ def _as_list(value: Any) -> list[Any]:
 def _as_tensor(value: Any, what: str) -> Tensor:
     if not is_symbolic(value):
         raise TypeError(
-            describe(f"{what} is a tensor of a graph, but {value!r:.60} (a {type(value).__name__}) was given.", where=user_line())
+            describe(
+                f"{what} is a tensor of a graph, but {value!r:.60} (a {type(value).__name__}) was given.",
+                where=user_line(),
+            )
         )
     return convert_to_tensor(value)
 

@@ -11,6 +11,9 @@ from actorflow.graph.convert import register_tensor_conversion_function
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.cast import cast
+from actorflow.ops.joining import concat
+from actorflow.ops.segment import unsorted_segment_sum
 from actorflow.shapes import Shape, TensorShape, show
 
 
@@ -76,9 +79,6 @@ class IndexedSlices:
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """The sum of several: their rows and indices one after the other."""
-    from actorflow.ops.joining import concat
-    from actorflow.ops.cast import cast
-
     indices = [part.indices for part in parts]
     if len({index.dtype for index in indices}) > 1:
         indices = [cast(index, int64) for index in indices]
@@ -88,8 +88,6 @@ def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
 
 def _dense(slices: IndexedSlices, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """The tensor that `slices` stands for. Raises ValueError where its shape is not known."""
-    from actorflow.ops.segment import unsorted_segment_sum
-
     if slices.dense_shape is None:
         raise ValueError(
             describe(

@@ -1,22 +1,21 @@
 """Undoing broadcasting: an operand that was stretched to the output's shape gets the sum over what it was stretched to.
 
-Gradient rules of elementwise ops know nothing of this; the walk in `gradients` does it for all ops that are declared with
-`broadcasts=True`. Most often the static shapes decide, and there is nothing to do or one sum over known axes.
+Gradient rules of elementwise ops know nothing of this; the walk in `gradients` does it for all ops that are declared
+with `broadcasts=True`. Most often the static shapes decide, and there is nothing to do or one sum over known axes.
 """
 
 from __future__ import annotations
 
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.gradient_ops import sum_to
+from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shape_rules import elementwise
+from actorflow.ops.shaping import reshape, shape
 from actorflow.shapes import Shape, is_static
 
 
 def unbroadcast(gradient: Tensor, operation: Operation, index: int) -> Tensor:
     """`gradient`, of the output's shape, summed down to the shape of input `index` of `operation`."""
-    from actorflow.ops.shaping import reshape, shape
-    from actorflow.ops.gradient_ops import sum_to
-    from actorflow.ops.reduction import reduce_sum
-
     operand = operation.inputs[index]
     wanted = operand.static_shape
     axes = stretched_axes(wanted, gradient.static_shape, _others(operation, index))

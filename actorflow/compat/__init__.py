@@ -1,1 +1,1 @@
-
+"""Other libraries' names over actorflow's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
 # What an op takes where it wants a tensor: a tensor, a variable, or a value that becomes a constant.
 TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
+
+
+default_session: Callable[[], Any] = lambda: None
+"""What gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as default ones."""
+
+
+def _session_for(session: Any, method: str) -> Any:
+    found = default_session() if session is None else session
+    if found is None:
+        raise ValueError(
+            f"{method}() needs a blocking session: pass session=..., or enter one of actorflow.compat.v1. "
+            f"In async code, await session.run(...)."
+        )
+    return found
 
 
 class Operation:
@@ -88,6 +102,10 @@ class Operation:
         self.graph.add_control_input(self, other)
 
     _add_control_input = add_control_input
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+        """`session.run(self, feed_dict)`; see `Tensor.eval`."""
+        _session_for(session, "run").run(self, feed_dict)
 
     def __repr__(self) -> str:
         return f"<actorflow.Operation '{self.name}' type={self.type}>"
@@ -177,7 +195,6 @@ class Tensor(Overloads):
         )
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
-        """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""
-        if session is None:
-            raise ValueError("eval() needs session=..., a blocking session; in async code await session.run(tensor).")
-        return session.run(self, feed_dict)
+        """`session.run(self, feed_dict)` with a blocking session, by default the innermost that was entered (TensorFlow 1's
+        shorthand). Raises ValueError where there is none."""
+        return _session_for(session, "eval").run(self, feed_dict)

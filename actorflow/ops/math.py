@@ -1,20 +1,189 @@
-"""Elementwise arithmetic."""
+"""The functions of mathematics under one roof, as `tf.math` has them.
+
+What they take and give divides the modules: `arithmetic` combines two tensors elementwise, `unary`, `trigonometry`,
+`special`, `complex` and `cast` change one, `logic` compares, `reduction`, `statistics` and `scan` go along axes.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from actorflow.ops.arithmetic import (
+    accumulate_n,
+    add,
+    add_n,
+    atan2,
+    div,
+    div_no_nan,
+    floordiv,
+    floormod,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    pow,
+    realdiv,
+    scalar_mul,
+    squared_difference,
+    subtract,
+    truediv,
+    truncatediv,
+    truncatemod,
+)
+from actorflow.ops.cast import (
+    cast,
+    saturate_cast,
+    to_bfloat16,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+)
+from actorflow.ops.complex import angle, complex, conj, imag, real
+from actorflow.ops.logic import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from actorflow.ops.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from actorflow.ops.scan import argmax, argmin, cumprod, cumsum
+from actorflow.ops.special import digamma, erf, erfc, lgamma, polygamma
+from actorflow.ops.statistics import (
+    count_nonzero,
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_std,
+    reduce_variance,
+)
+from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
+from actorflow.ops.unary import (
+    abs,
+    ceil,
+    exp,
+    expm1,
+    floor,
+    is_finite,
+    is_inf,
+    is_nan,
+    log,
+    log1p,
+    negative,
+    reciprocal,
+    rint,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+)
 
-from actorflow.dtypes import NUMERIC
-from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shape_rules import elementwise
-from actorflow.registry.op import op
-
-
-@op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
-def add(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x + y, elementwise with broadcasting. Integers wrap around."""
-
-
-@add.gradient
-def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy, dy]
+__all__ = [
+    "abs",
+    "accumulate_n",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
+    "angle",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cast",
+    "ceil",
+    "complex",
+    "conj",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "digamma",
+    "div",
+    "div_no_nan",
+    "equal",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+    "floordiv",
+    "floormod",
+    "greater",
+    "greater_equal",
+    "imag",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "less",
+    "less_equal",
+    "lgamma",
+    "log",
+    "log1p",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "not_equal",
+    "polygamma",
+    "pow",
+    "real",
+    "realdiv",
+    "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "reduce_variance",
+    "rint",
+    "round",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "subtract",
+    "tan",
+    "tanh",
+    "to_bfloat16",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import ANY, COMPLEX, INDEX, REAL, DTypeLike, float32, int32, int64
+from actorflow.dtypes import ANY, COMPLEX, INDEX, REAL, DTypeLike, float32, int32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import at_least_rank, require_rank, unchanged
@@ -49,8 +49,7 @@ def _(node: Operation, dy: Tensor, _: Any) -> list[Any]:
 
     source, indices = node.inputs[0], node.outputs[1]
     width = shape(source)[-1]
-    rows = reshape(indices, [size(indices) // shape(indices)[-1], -1]) if False else None
-    columns = reshape(indices, [-1, shape(indices)[-1]]) if rows is None else rows
+    columns = reshape(indices, [-1, shape(indices)[-1]])
     starts = expand_dims(range_(shape(columns)[0]) * width, -1)
     places = reshape(columns + starts, [-1, 1])
     flat = scatter_nd(places, reshape(dy, [-1]), reshape(size(source), [1]))
@@ -93,7 +92,7 @@ def _distinct(c: Inference) -> list[Shape]:
     return [(None,), require_rank(c, 0, 1) or (None,)]
 
 
-@op("Unique", shape=_distinct, dtypes=ANY - COMPLEX, result=(T, _out_idx := "out_idx"), gradient=None, work=20)
+@op("Unique", shape=_distinct, dtypes=ANY - COMPLEX, result=(T, "out_idx"), gradient=None, work=20)
 def unique_op(x: TensorLike, *, out_idx: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The distinct elements of a vector. See `unique`."""
 

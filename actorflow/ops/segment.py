@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from actorflow.dtypes import INDEX, NUMERIC, REAL
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import composite
 from actorflow.ops.filling import fill, ones_like, zeros_like
 from actorflow.ops.gathering import gather
 from actorflow.ops.joining import concat
@@ -58,15 +62,8 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
 def _(node: Operation, dy: Tensor) -> list[Any]:
     data, ids = node.inputs
     column = concat([shape(ids), fill(reshape(rank(data) - 1, [1]), 1)], 0)
-    ones = fill(column, ones_like_scalar(dy))
-    return [gather(dy / segment_sum(ones, ids), ids), None]
-
-
-def ones_like_scalar(tensor: Tensor) -> Tensor:
-    """A scalar 1 of the type of `tensor`."""
-    from actorflow.ops.filling import ones
-
-    return ones([], tensor.dtype)
+    counts = segment_sum(fill(column, np.ones((), dy.dtype.as_numpy_dtype)), ids)
+    return [gather(dy / counts, ids), None]
 
 
 @op("SegmentProd", shape=_segments, dtypes=NUMERIC, types=_SORTED)
@@ -203,9 +200,7 @@ def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none."""
-    from actorflow.graph.convert import convert_to_tensor
-    from actorflow.ops.arithmetic import maximum
-    from actorflow.ops.building import composite
+    from actorflow.ops.arithmetic import maximum, realdiv
 
     with composite(name, "UnsortedSegmentMean", data, segment_ids) as scope:
         source, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
@@ -213,6 +208,4 @@ def unsorted_segment_mean(
         total = unsorted_segment_sum(source, ids, num_segments)
         missing = expand_dims(rank(source) - rank(ids), 0)
         column = reshape(counts, concat([shape(counts), fill(missing, 1)], 0))
-        from actorflow.ops.arithmetic import realdiv
-
         return realdiv(total, maximum(column, ones_like(column)), name=scope)

@@ -231,7 +231,7 @@ def transpose(
                 perm = rank(tensor) - 1 - range_(rank(tensor))
         if not (conjugate and tensor.dtype.is_complex):
             return transpose_op(tensor, perm, name=scope)
-        from actorflow.ops.cast import conj
+        from actorflow.ops.complex import conj
 
         return conj(transpose_op(tensor, perm), name=scope)
 

@@ -18,7 +18,7 @@ _INDICES = {"indices": INDEX}
 
 
 def rows_shape(variable: Shape, indices: Shape, values: Shape) -> None:
-    """Raises ValueError unless `values` may be rows of the variable at `indices`: indices.shape + variable.shape[1:]."""
+    """Raises ValueError unless `values` may be rows of the variable: of shape indices.shape + variable.shape[1:]."""
     if variable is None or indices is None or values is None:
         return
     if not variable:
@@ -50,7 +50,16 @@ def scatter_update_value(ref: RefLike, indices: TensorLike, updates: TensorLike,
     Of several updates of one row the last stays. Raises InvalidArgumentError in the run where an index is outside."""
 
 
-@op("ResourceScatterUpdate", shape=_checked_scatter, dtypes=ANY, types=_INDICES, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "ResourceScatterUpdate",
+    shape=_checked_scatter,
+    dtypes=ANY,
+    types=_INDICES,
+    result=None,
+    gradient=None,
+    stateful=True,
+    writes=True,
+)
 def scatter_update_target(
     ref: RefLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Operation:
@@ -64,7 +73,16 @@ def scatter_add_value(ref: RefLike, indices: TensorLike, updates: TensorLike, *,
     All updates of one row count. Raises InvalidArgumentError in the run where an index is outside."""
 
 
-@op("ResourceScatterAdd", shape=_checked_scatter, dtypes=NUMERIC, types=_INDICES, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "ResourceScatterAdd",
+    shape=_checked_scatter,
+    dtypes=NUMERIC,
+    types=_INDICES,
+    result=None,
+    gradient=None,
+    stateful=True,
+    writes=True,
+)
 def scatter_add_target(ref: RefLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None) -> Operation:
     """`ScatterAdd` without an output."""
 
@@ -76,7 +94,16 @@ def scatter_sub_value(ref: RefLike, indices: TensorLike, updates: TensorLike, *,
     All updates of one row count. Raises InvalidArgumentError in the run where an index is outside."""
 
 
-@op("ResourceScatterSub", shape=_checked_scatter, dtypes=NUMERIC, types=_INDICES, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "ResourceScatterSub",
+    shape=_checked_scatter,
+    dtypes=NUMERIC,
+    types=_INDICES,
+    result=None,
+    gradient=None,
+    stateful=True,
+    writes=True,
+)
 def scatter_sub_target(ref: RefLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None) -> Operation:
     """`ScatterSub` without an output."""
 

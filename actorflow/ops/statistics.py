@@ -8,15 +8,15 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import DTypeLike
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.arithmetic import add, squared_difference
+from actorflow.ops.arithmetic import add, pow, squared_difference
 from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
 from actorflow.ops.complex import conj
 from actorflow.ops.control import stop_gradient
 from actorflow.ops.logic import not_equal, where_v2
 from actorflow.ops.reduction import reduce_max, reduce_mean, reduce_sum
-from actorflow.ops.unary import exp, is_finite, log, sqrt
 from actorflow.ops.unary import abs as abs_
+from actorflow.ops.unary import exp, is_finite, log, sqrt
 
 
 def reduce_logsumexp(
@@ -102,8 +102,8 @@ def norm(
     Args:
         tensor: a floating tensor.
         ord: "euclidean" (as "fro" and 2), 1, inf, or another positive number p for the p-norm.
-        axis: the dimension of the vectors; a pair for matrices, of which "euclidean" and "fro", 1 and inf are known. All
-            elements as one vector by default.
+        axis: the dimension of the vectors; a pair for matrices, for which "euclidean", "fro", 1 and inf are known. By
+            default all elements are one vector.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
@@ -126,7 +126,7 @@ def norm(
             return reduce_sum(size, axis, keepdims=keep)
         if ord == float("inf"):
             return reduce_max(size, axis, keepdims=keep)
-        return reduce_sum(size**ord, axis, keepdims=keep) ** (1 / ord)
+        return pow(reduce_sum(pow(size, ord), axis, keepdims=keep), 1 / ord)
 
 
 def _one_of(new: Any, old: Any) -> Any:

@@ -1,6 +1,7 @@
 """The updates of optimizers, one op each: a step of training is one pass over a variable and its slots.
 
-All `ref` inputs are variables of one shape and type and are changed in place; the other inputs are scalars of that type,
+All `ref` inputs are variables of one shape and type and are changed in place; the other inputs are scalars of that
+type,
 and the gradient: of the variable's shape, or for the `Sparse` ops rows `grad[i]` at `indices[i]`. In TensorFlow's raw
 sparse ops an index that occurs twice is applied twice, and its optimizers sum the rows before; here the ops themselves
 sum them, so that the result is that of the dense gradient on the rows that occur.
@@ -21,14 +22,14 @@ _INDICES = {"indices": INDEX}
 
 
 def _update(refs: int, sparse: bool = False) -> ShapeRule:
-    """The first `refs` inputs are variables of one shape and type, the last (or last two) the gradient, others scalars."""
+    """The first `refs` inputs are variables of one shape and type, the last (or two) the gradient, others scalars."""
 
     def rule(c: Inference) -> list[Shape]:
         variable = c.shapes[0]
         for index in range(refs):
             if c.dtypes[index].base_dtype is not c.dtypes[0].base_dtype:
                 raise TypeError(
-                    f"Input {index}, a variable of {c.dtypes[index].base_dtype}, goes with one of {c.dtypes[0].base_dtype}."
+                    f"Variables {index} and 0 differ: {c.dtypes[index].base_dtype} and {c.dtypes[0].base_dtype}."
                 )
             variable = merge(variable, c.shapes[index])
         scalars = c.shapes[refs : -2 if sparse else -1]
@@ -44,14 +45,21 @@ def _update(refs: int, sparse: bool = False) -> ShapeRule:
     return rule
 
 
-@op("ApplyGradientDescent", shape=_update(1), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=2)
+@op(
+    "ApplyGradientDescent",
+    shape=_update(1),
+    dtypes=INEXACT,
+    result=None,
+    gradient=None,
+    stateful=True,
+    writes=True,
+    work=2,
+)
 def apply_gradient_descent(var: RefLike, alpha: TensorLike, delta: TensorLike, *, name: str | None = None) -> Operation:
     """var -= alpha · delta."""
 
 
-@op(
-    "ApplyMomentum", shape=_update(2), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=4
-)
+@op("ApplyMomentum", shape=_update(2), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=4)
 def apply_momentum(
     var: RefLike,
     accum: RefLike,
@@ -92,7 +100,13 @@ def sparse_apply_momentum(
 
 @op("ApplyAdagrad", shape=_update(2), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=8)
 def apply_adagrad(
-    var: RefLike, accum: RefLike, lr: TensorLike, grad: TensorLike, *, update_slots: bool = True, name: str | None = None
+    var: RefLike,
+    accum: RefLike,
+    lr: TensorLike,
+    grad: TensorLike,
+    *,
+    update_slots: bool = True,
+    name: str | None = None,
 ) -> Operation:
     """accum += grad²; var -= lr · grad / √accum. Without `update_slots` accum stays as it is."""
 
@@ -235,7 +249,8 @@ def apply_adam(
     use_nesterov: bool = False,
     name: str | None = None,
 ) -> Operation:
-    """rate = lr · √(1 - beta2_power) / (1 - beta1_power); m += (1 - beta1) · (grad - m); v += (1 - beta2) · (grad² - v);
+    """rate = lr · √(1 - beta2_power) / (1 - beta1_power);
+    m += (1 - beta1) · (grad - m); v += (1 - beta2) · (grad² - v);
     var -= rate · m / (√v + epsilon), with beta1 · m + (1 - beta1) · grad instead of m with `use_nesterov`."""
 
 

@@ -85,9 +85,11 @@ def _regions(
             colour = max(colour, colours[need] + crossing)
         colours[node.name] = colour
         leader[node.name] = node.name
-        if kind is not None:
-            for need in needs:
-                if colours[need] == colour and kinds[need] == kind:
+    _sink_roots(graph, kinds, colours)
+    for node in paced(graph.nodes.values()):
+        if kinds[node.name] is not None:
+            for need in graph.predecessors(node):
+                if colours[need] == colours[node.name] and kinds[need] == kinds[node.name]:
                     leader[find(node.name)] = find(need)
     components: dict[str, list[Node]] = {}
     for node in paced(graph.nodes.values()):
@@ -99,6 +101,20 @@ def _regions(
             if len(part) > 1:
                 regions[f"{part[0].name}/region_of_{len(part)}"] = part
     return regions
+
+
+def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int]) -> None:
+    """Moves what could run at the very start, such as reads of variables, to the colour of its first user: it then is in
+    that user's region, and a snapshot is not held from the beginning of the step."""
+    earliest: dict[str, int] = {}
+    for node in reversed(list(graph.nodes.values())):
+        name = node.name
+        if colours[name] == 0 and kinds[name] is not None:
+            colours[name] = earliest.get(name, 0)
+        for need in graph.predecessors(node):
+            crossing = kinds[name] is None or kinds[need] != kinds[name]
+            colour = max(colours[name] - crossing, 0)
+            earliest[need] = min(earliest.get(need, colour), colour)
 
 
 def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:

@@ -20,10 +20,12 @@ import numpy as np
 from actorflow.registry.kernel import KernelDef
 
 _counter = itertools.count()
+_HEADER = 3  # lines before the first member's
 
 
 class Writer:
-    """Collects the lines and the name space of one function."""
+    """Collects the lines and the name space of one function, which takes its inputs as one list and empties it: nobody else
+    then holds an input when the code lets go of it."""
 
     def __init__(self, parameters: Sequence[str]) -> None:
         self._parameters = parameters
@@ -34,7 +36,7 @@ class Writer:
     @property
     def line(self) -> int:
         """The number of the next line in the generated function's file."""
-        return len(self._lines) + 2
+        return len(self._lines) + _HEADER + 1
 
     def bind(self, value: Any, prefix: str = "k") -> str:
         """A name for `value` in the name space; the same object keeps its name."""
@@ -51,7 +53,9 @@ class Writer:
     def build(self, results: str) -> tuple[Callable[..., Any], str]:
         """The function, which returns `results`, and the name of its file in tracebacks."""
         file = f"<actorflow region {next(_counter)}>"
-        source = "\n".join([f"def region({', '.join(self._parameters)}):", *self._lines, f"  return {results}", ""])
+        unpacked = f"{', '.join(self._parameters)}, = inputs" if self._parameters else "pass"
+        header = ["def region(inputs):", f"  {unpacked}", "  inputs.clear()"]
+        source = "\n".join([*header, *self._lines, f"  return {results}", ""])
         space = dict(self._names)
         exec(compile(source, file, "exec"), space)
         return space["region"], file

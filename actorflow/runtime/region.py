@@ -21,7 +21,7 @@ _MOST_VERSIONS = 16
 
 
 class Region:
-    """A coalesced node's kernel: `region(*inputs)` gives its outputs, a tuple of them where there are several.
+    """A coalesced node's kernel: `region(inputs)` gives its outputs, a tuple of them where there are several.
 
     Where the members' shapes hang on those of the inputs, each new tuple of input shapes gets its own code, in which all
     sizes are known; after 16 of them one version serves the rest, which looks sizes up as it runs.
@@ -41,12 +41,13 @@ class Region:
         for member in self.members:  # a kernel that is missing shows while the plan is made
             kernel_of(member, device, ())
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, inputs: list[Any]) -> Any:
+        """Runs the members, and empties the list of inputs."""
         key = tuple([inputs[i].shape for i in self._open]) if self._open else ()
         version = self._versions.get(key)
         if version is None:
             version = self.version(key)
-        return version(*inputs)
+        return version(inputs)
 
     def version(self, key: tuple[Any, ...]) -> Callable[..., Any]:
         """The code for inputs of these shapes (those that are not static, in order)."""

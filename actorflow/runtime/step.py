@@ -118,13 +118,13 @@ async def run_node(part: Part, node: PlanNode) -> None:
                     result = node.launch(*inputs, step=step)
                 elif step.timed or cost.samples < 4:
                     begun = perf_counter_ns()
-                    result = node.launch(*inputs)
+                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
                     ended = perf_counter_ns()
                     cost.add(ended - begun)
                     if step.trace is not None:
                         step.trace.add(node.node, part.plan.device.name, begun, ended)
                 else:
-                    result = node.launch(*inputs)
+                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
                 part.launched += 1
             del inputs
             if not step.stopped:

@@ -59,7 +59,10 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
         nonlocal result, failure, begun, ended
         begun = perf_counter_ns()
         try:
-            result = context.run(node.launch, *inputs)
+            if node.region is None:
+                result = context.run(node.launch, *inputs)
+            else:
+                result = context.run(node.region, inputs)
         except BaseException as error:
             failure = error
         ended = perf_counter_ns()

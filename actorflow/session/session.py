@@ -239,6 +239,8 @@ class Session:
     def _start(
         self, compiled: Compiled, feeds: Mapping[Endpoint, Any], trace: Trace | None = None, expected_feeds: int = 0
     ) -> Step:
+        if self._loop is not asyncio.get_running_loop():
+            self._open()
         assert self._dispatcher is not None and self._loop is not None
         with np.errstate(all="ignore"):
             context = copy_context()

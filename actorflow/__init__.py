@@ -1,0 +1,114 @@
+"""actorflow: dataflow graphs inside async Python programs.
+
+    import actorflow as af
+
+    graph = af.Graph()
+    with graph.as_default():
+        a, b = af.placeholder(af.float32), af.placeholder(af.float32)
+        total = a + b
+
+    async with af.Session(graph=graph) as session:
+        print(await session.run(total, {a: 3, b: 4.5}))      # 7.5
+
+Names are TensorFlow 1's wherever the concept is.
+"""
+
+from __future__ import annotations
+
+from actorflow import blocking, errors, nn, train
+from actorflow.autodiff.custom import custom_gradient
+from actorflow.autodiff.gradients import gradients
+from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from actorflow.graph.convert import convert_to_tensor, register_tensor_conversion_function
+from actorflow.graph.graph import (
+    Graph,
+    GraphGrowthWarning,
+    colocate_with,
+    container,
+    control_dependencies,
+    device,
+    get_default_graph,
+    name_scope,
+    reset_default_graph,
+)
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.api import *  # noqa: F403
+from actorflow.ops.api import __all__ as _op_names
+from actorflow.registry.kernel import kernel
+from actorflow.registry.op import op
+from actorflow.runtime.trace import Trace
+from actorflow.session.session import Session, SessionStatistics
+from actorflow.shapes import TensorShape
+from actorflow.variables.api import *  # noqa: F403
+from actorflow.variables.api import __all__ as _variable_names
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DType",
+    "Graph",
+    "GraphGrowthWarning",
+    "IndexedSlices",
+    "Operation",
+    "Session",
+    "SessionStatistics",
+    "Tensor",
+    "TensorShape",
+    "Trace",
+    "as_dtype",
+    "bfloat16",
+    "blocking",
+    "bool",
+    "colocate_with",
+    "complex64",
+    "complex128",
+    "container",
+    "control_dependencies",
+    "convert_to_tensor",
+    "custom_gradient",
+    "device",
+    "errors",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_graph",
+    "gradients",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "kernel",
+    "name_scope",
+    "nn",
+    "op",
+    "register_tensor_conversion_function",
+    "reset_default_graph",
+    "string",
+    "train",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    *_op_names,
+    *_variable_names,
+]

@@ -1,0 +1,108 @@
+"""TensorFlow 1.15's names, so that a TensorFlow 1 script runs with one changed import.
+
+    import actorflow.compat.v1 as tf
+
+Spelling only: each name is actorflow's own function or class, and sessions are blocking ones. A name that is missing raises
+an AttributeError that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import actorflow as _af
+from actorflow import *  # noqa: F403
+from actorflow import blocking as _blocking
+from actorflow.graph import tensor as _tensor
+
+# Names that actorflow spells otherwise, because they would hide a builtin there.
+tuple = _af.tuple_
+range = _af.range_
+slice = _af.slice_
+
+_default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
+
+
+class Session(_blocking.Session):
+    """`tf.Session`: the blocking session, with `feed_dict` as the second argument of `run`."""
+
+    def __init__(self, target: str = "", graph: _af.Graph | None = None, config: Any = None, **options: Any) -> None:
+        super().__init__(target, graph, **options)
+        self._entered: list[Any] = []
+
+    def run(  # type: ignore[override]
+        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Runs `fetches` with `feed_dict` fed. `options` and `run_metadata` have no meaning here and have to be None."""
+        if options is not None or run_metadata is not None:
+            raise NotImplementedError("options and run_metadata are not supported; use actorflow's trace= instead.")
+        return super().run(fetches, feed_dict)
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:  # type: ignore[override]
+        """`actorflow.Session.partial_run`."""
+        return super().partial_run(handle, fetches, feed_dict)
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:  # type: ignore[override]
+        """`actorflow.Session.make_callable`."""
+        return super().make_callable(fetches, feed_list or ())
+
+    @contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """Makes this the session of `Tensor.eval` and `Operation.run`, inside the block."""
+        token = _default_session.set(self)
+        try:
+            yield self
+        finally:
+            _default_session.reset(token)
+
+    def __enter__(self) -> Session:
+        for scope in (self.as_default(), self.graph.as_default()):
+            scope.__enter__()
+            self._entered.append(scope)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        while self._entered:
+            self._entered.pop().__exit__(*exc)
+        self.close()
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from its making to its `close`."""
+
+    def __init__(self, target: str = "", graph: _af.Graph | None = None, config: Any = None, **options: Any) -> None:
+        super().__init__(target, graph, config, **options)
+        self._token = _default_session.set(self)
+
+    def close(self) -> None:
+        """Ends the session."""
+        if not self._closed:
+            _default_session.reset(self._token)
+        super().close()
+
+
+def get_default_session() -> Session | None:
+    """The innermost `with session:` or `with session.as_default():`, or None."""
+    return _default_session.get()
+
+
+_tensor.default_session = get_default_session
+
+
+def disable_v2_behavior() -> None:
+    """Does nothing: there is only the behaviour of version 1."""
+
+
+disable_eager_execution = disable_v2_behavior
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found = getattr(_af, name, None)
+    if found is not None:
+        return found
+    raise AttributeError(f"TensorFlow 1's {name!r} is not in actorflow.compat.v1 yet.")

@@ -1,0 +1,217 @@
+"""What layers of neural networks are made of, as compositions of other ops: moments, dropout, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import float16, float32
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.arithmetic import maximum, multiply, squared_difference
+from actorflow.ops.building import composite
+from actorflow.ops.cast import cast
+from actorflow.ops.control import identity, stop_gradient
+from actorflow.ops.gathering import dynamic_partition, dynamic_stitch, gather
+from actorflow.ops.matmul import matmul
+from actorflow.ops.nn import bias_add
+from actorflow.ops.random import random_uniform
+from actorflow.ops.reduction import reduce_mean, reduce_sum
+from actorflow.ops.shaping import reshape, shape, size, squeeze
+from actorflow.ops.unary import rsqrt, square
+from actorflow.shapes import as_shape
+
+
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
+    """matmul(x, weights) + biases, of [batch, in], [in, out] and [out] (`tf.nn.xw_plus_b`)."""
+    with composite(name, "xw_plus_b", x, weights, biases) as scope:
+        return bias_add(matmul(x, weights), biases, name=scope)
+
+
+def l2_normalize(
+    x: TensorLike,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`). `dim` is the older name of `axis`."""
+    with composite(name, "l2_normalize", x) as scope:
+        tensor = convert_to_tensor(x)
+        total = reduce_sum(square(tensor), dim if axis is None else axis, keepdims=True)
+        return multiply(tensor, rsqrt(maximum(total, epsilon)), name=scope)
+
+
+def moments(
+    x: TensorLike,
+    axes: Sequence[int],
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of `x` over `axes` (`tf.nn.moments`).
+
+    float16 is computed in float32. `shift` is ignored, as in TensorFlow. The older name of `keepdims` is `keep_dims`.
+    """
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    with composite(name, "moments", x, axes):
+        tensor = convert_to_tensor(x)
+        y = cast(tensor, float32) if tensor.dtype is float16 else tensor
+        mean = reduce_mean(y, axes, keepdims=True, name="mean")
+        # The derivative through the mean is zero, so it is left out.
+        variance = reduce_mean(squared_difference(y, stop_gradient(mean)), axes, keepdims=True, name="variance")
+        if not keep:
+            mean, variance = squeeze(mean, axes), squeeze(variance, axes)
+        return cast(mean, tensor.dtype), cast(variance, tensor.dtype)
+
+
+def batch_normalization(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """scale · (x - mean) / sqrt(variance + variance_epsilon) + offset, with broadcasting (`tf.nn.batch_normalization`).
+
+    `offset` and `scale` may be None. Ioffe and Szegedy, Batch Normalization.
+    """
+    with composite(name, "batchnorm", x, mean, variance, scale, offset):
+        tensor = convert_to_tensor(x)
+        factor = rsqrt(convert_to_tensor(variance) + variance_epsilon)
+        if scale is not None:
+            factor = factor * scale
+        shift = -convert_to_tensor(mean) * factor
+        if offset is not None:
+            shift = shift + offset
+        return tensor * cast(factor, tensor.dtype) + cast(shift, tensor.dtype)
+
+
+def dropout(
+    x: TensorLike,
+    keep_prob: TensorLike | None = None,
+    noise_shape: TensorLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: TensorLike | None = None,
+) -> Tensor:
+    """`x` with each element set to 0 with probability `rate`, the others divided by 1 - rate (`tf.nn.dropout`).
+
+    Args:
+        keep_prob: 1 - rate, the older way to say it.
+        noise_shape: the shape of the random choices, which is broadcast to x: sizes of 1 drop or keep together.
+
+    Raises:
+        ValueError: `rate` is outside [0, 1), neither or both were given, or `x` is not floating.
+    """
+    if (keep_prob is None) == (rate is None):
+        raise ValueError("dropout needs `rate` or `keep_prob`, and not both.")
+    dropped: Any = rate if keep_prob is None else 1 - keep_prob if is_symbolic(keep_prob) else 1 - float(keep_prob)  # type: ignore[operator]
+    with composite(name, "dropout", x) as scope:
+        tensor = convert_to_tensor(x)
+        if not tensor.dtype.is_floating:
+            raise ValueError(f"dropout scales its input, so that has to be floating, but {tensor.name} is {tensor.dtype}.")
+        if not is_symbolic(dropped):
+            if not 0 <= dropped < 1:
+                raise ValueError(f"The rate of dropout is in [0, 1), but {dropped} was given.")
+            if dropped == 0:
+                return identity(tensor, name=scope)
+        chance = convert_to_tensor(dropped, tensor.dtype)
+        noise = random_uniform(_noise_shape(tensor, noise_shape), seed=seed, dtype=tensor.dtype)
+        return multiply(tensor / (1 - chance), cast(noise >= chance, tensor.dtype), name=scope)
+
+
+def _noise_shape(x: Tensor, wanted: Any) -> Any:
+    if wanted is None:
+        return shape(x)
+    if is_symbolic(wanted):
+        return wanted
+    sizes = as_shape(wanted)
+    if sizes is None:
+        return shape(x)
+    static = x.static_shape
+    if None in sizes and static is not None and len(static) == len(sizes):
+        sizes = tuple(s if n is None else n for n, s in zip(sizes, static))
+    return [shape(x)[i] if n is None else n for i, n in enumerate(sizes)]
+
+
+def embedding_lookup(
+    params: Any,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Tensor:
+    """The rows of a table of embeddings that `ids` name (`tf.nn.embedding_lookup`).
+
+    Args:
+        params: the table, or a list of tables among which the rows are divided.
+        ids: int32 or int64, of any shape.
+        partition_strategy: how they are divided. "mod": row i is row i // n of table i % n; "div": consecutive rows are
+            together, the first tables having one more where they don't divide evenly.
+        max_norm: rows with a larger L2 norm are scaled down to it.
+
+    Returns:
+        A tensor of the shape of ids, and then that of a row.
+
+    Raises:
+        ValueError: an unknown strategy, or no table.
+        InvalidArgumentError: an id that is no row, in the run.
+    """
+    tables = list(params) if isinstance(params, (list, tuple)) else [params]
+    if not tables:
+        raise ValueError("embedding_lookup needs one table or more.")
+    if partition_strategy not in ("mod", "div"):
+        raise ValueError(f"The partition strategy is 'mod' or 'div', not {partition_strategy!r}.")
+    with composite(name, "embedding_lookup", *tables, ids) as scope:
+        wanted = convert_to_tensor(ids, preferred_dtype="int32")
+        if len(tables) == 1:
+            return identity(_clipped(gather(tables[0], wanted), wanted, max_norm), name=scope)
+        flat = reshape(wanted, [-1])
+        table_of, row_of = _division(tables, flat, partition_strategy)
+        chosen = dynamic_partition(row_of, cast(table_of, "int32"), len(tables))
+        places = dynamic_partition(np.int32(0) + _positions(flat), cast(table_of, "int32"), len(tables))
+        found = dynamic_stitch(places, [gather(t, rows) for t, rows in zip(tables, chosen)])
+        row = shape(convert_to_tensor(tables[0]))[1:]
+        from actorflow.ops.joining import concat
+
+        shaped = reshape(found, concat([shape(wanted), row], 0))
+        return identity(_clipped(shaped, wanted, max_norm), name=scope)
+
+
+def _positions(flat: Tensor) -> Tensor:
+    from actorflow.ops.filling import range_
+
+    return range_(size(flat))
+
+
+def _division(tables: Sequence[Any], ids: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
+    """For each id the table in which its row is, and the number of the row there."""
+    count = len(tables)
+    if strategy == "mod":
+        return ids % count, ids // count
+    from actorflow.ops.arithmetic import add_n
+    from actorflow.ops.logic import where
+
+    total = add_n([cast(shape(convert_to_tensor(t))[0], ids.dtype) for t in tables])
+    each, more = total // count, total % count
+    table = maximum(ids // (each + 1), (ids - more) // maximum(each, 1))
+    first = table < more
+    return table, where(first, ids % (each + 1), (ids - more) % maximum(each, 1))
+
+
+def _clipped(rows: Tensor, ids: Tensor, max_norm: float | None) -> Tensor:
+    if max_norm is None:
+        return rows
+    from actorflow.ops.arithmetic import minimum
+    from actorflow.ops.unary import sqrt
+
+    axes = list(range(len(ids.static_shape or ()), len(rows.static_shape or ())))
+    norm = sqrt(reduce_sum(square(rows), axes, keepdims=True))
+    return rows * minimum(max_norm / maximum(norm, 1e-30), 1.0)

@@ -1,0 +1,47 @@
+"""Says which function builds the node of each of Python's operators on tensors. Importing this module is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorflow.graph import overloads
+from actorflow.graph.convert import symbolic_dtype
+from actorflow.graph.tensor import Tensor
+from actorflow.ops import arithmetic, bitwise, logic, matmul, unary
+from actorflow.ops.array import getitem
+
+
+def _by_kind(of_bools: Callable[..., Tensor], of_integers: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`&`, `|`, `^` and `~` combine truth values of bool tensors, and the bits of integers."""
+
+    def build(*values: Any) -> Tensor:
+        dtype = next((d for v in values if (d := symbolic_dtype(v)) is not None), None)
+        return (of_integers if dtype is not None and dtype.is_integer else of_bools)(*values)
+
+    return build
+
+
+overloads.register(
+    {
+        "add": arithmetic.add,
+        "subtract": arithmetic.subtract,
+        "multiply": arithmetic.multiply,
+        "truediv": arithmetic.truediv,
+        "floordiv": arithmetic.floordiv,
+        "floormod": arithmetic.floormod,
+        "pow": arithmetic.pow,
+        "matmul": matmul.matmul,
+        "negative": unary.negative,
+        "abs": unary.abs,
+        "logical_not": _by_kind(logic.logical_not, bitwise.invert),
+        "logical_and": _by_kind(logic.logical_and, bitwise.bitwise_and),
+        "logical_or": _by_kind(logic.logical_or, bitwise.bitwise_or),
+        "logical_xor": _by_kind(logic.logical_xor, bitwise.bitwise_xor),
+        "less": logic.less,
+        "less_equal": logic.less_equal,
+        "greater": logic.greater,
+        "greater_equal": logic.greater_equal,
+        "getitem": getitem,
+    }
+)

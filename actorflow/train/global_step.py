@@ -1,0 +1,68 @@
+"""The global step: the variable that counts a graph's training steps (`tf.train.get_or_create_global_step`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import int64
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.initializers import Zeros
+from actorflow.variables.scope import get_variable
+from actorflow.variables.variable import Variable
+
+
+def get_global_step(graph: Graph | None = None) -> Variable | None:
+    """The global step of `graph` (the default one), or None where it has none.
+
+    Raises:
+        ValueError: the collection GLOBAL_STEP holds several.
+        TypeError: what it holds is no integer scalar.
+    """
+    graph = graph or get_default_graph()
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(found) > 1:
+        raise ValueError("Multiple tensors in global_step collection.")
+    if not found:
+        found = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name == "global_step:0"]
+    if not found:
+        return None
+    assert_global_step(found[0])
+    step: Variable = found[0]
+    return step
+
+
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """Makes the global step, an int64 scalar that starts at 0. Raises ValueError where there is one."""
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), graph.name_scope(None):
+        return get_variable(
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype=int64,
+            initializer=Zeros(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Variable:
+    """The global step, made where there is none."""
+    return get_global_step(graph) or create_global_step(graph)
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raises TypeError unless it is a variable (or tensor) that holds one integer."""
+    if not hasattr(global_step_tensor, "dtype") or not hasattr(global_step_tensor, "static_shape"):
+        raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r:.80}.')
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
+    if global_step_tensor.static_shape not in ((), None):
+        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The number of steps so far, read through a blocking session."""
+    return int(sess.run(global_step_tensor))

@@ -1,0 +1,137 @@
+"""Learning rates that change with the global step (`tf.train.exponential_decay` and its like).
+
+Each gives a scalar tensor of the learning rate's type, computed anew in each run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import int32
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.arithmetic import minimum, pow
+from actorflow.ops.building import composite
+from actorflow.ops.cast import cast
+from actorflow.ops.gathering import gather
+from actorflow.ops.joining import stack
+from actorflow.ops.logic import equal, greater, where
+from actorflow.ops.reduction import reduce_sum
+from actorflow.ops.trigonometry import cos
+from actorflow.ops.unary import ceil, exp, floor
+
+
+def exponential_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · decay_rate ^ (global_step / decay_steps); `staircase` rounds the exponent down.
+
+    Raises ValueError where `global_step` is None."""
+    with composite(name, "ExponentialDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate * pow(cast(decay_rate, rate.dtype), floor(done) if staircase else done)
+
+
+def piecewise_constant(
+    x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
+    """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., then the last value.
+
+    Raises ValueError unless there is one value more than boundaries."""
+    if len(boundaries) != len(values) - 1:
+        raise ValueError(
+            describe("The length of boundaries should be 1 less than the length of values", where=user_line())
+        )
+    with composite(name, "PiecewiseConstant", x, *boundaries, *values):
+        position = convert_to_tensor(x)
+        choices = convert_to_tensor(list(values)) if len(values) > 1 else stack([convert_to_tensor(values[0])])
+        if not boundaries:
+            return choices[0]
+        limits = stack([convert_to_tensor(b, position.dtype) for b in boundaries])
+        return gather(choices, reduce_sum(cast(greater(position, limits), int32)))
+
+
+def polynomial_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """From `learning_rate` to `end_learning_rate` in `decay_steps` steps, by (1 - part done) ^ power.
+
+    It stays there; with `cycle` it starts again each time, with `decay_steps` as many times longer."""
+    with composite(name, "PolynomialDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        steps, end = cast(decay_steps, rate.dtype), cast(end_learning_rate, rate.dtype)
+        if cycle:
+            rounds = ceil(step / steps)
+            steps = steps * where(equal(step, cast(0, rate.dtype)), cast(1, rate.dtype), rounds)
+        else:
+            step = minimum(step, steps)
+        return (rate - end) * pow(1 - step / steps, cast(power, rate.dtype)) + end
+
+
+def natural_exp_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · e ^ (-decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    with composite(name, "NaturalExpDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate * exp(-cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
+
+
+def inverse_time_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate / (1 + decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    with composite(name, "InverseTimeDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate / (1 + cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
+
+
+def cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """Half a cosine, from `learning_rate` to alpha times that, in `decay_steps` steps (Loshchilov and Hutter 2016)."""
+    with composite(name, "CosineDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        steps = cast(decay_steps, rate.dtype)
+        wave = 0.5 * (1 + cos(minimum(step, steps) / steps * math.pi))
+        return rate * ((1 - alpha) * wave + alpha)
+
+
+def _start(learning_rate: TensorLike, global_step: TensorLike) -> tuple[Tensor, Tensor]:
+    """The learning rate as a tensor, and the step in its type."""
+    if global_step is None:
+        raise ValueError(describe("global_step is required for a learning rate that decays.", where=user_line()))
+    rate = convert_to_tensor(learning_rate, name="learning_rate")
+    return rate, cast(global_step, rate.dtype)

@@ -1,0 +1,46 @@
+"""Slots: the variables that an optimizer keeps for each variable that it changes (`tf.train.slot_creator`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import DTypeLike, as_dtype
+from actorflow.ops.filling import fill, zeros
+from actorflow.ops.shaping import shape
+from actorflow.shapes import is_static
+from actorflow.variables.variable import Variable
+
+
+def create_slot(primary: Variable, val: Any, name: str) -> Variable:
+    """A slot named `<primary>/<name>`, made unique, with the initial value `val` (or what the function `val()` gives).
+
+    It is a global variable that no optimizer trains, on the device of `primary`.
+    """
+    graph = primary.graph
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
+        with graph.colocate_with(primary.handle, ignore_existing=True):
+            return Variable(
+                val,
+                trainable=False,
+                name=f"{primary.op.name}/{name}",
+                validate_shape=is_static(primary.static_shape),
+            )
+
+
+def create_filled_slot(primary: Variable, value: float, name: str, dtype: DTypeLike | None = None) -> Variable:
+    """A slot of the shape of `primary`, all of whose elements are `value`; of its type unless given."""
+    kind = primary.dtype if dtype is None else as_dtype(dtype)
+
+    def initial() -> Any:
+        # A Fill node rather than a constant: the graph does not hold a copy of each variable's size.
+        sizes = primary.static_shape
+        known = is_static(sizes)
+        wanted = sizes if known else shape(primary.initialized_value())
+        return zeros(wanted, kind) if value == 0 else fill(wanted, kind.as_numpy_dtype.type(value))
+
+    return create_slot(primary, initial, name)
+
+
+def create_zeros_slot(primary: Variable, name: str, dtype: DTypeLike | None = None) -> Variable:
+    """A slot of zeros."""
+    return create_filled_slot(primary, 0.0, name, dtype)

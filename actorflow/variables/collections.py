@@ -1,0 +1,162 @@
+"""A graph's lists of variables and other things by purpose (`tf.GraphKeys`), and ops that initialise variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorflow.dtypes import string
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.control import group
+from actorflow.ops.gathering import boolean_mask
+from actorflow.ops.joining import stack
+from actorflow.ops.logic import logical_not
+from actorflow.ops.source import constant
+from actorflow.ops.state import is_variable_initialized_op
+
+if TYPE_CHECKING:
+    from actorflow.variables.variable import Variable
+
+
+class GraphKeys:
+    """The names of the standard collections, TensorFlow's."""
+
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = GLOBAL_VARIABLES
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    SUMMARIES = "summaries"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    UPDATE_OPS = "update_ops"
+    LOSSES = "losses"
+    SAVERS = "savers"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    SUMMARY_OP = "summary_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """`Graph.add_to_collection` of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Iterable[str] | str, value: Any) -> None:
+    """Adds `value` to each of several collections of the default graph, once to each."""
+    for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+        add_to_collection(name, value)
+
+
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """`Graph.get_collection` of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: str) -> list[Any]:
+    """The list itself of a collection of the default graph: changing it changes the collection."""
+    return get_default_graph().get_collection_ref(key)
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that all processes share: what a checkpoint holds."""
+    return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Variable]:
+    """TensorFlow's older name of `global_variables`."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that each process has for itself."""
+    return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that optimizers change, unless they are told which."""
+    return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that inference needs, as far as the program lists them."""
+    return get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that moving averages are kept of."""
+    return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives all of `var_list` their initial values (`tf.variables_initializer`)."""
+    return group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that gives all global variables made so far their initial values."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that gives all local variables made so far their initial values."""
+    return variables_initializer(local_variables())
+
+
+def initialize_all_variables() -> Operation:
+    """TensorFlow's older name of `global_variables_initializer`."""
+    return global_variables_initializer()
+
+
+def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """TensorFlow's older name of `variables_initializer`."""
+    return variables_initializer(var_list, name)
+
+
+def initialize_local_variables() -> Operation:
+    """TensorFlow's older name of `local_variables_initializer`."""
+    return local_variables_initializer()
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """Whether the variable has a value, a boolean scalar."""
+    return is_variable_initialized_op(variable)
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
+    """An operation that raises FailedPreconditionError where one of `var_list` (all variables) has no value.
+
+    None where there are no variables."""
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    return group(*[variable.read_value() for variable in chosen]) if chosen else None
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of those of `var_list` (all global and local ones) that have no value, a vector of strings."""
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    graph = chosen[0].graph if chosen else get_default_graph()
+    with graph.as_default(), graph.name_scope(name):
+        if not chosen:
+            return constant([], dtype=string)
+        missing = logical_not(stack([is_variable_initialized(variable) for variable in chosen]))
+        return boolean_mask(constant([variable.op.name for variable in chosen]), missing)

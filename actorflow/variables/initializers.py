@@ -1,0 +1,264 @@
+"""What variables start with: constants, random draws, and draws scaled to the size of a layer.
+
+An initializer is called with a shape (all sizes known) and a type, and gives a tensor. The names and defaults are
+TensorFlow 1.15's, and so are the formulas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType, DTypeLike, as_dtype, float32, float64
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.cast import cast
+from actorflow.ops.filling import ones, zeros
+from actorflow.ops.linalg import cholesky, matrix_inverse
+from actorflow.ops.matmul import matmul
+from actorflow.ops.random import random_normal, random_uniform, truncated_normal
+from actorflow.ops.shaping import reshape, transpose
+from actorflow.ops.source import constant
+
+# The standard deviation of a normal distribution of deviation 1 that is cut at 2.
+_TRUNCATED = 0.87962566103423978
+
+
+class Initializer:
+    """The base of all: `initializer(shape, dtype=None)`; a dtype that is given there goes before its own."""
+
+    def __init__(self, dtype: DTypeLike = float32) -> None:
+        self.dtype = as_dtype(dtype)
+
+    def __call__(self, shape: Sequence[int], dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
+        """The initial value, a tensor of this shape and type."""
+        return self._make([int(size) for size in shape], self.dtype if dtype is None else as_dtype(dtype))
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        raise NotImplementedError
+
+
+class Zeros(Initializer):
+    """Zeros (False, empty strings)."""
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return zeros(shape, dtype)
+
+
+class Ones(Initializer):
+    """Ones (True)."""
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """`value`: a number, or a list or array, which is filled up to the shape with its last element.
+
+    Raises TypeError where `verify_shape` and the value has another shape, and ValueError where it is too long."""
+
+    def __init__(self, value: Any = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
+        if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
+            raise TypeError(
+                f"Invalid type for initial value: {type(value)} (expected Python scalar, list or numpy array)."
+            )
+        super().__init__(dtype)
+        self.value = value
+        self.verify_shape = verify_shape
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return constant(self.value, dtype, shape, verify_shape=self.verify_shape)
+
+
+class RandomUniform(Initializer):
+    """Uniform draws from [minval, maxval); maxval is 1 unless given, and has to be given for integers."""
+
+    def __init__(
+        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: DTypeLike = float32
+    ) -> None:
+        super().__init__(dtype)
+        self.minval = minval
+        self.maxval = maxval
+        self.seed = seed
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
+
+
+class RandomNormal(Initializer):
+    """Normal draws."""
+
+    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+        super().__init__(dtype)
+        self.mean = mean
+        self.stddev = stddev
+        self.seed = seed
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    """Normal draws, drawn again where they are more than two standard deviations from the mean."""
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform draws that keep the variance of a layer's input: from ±factor · √(3 / number of inputs)."""
+
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+        super().__init__(dtype)
+        self.factor = factor
+        self.seed = seed
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        bound = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
+        return RandomUniform(-bound, bound, self.seed)(shape, dtype)
+
+
+class VarianceScaling(Initializer):
+    """Draws of variance scale / n, where n is the number of a layer's inputs, its outputs, or their mean.
+
+    mode: fan_in, fan_out or fan_avg. distribution: truncated_normal (or normal), untruncated_normal or uniform.
+    Raises ValueError for others, or a scale that is not positive."""
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: DTypeLike = float32,
+    ) -> None:
+        if scale <= 0.0:
+            raise ValueError("`scale` must be positive float.")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Invalid `mode` argument: {mode}")
+        distribution = distribution.lower()
+        if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(f"Invalid `distribution` argument: {distribution}")
+        super().__init__(dtype)
+        self.scale = scale
+        self.mode = mode
+        self.distribution = distribution
+        self.seed = seed
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        inputs, outputs = fans(shape)
+        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, count)
+        if self.distribution == "uniform":
+            bound = math.sqrt(3.0 * variance)
+            return RandomUniform(-bound, bound, self.seed)(shape, dtype)
+        if self.distribution == "untruncated_normal":
+            return RandomNormal(0.0, math.sqrt(variance), self.seed)(shape, dtype)
+        return TruncatedNormal(0.0, math.sqrt(variance) / _TRUNCATED, self.seed)(shape, dtype)
+
+
+class Orthogonal(Initializer):
+    """A matrix of orthonormal rows or columns (whichever are fewer), times `gain`; leading dimensions are flattened.
+
+    Raises ValueError for a shape of fewer than two dimensions."""
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+        super().__init__(dtype)
+        self.gain = gain
+        self.seed = seed
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        if len(shape) < 2:
+            raise ValueError("The tensor to initialize must be at least two-dimensional")
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        drawn = RandomNormal(seed=self.seed)([max(rows, columns), min(rows, columns)], float64)
+        # Twice, because the first time leaves an error that grows with the square of the matrix's condition.
+        q = _orthonormal(_orthonormal(drawn))
+        matrix = reshape(transpose(q) if rows < columns else q, shape)
+        return cast(matrix * self.gain, dtype)
+
+
+def _orthonormal(a: Tensor) -> Tensor:
+    """Q of A = QR with a positive diagonal of R, which is the Cholesky factor of AᵀA."""
+    factor = cholesky(matmul(a, a, transpose_a=True))
+    return matmul(a, matrix_inverse(factor), transpose_b=True)
+
+
+class Identity(Initializer):
+    """The identity matrix times `gain`. Raises ValueError for a shape that is none of a matrix."""
+
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
+        super().__init__(dtype)
+        self.gain = gain
+
+    def _make(self, shape: list[int], dtype: DType) -> Tensor:
+        if len(shape) != 2:
+            raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
+        return constant(np.eye(*shape, dtype=dtype.as_numpy_dtype) * np.asarray(self.gain, dtype.as_numpy_dtype))
+
+
+class GlorotUniform(VarianceScaling):
+    """Glorot and Bengio 2010: uniform from ±√(6 / (inputs + outputs))."""
+
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    """Glorot and Bengio 2010: truncated normal of deviation √(2 / (inputs + outputs))."""
+
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+random_uniform_initializer = RandomUniform
+random_normal_initializer = RandomNormal
+truncated_normal_initializer = TruncatedNormal
+uniform_unit_scaling_initializer = UniformUnitScaling
+variance_scaling_initializer = VarianceScaling
+orthogonal_initializer = Orthogonal
+identity_initializer = Identity
+glorot_uniform_initializer = GlorotUniform
+glorot_normal_initializer = GlorotNormal
+
+
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """He et al. 2015: truncated normal of deviation √(2 / inputs)."""
+    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """He et al. 2015: uniform from ±√(6 / inputs)."""
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """LeCun 1998: truncated normal of deviation √(1 / inputs)."""
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """LeCun 1998: uniform from ±√(3 / inputs)."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def fans(shape: Sequence[int]) -> tuple[float, float]:
+    """The numbers of inputs and outputs of a layer with weights of this shape: a matrix, or a convolution's filter."""
+    if len(shape) < 2:
+        return (float(shape[0]), float(shape[0])) if shape else (1.0, 1.0)
+    field = math.prod(shape[:-2])
+    return float(shape[-2] * field), float(shape[-1] * field)
+
+
+def default_initializer(name: str, dtype: DType) -> Initializer:
+    """What `get_variable` takes where none is given. Raises ValueError for a type that has none."""
+    if dtype.is_floating:
+        return GlorotUniform()
+    if dtype.is_integer or dtype.is_bool or dtype.kind == "S":
+        return Zeros()
+    raise ValueError(f"An initializer for variable {name} of {dtype} is required")

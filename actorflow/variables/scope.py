@@ -1,0 +1,308 @@
+"""`variable_scope` and `get_variable`: variables that several parts of a program share by name (`tf.get_variable`).
+
+The variables of a graph by name, and how often each scope was opened, are kept with the graph. Which scope is open is
+a context variable, as with the scopes of `actorflow.graph.scopes`: coroutines side by side don't see each other's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
+from actorflow.errors import describe
+from actorflow.graph.convert import as_array, graph_of, symbolic_dtype
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.node import user_line
+from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, is_static, show
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.initializers import default_initializer
+from actorflow.variables.store import (
+    AUTO_REUSE,
+    Reuse,
+    Store,
+    VariableScope,
+    current_scopes,
+    get_variable_scope,
+    scope_of,
+    store_of,
+)
+from actorflow.variables.variable import Variable
+
+__all__ = ["AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "variable_scope"]
+
+
+@contextmanager
+def variable_scope(
+    name_or_scope: str | VariableScope | None,
+    default_name: str | None = None,
+    values: Sequence[Any] | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    reuse: Reuse = None,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+    auxiliary_name_scope: bool = True,
+) -> Iterator[VariableScope]:
+    """Prefixes the names that `get_variable` makes and takes inside, and opens a name scope too (`tf.variable_scope`).
+
+    Args:
+        name_or_scope: a name, which adds to that of the scope around; a scope, which is entered again as it was; or
+            None, to use `default_name` made unique.
+        values: tensors, in whose graph the scope is opened.
+        reuse: True: variables have to exist. AUTO_REUSE: they are made if they don't. None: as in the scope around, at
+            the outermost: they must not exist. Inside a scope that reuses, all do.
+        initializer, regularizer, caching_device, custom_getter, dtype, constraint: defaults for `get_variable` inside.
+        auxiliary_name_scope: False opens no name scope.
+
+    Raises:
+        ValueError: `reuse` without a name, or an unknown value of it.
+        TypeError: neither a name nor a default name is given, or the name is none.
+    """
+    if default_name is None and name_or_scope is None:
+        raise TypeError("If default_name is None then name_or_scope is required")
+    if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
+        raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+    if reuse not in (True, False, None, AUTO_REUSE):
+        raise ValueError("The reuse parameter must be True or False or None.")
+    if partitioner is not None:
+        raise ValueError("Partitioned variables are not known here: partitioner has to be None.")
+    graph = graph_of([values]) if values else get_default_graph()
+    store, outer = store_of(graph), scope_of(graph)
+    if name_or_scope is None:
+        if reuse:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        assert default_name is not None
+        name_or_scope, scope_name = _unused(store, outer, default_name), default_name
+    else:
+        scope_name = name_or_scope if isinstance(name_or_scope, str) else name_or_scope.name.rpartition("/")[2]
+    with ExitStack() as stack:
+        stack.enter_context(graph.as_default())
+        if auxiliary_name_scope and scope_name:
+            opened = stack.enter_context(graph.name_scope(scope_name))
+        else:
+            around = graph.get_name_scope()
+            opened = f"{around}/" if around else ""
+        if isinstance(name_or_scope, VariableScope):
+            base, name, opened = name_or_scope, name_or_scope.name, name_or_scope.original_name_scope
+        else:
+            base, name = outer, f"{outer.name}/{name_or_scope}" if outer.name else name_or_scope
+        scope = VariableScope(
+            reuse or base.reuse,
+            name,
+            base.initializer if initializer is None else initializer,
+            base.regularizer if regularizer is None else regularizer,
+            base.caching_device if caching_device is None else caching_device,
+            _chained(base.custom_getter, custom_getter),
+            base.dtype if dtype is None else dtype,
+            base.constraint if constraint is None else constraint,
+            opened,
+        )
+        before = dict(store.opened)
+        store.opened[name] = store.opened.get(name, 0) + 1
+        scopes = current_scopes.get()
+        token = current_scopes.set({**scopes, id(graph): scope})
+        try:
+            yield scope
+        finally:
+            current_scopes.reset(token)
+            store.close_inner(name)
+            if isinstance(name_or_scope, VariableScope):
+                store.opened = before
+
+
+def _unused(store: Store, outer: VariableScope, name: str) -> str:
+    """`name`, or `name_1` and so on where the scope around has opened it already."""
+    full = f"{outer.name}/{name}" if outer.name else name
+    if not store.opened.get(full):
+        return name
+    number = 1
+    while store.opened.get(f"{full}_{number}"):
+        number += 1
+    return f"{name}_{number}"
+
+
+def _chained(outer: Callable[..., Any] | None, inner: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    if outer is None or inner is None:
+        return inner or outer
+
+    def both(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
+
+    return both
+
+
+def get_variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Callable[[Variable], Any] | None = None,
+    trainable: bool | None = None,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    partitioner: None = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    constraint: Callable[[Any], Any] | None = None,
+    reuse: Reuse = None,
+) -> Variable:
+    """Makes the variable `name` of the open variable scope, or takes the one that exists (`tf.get_variable`).
+
+    Args:
+        shape: has to be fully known for a new variable, unless `initializer` is a value.
+        dtype: that of the scope (float32) unless given.
+        initializer: `f(shape, dtype)`, a class of such, a tensor or a value; by default that of the scope, else glorot
+            uniform for floating-point types and zeros for others.
+        regularizer: `f(variable)` gives a loss that is added to the collection REGULARIZATION_LOSSES.
+        custom_getter: called as `custom_getter(getter, name=..., ...)` in place of the getter.
+        reuse: True: the variable has to exist; AUTO_REUSE; None: as the scope says.
+
+    Raises:
+        ValueError: the variable exists and should not, or the other way round; a shape or a type differs from that of
+            the variable that exists, or can't be known.
+    """
+    if partitioner is not None:
+        raise ValueError("Partitioned variables are not known here: partitioner has to be None.")
+    graph = get_default_graph()
+    scope = scope_of(graph)
+    initializer = scope.initializer if initializer is None else initializer
+    if dtype is not None and initializer is not None and not callable(initializer):
+        given = symbolic_dtype(initializer) or as_dtype(as_array(initializer).dtype)
+        if given is not as_dtype(dtype):
+            raise ValueError(f"Initializer type '{given}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+    arguments = {
+        "name": f"{scope.name}/{name}" if scope.name else name,
+        "shape": shape,
+        "dtype": scope.dtype if dtype is None else as_dtype(dtype),
+        "initializer": initializer,
+        "regularizer": scope.regularizer if regularizer is None else regularizer,
+        "reuse": scope.reuse if reuse is None else reuse,
+        "trainable": True if trainable is None else trainable,
+        "collections": collections,
+        "caching_device": scope.caching_device if caching_device is None else caching_device,
+        "validate_shape": validate_shape,
+        "constraint": scope.constraint if constraint is None else constraint,
+    }
+    getter = _chained(scope.custom_getter, custom_getter)
+    return _get(**arguments) if getter is None else getter(_get, **arguments)
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
+    """`get_variable` of a local variable, which no optimizer changes and no checkpoint holds."""
+    kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
+    kwargs["trainable"] = False
+    return get_variable(name, *args, **kwargs)
+
+
+def _get(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike = float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Reuse = None,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    validate_shape: bool = True,
+    constraint: Any = None,
+) -> Variable:
+    """`get_variable` by the full name, with all defaults filled in."""
+    graph = get_default_graph()
+    variables = store_of(graph).variables
+    wanted, kind = as_shape(shape), as_dtype(dtype)
+    is_value = initializer is not None and not callable(initializer)
+    if is_value and shape is not None:
+        raise ValueError("If initializer is a constant, do not specify shape.")
+    if name in variables:
+        return _taken(variables[name], name, wanted, kind, reuse)
+    if reuse is True:
+        raise ValueError(
+            describe(
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+                "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?",
+                where=user_line(),
+            )
+        )
+    if initializer is None:
+        if shape is None:
+            raise ValueError(
+                describe(
+                    f"Variable {name} did not get an initializer, so its `shape` argument must be specified.",
+                    where=user_line(),
+                )
+            )
+        initializer = default_initializer(name, kind)
+    with graph.control_dependencies(None), graph.name_scope(None):
+        value, value_dtype = (initializer, None) if is_value else _call(name, initializer, wanted, kind)
+        made = Variable(
+            value,
+            trainable=trainable,
+            collections=collections,
+            validate_shape=validate_shape,
+            caching_device=caching_device,
+            name=name,
+            dtype=value_dtype,
+            constraint=constraint,
+        )
+        variables[name] = made
+        if regularizer is not None:
+            with graph.colocate_with(made.handle), graph.name_scope(f"{name}/Regularizer/"):
+                loss = regularizer(made)
+            if loss is not None:
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def _taken(found: Variable, name: str, shape: Shape, dtype: DType, reuse: Reuse) -> Variable:
+    if not reuse:
+        raise ValueError(
+            describe(
+                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
+                "VarScope?",
+                where=user_line(),
+                details=[f"Originally defined at: {found.op.where}"],
+            )
+        )
+    for what, given, known in (
+        ("shape", None if compatible(shape, found.static_shape) else show(shape), show(found.static_shape)),
+        ("dtype", None if dtype is found.dtype else dtype, found.dtype),
+    ):
+        if given is not None:
+            raise ValueError(
+                describe(
+                    f"Trying to share variable {name}, but specified {what} {given} and found {what} {known}.",
+                    where=user_line(),
+                    details=[f"Originally defined at: {found.op.where}"],
+                )
+            )
+    return found
+
+
+def _call(name: str, initializer: Any, shape: Shape, dtype: DType) -> tuple[Callable[[], Any], DType | None]:
+    """The initial value as a function without arguments, and the type that it is converted to."""
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if is_static(shape):
+        assert shape is not None
+        sizes = list(shape)
+        parameters = inspect.signature(initializer).parameters
+        extra = {"partition_info": None} if "partition_info" in parameters else {}
+        return lambda: initializer(sizes, dtype=dtype, **extra), dtype
+    required = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
+    if required:
+        raise ValueError(
+            describe(
+                f"Shape of a new variable ({name}) must be fully defined, but instead was {show(shape)}.",
+                where=user_line(),
+            )
+        )
+    return initializer, None

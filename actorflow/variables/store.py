@@ -1,0 +1,124 @@
+"""What a graph knows of its shared variables: them by name, and the variable scope that is open."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.variable import Variable
+
+
+class ReuseMode(enum.Enum):
+    """The way of `get_variable` beside True and False."""
+
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = ReuseMode.AUTO_REUSE
+"""Makes the variable, or takes the one of that name if there is one."""
+
+Reuse: TypeAlias = "bool | ReuseMode | None"
+
+
+class VariableScope:
+    """What `get_variable` adds to a name, and the defaults of its arguments. `name` has no `/` at its end."""
+
+    def __init__(
+        self,
+        reuse: Reuse,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        dtype: DTypeLike = float32,
+        constraint: Any = None,
+        name_scope: str = "",
+    ) -> None:
+        self.name = name
+        self.reuse = reuse
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.custom_getter = custom_getter
+        self.dtype: DType = as_dtype(dtype)
+        self.constraint = constraint
+        self.original_name_scope = name_scope
+        """The name scope that was opened with it, with a `/` at its end; enter it again with `name_scope`."""
+
+    def reuse_variables(self) -> None:
+        """From now on `get_variable` here only takes variables that exist."""
+        self.reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        self.regularizer = regularizer
+
+    def set_dtype(self, dtype: DTypeLike) -> None:
+        self.dtype = as_dtype(dtype)
+
+    def global_variables(self) -> list[Variable]:
+        """The global variables of the default graph made in this scope."""
+        return self._collected(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Variable]:
+        """The local variables of the default graph made in this scope."""
+        return self._collected(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Variable]:
+        """The trainable variables of the default graph made in this scope."""
+        return self._collected(GraphKeys.TRAINABLE_VARIABLES)
+
+    def _collected(self, key: str) -> list[Variable]:
+        prefix = f"{self.name}/" if self.name else ""
+        return [v for v in get_default_graph().get_collection(key) if v.name.startswith(prefix)]
+
+    def __repr__(self) -> str:
+        return f"<actorflow.VariableScope {self.name!r} reuse={self.reuse}>"
+
+
+class Store:
+    """A graph's variables by name, its outermost scope, and how often each name of a scope was opened."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.opened: dict[str, int] = {}
+        self.root = VariableScope(None)
+
+    def close_inner(self, name: str) -> None:
+        """Forgets the scopes inside `name`, so that default names start again when it is opened next."""
+        for inner in [n for n in self.opened if n.startswith(f"{name}/")]:
+            del self.opened[inner]
+
+
+_STORE = "_variable_store"
+current_scopes: ContextVar[Mapping[int, VariableScope]] = ContextVar(
+    "actorflow_variable_scopes", default=MappingProxyType({})
+)
+
+
+def store_of(graph: Graph) -> Store:
+    """The store of `graph`, which lives as long as it."""
+    found = graph.get_collection_ref(_STORE)
+    if not found:
+        found.append(Store())
+    store: Store = found[0]
+    return store
+
+
+def get_variable_scope() -> VariableScope:
+    """The variable scope that is open here for the default graph."""
+    return scope_of(get_default_graph())
+
+
+def scope_of(graph: Graph) -> VariableScope:
+    """The variable scope that is open here for `graph`."""
+    return current_scopes.get().get(id(graph)) or store_of(graph).root

@@ -1,0 +1,276 @@
+"""`Variable`: a tensor that is kept between runs and changed by assignments (paper section 2; `tf.Variable`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.dtypes import DType, DTypeLike
+from actorflow.errors import describe
+from actorflow.graph import scopes
+from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import user_line
+from actorflow.graph.overloads import Overloads
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops import state, state_sparse
+from actorflow.ops.control import identity
+from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
+from actorflow.variables.collections import GraphKeys, add_to_collections
+from actorflow.variables.dependencies import with_initialized_variables
+
+
+class Variable(Overloads):
+    """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
+
+    Where an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
+    uses outside `control_dependencies` share one read, so they see one value in a run; a use inside reads anew, after
+    what the block waits for. Assignments are atomic, in whatever order they come; only control dependencies, or
+    `read_value=True`, tell which of them a read sees.
+
+        with af.control_dependencies([counter.assign_add(1, read_value=False)]):
+            after = counter.read_value()
+
+    Before a run reads it, `initializer` has to run, most simply by `global_variables_initializer()`.
+    """
+
+    __array_priority__ = 100
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Sequence[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: str | Callable[[Operation], str | None] | None = None,
+        name: str | None = None,
+        variable_def: None = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: ShapeLike = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        """Adds a variable to the graph of `initial_value` (else the default one).
+
+        Args:
+            initial_value: a tensor, a value that becomes a constant, or a function without arguments that gives one.
+                Where it is computed from other variables, these are taken at their initial values if they have none.
+            trainable: optimizers change it, unless they are told which variables to change.
+            collections: those that list it; GLOBAL_VARIABLES unless given.
+            validate_shape: the shape of the initial value, which has to be known, is the variable's for ever. If not,
+                assignments may change it.
+            caching_device: a device that keeps a copy of the value read, for its consumers.
+            name: `Variable` unless given; made unique.
+            dtype: the initial value is converted to it.
+            expected_shape: what the shape has to be.
+            constraint: a function that optimizers apply to the value after each update.
+            variable_def, import_scope: of TensorFlow's protocol buffers; must be None.
+
+        Raises:
+            ValueError: no initial value, or one of unknown shape although `validate_shape`.
+            TypeError: the value has no such type.
+        """
+        if variable_def is not None or import_scope is not None:
+            raise ValueError(
+                "variable_def and import_scope belong to TensorFlow's stored graphs, which are not read here."
+            )
+        if initial_value is None:
+            raise ValueError(describe("initial_value must be specified.", where=user_line()))
+        graph = graph_of([initial_value])
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
+            self._initial_value = _initial_tensor(graph, initial_value, dtype)
+            shape = self._checked_shape(validate_shape, expected_shape)
+            self.handle: Tensor = state.variable_handle(
+                shape=shape,
+                dtype=self._initial_value.dtype.base_dtype,
+                container=scopes.of(graph).container,
+                name=scope,
+            )
+            """The reference, of a `ref` type, that assignments take."""
+            starting = with_initialized_variables(self._initial_value)
+            self._initializer = state.assign_target(self.handle, starting, name="Assign")
+            self._snapshot = state.read_variable(self.handle, name="read")
+            if caching_device is not None:
+                with graph.device(caching_device):
+                    self._snapshot = identity(self._snapshot, name="cached")
+        self.trainable = trainable
+        self.constraint = constraint
+        chosen = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in chosen:
+            chosen.append(GraphKeys.TRAINABLE_VARIABLES)
+        with graph.as_default():
+            add_to_collections(chosen, self)
+
+    def _checked_shape(self, validate: bool, expected: ShapeLike) -> Shape:
+        if not validate:
+            return as_shape(expected)
+        shape = self._initial_value.static_shape
+        facts = {"node": self._initial_value.op.name, "where": user_line()}
+        if not is_static(shape):
+            raise ValueError(
+                describe(
+                    f"initial_value must have a shape specified: {self._initial_value!r}.",
+                    **facts,  # type: ignore[arg-type]
+                    hint="Give it one with set_shape, or make the variable with validate_shape=False.",
+                )
+            )
+        try:
+            return merge(shape, as_shape(expected))
+        except ValueError:
+            raise ValueError(
+                describe(
+                    f"initial_value has shape {show(shape)}, but expected_shape is {show(as_shape(expected))}.",
+                    **facts,  # type: ignore[arg-type]
+                )
+            ) from None
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The name of the reference, `v:0`."""
+        return self.handle.name
+
+    @property
+    def op(self) -> Operation:
+        return self.handle.op
+
+    @property
+    def graph(self) -> Graph:
+        return self.handle.graph
+
+    @property
+    def device(self) -> str:
+        return self.handle.device
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the value."""
+        return self.handle.dtype.base_dtype
+
+    @property
+    def static_shape(self) -> Shape:
+        """The static shape as a plain tuple."""
+        return self.handle.static_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.static_shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that assigns the initial value."""
+        return self._initializer
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor of the initial value. It is computed anew in each run, so a random one differs."""
+        return self._initial_value
+
+    # Reading
+
+    def value(self) -> Tensor:
+        """What a use as a tensor gives: the one shared read, or under control dependencies a new one."""
+        return self.read_value() if scopes.of(self.graph).controls else self._snapshot
+
+    def read_value(self) -> Tensor:
+        """A new read, under the control dependencies in force here."""
+        return state.read_variable(self.handle, name="read")
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial one while there is none: for the initial value of another variable."""
+        with self.graph.control_dependencies(None):
+            return state_sparse.read_variable_or(self.handle, self._initial_value, name="initialized_value")
+
+    def eval(self, session: Any = None, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""
+        return self._snapshot.eval(feed_dict, session)
+
+    # Writing
+
+    def assign(
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Makes `value` the value; gives it as a tensor, or with `read_value=False` the bare operation.
+
+        `use_locking` changes nothing: each update is atomic.
+        """
+        return (state.assign_value if read_value else state.assign_target)(self.handle, value, name=name or "Assign")
+
+    def assign_add(
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds `delta` in one atomic step; gives the sum as a tensor, or with `read_value=False` the bare operation."""
+        made = state.assign_add_value if read_value else state.assign_add_target
+        return made(self.handle, delta, name=name or "AssignAdd")
+
+    def assign_sub(
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts `delta` in one atomic step; gives the difference, or with `read_value=False` the bare operation."""
+        made = state.assign_sub_value if read_value else state.assign_sub_target
+        return made(self.handle, delta, name=name or "AssignSub")
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Sets the rows of `sparse_delta`; gives the whole value then."""
+        return self._scatter(state_sparse.scatter_update_value, sparse_delta, name)
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Adds the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        return self._scatter(state_sparse.scatter_add_value, sparse_delta, name)
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Subtracts the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        return self._scatter(state_sparse.scatter_sub_value, sparse_delta, name)
+
+    def _scatter(self, made: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r:.80}.")
+        return made(self.handle, delta.indices, delta.values, name=name)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`."""
+        return state_sparse.count_up_to_op(self.handle, limit=limit)
+
+    def load(self, value: Any, session: Any) -> None:
+        """Assigns a value of Python through a blocking session, without adding to the graph."""
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    # As a tensor
+
+    def _as_graph_element(self) -> Tensor:
+        """What fetching the variable gives."""
+        return self._snapshot
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse("can't be iterated over")
+
+    def __bool__(self) -> bool:
+        self._refuse("has no truth value while the graph is built: it gets one in a run")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        self._refuse("is symbolic and can't become a numpy array: fetch it with session.run")
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise TypeError(f"The variable {self.name} {why}.")
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}>"
+
+
+def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor:
+    if not callable(value):
+        return convert_to_tensor(value, dtype, name="initial_value", graph=graph)
+    with graph.name_scope("Initializer"), graph.device(None):
+        return convert_to_tensor(value(), dtype, name="initial_value", graph=graph)
+
+
+def _read(variable: Variable, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    return variable.value()
+
+
+register_tensor_conversion_function(Variable, _read)

@@ -1,0 +1,143 @@
+"""The machine: how workers are started on it, what it is, and what else runs there."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.definitions import Side
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER_PYTHON = "BENCH_PEER_PYTHON"
+"""Names the interpreter of the peer's workers, for a peer that is installed in an environment of its own."""
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+
+
+def interpreter(side: Side) -> str:
+    """The Python that runs a side's workers."""
+    return os.environ.get(PEER_PYTHON, sys.executable) if side == "peer" else sys.executable
+
+
+def prepare() -> None:
+    """Sets a worker's environment. Has to run before numpy is imported, which reads it once.
+
+    OpenBLAS (in numpy's wheels) takes newer AMD processors for older ones without AVX-512 and then loses up to half of
+    its speed; naming the core type brings it back. Both sides get the same, and what the user has set stays.
+    Numbers of threads and their places are left alone: both sides run as they come.
+    """
+    if "avx512f" in _cpuinfo():
+        os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def _version(*names: str) -> str | None:
+    for name in names:
+        try:
+            return f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def versions() -> dict[str, str | None]:
+    """The versions of what the figures depend on, in this interpreter."""
+    return {
+        "python": platform.python_version(),
+        "numpy": _version("numpy"),
+        "peer": _version("tensorflow-cpu", "tensorflow"),
+    }
+
+
+def _versions_of(side: Side) -> dict[str, str | None]:
+    code = "import json; from benchmarks.environment import versions; print(json.dumps(versions()))"
+    done = subprocess.run([interpreter(side), "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, str | None] = json.loads(done.stdout)
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """A description that tells two machines apart."""
+    model = next((line.split(":", 1)[1].strip() for line in _cpuinfo().splitlines() if "model name" in line), None)
+    ours, peer = _versions_of("ours"), _versions_of("peer")
+    return {
+        "cpu": model or platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "avx512": "avx512f" in _cpuinfo(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": ours["python"],
+        "numpy": ours["numpy"],
+        "peer": peer["peer"],
+        "peer_python": peer["python"],
+        "peer_numpy": peer["numpy"],
+    }
+
+
+def commit() -> dict[str, Any]:
+    """The commit that is checked out, and whether files outside `results/` differ from it."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return done.stdout.strip()
+
+    changes = git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results")
+    return {"commit": git("rev-parse", "HEAD"), "dirty": None if changes is None else bool(changes)}
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process and its ended children have used, zero where that can't be known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """Processor time so far, in seconds: of the whole machine, and of the processes that belong to the benchmark."""
+
+    busy: float
+    total: float
+    mine: float
+
+    @classmethod
+    def now(cls, *pids: int) -> CpuUse | None:
+        """None where the system does not tell."""
+        try:
+            line = Path("/proc/stat").read_text().splitlines()[0]
+        except OSError:
+            return None
+        times = [int(field) / _TICKS for field in line.split()[1:9]]
+        idle = times[3] + times[4]
+        return cls(sum(times) - idle, sum(times), sum(map(cpu_seconds, (os.getpid(), *pids))))
+
+    def others_since(self, earlier: CpuUse) -> float:
+        """The share of all processors, 0 to 1, that other processes (and a hypervisor) have taken since `earlier`."""
+        total = self.total - earlier.total
+        others = (self.busy - earlier.busy) - (self.mine - earlier.mine)
+        return min(1.0, max(0.0, others / total)) if total > 0 else 0.0
+
+
+def load_average() -> float | None:
+    try:
+        return round(os.getloadavg()[0], 2)
+    except OSError:
+        return None

@@ -1,0 +1,60 @@
+"""What the figures have to reach. A ratio is ours by the peer's, so that 0.3 means less than a third of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.harness import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on the median ratio, or on our own median in the figure's unit."""
+
+    limit: float
+    kind: Literal["ratio", "value"] = "ratio"
+    sense: Literal["at most", "at least"] = "at most"
+
+    def met(self, result: Result) -> bool | None:
+        """None where the result has no such number, as when one side ran alone."""
+        if self.kind == "value":
+            value = result.value("ours")
+        else:
+            value = result.ratio.median if result.ratio else None
+        if value is None:
+            return None
+        return value <= self.limit if self.sense == "at most" else value >= self.limit
+
+    def text(self, unit: str) -> str:
+        """As the table shows it."""
+        sign = "≤" if self.sense == "at most" else "≥"
+        return f"{sign} {self.limit:g}" + (f" {unit}" if self.kind == "value" and unit else "")
+
+
+def _value(limit: float) -> Target:
+    return Target(limit, "value")
+
+
+# Figures that are not here are for information. Callables have no bound of their own: what they save on our side, they
+# save on the peer's.
+TARGETS: Mapping[str, Target] = {
+    "session_calls/add_run": Target(0.3),
+    "session_calls/blocking_add_run": Target(0.6),
+    "chains/adds_run": Target(0.4),
+    "chains/constants_run": Target(0.4),
+    "chains/exponentials_run": Target(1.2),
+    "mlp/mlp128_run": Target(0.7),
+    "mlp/mlp512_run": Target(1.4),
+    "importing/import_ms": Target(0.15),
+    "nodes/chain_node_us": _value(3),
+    "nodes/wide_node_us": _value(3),
+    "nodes/digits_node_us": _value(3),
+    "planning/build_ms": _value(1000),
+    "planning/plan_ms": _value(2000),
+    "concurrency/speedup_3": Target(2, "value", "at least"),
+    "memory/growth_mb": _value(4),
+    **{f"loop_lag/{load}_p99_ms": _value(5) for load in ("digits", "mlp512", "concurrent", "first_plan")},
+    **{f"loop_lag/{load}_max_ms": _value(25) for load in ("digits", "mlp512", "concurrent", "first_plan")},
+}

@@ -1,0 +1,83 @@
+"""Kernels of ops that make a tensor up from a shape or a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import STRING
+from actorflow.registry.kernel import kernel
+
+from .shaping import axis_in
+from .strings import moving_kernel
+
+
+@moving_kernel("PlaceholderWithDefault")
+def placeholder_with_default(xp: Any, x: Any) -> Any:
+    return x
+
+
+@moving_kernel("Fill")
+def fill(xp: Any, dims: Any, value: Any, *, out: Any = None) -> Any:
+    if dims.ndim != 1:
+        raise ValueError(f"A shape is a vector of sizes, but {dims.tolist()} was given.")
+    return xp.full(dims.tolist(), value, value.dtype) if out is None else filled(out, value)
+
+
+def filled(out: Any, value: Any) -> Any:
+    """`out` with `value` everywhere."""
+    out.fill(value)
+    return out
+
+
+@kernel("ZerosLike", dtypes=STRING)
+def empty_strings_like(xp: Any, x: Any) -> Any:
+    return np.full(np.shape(x), b"", object)
+
+
+@kernel("ZerosLike")
+def zeros_like(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.zeros(x.shape, x.dtype) if out is None else filled(out, 0)
+
+
+@kernel("OnesLike")
+def ones_like(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.ones(x.shape, x.dtype) if out is None else filled(out, 1)
+
+
+@kernel("Range")
+def range_(xp: Any, start: Any, limit: Any, delta: Any, *, out: Any = None) -> Any:
+    # The rule that gives the length is the one of the static shape.
+    from actorflow.ops.filling import range_length
+
+    length = range_length(start, limit, delta)
+    steps = xp.arange(length).astype(start.dtype)
+    return xp.add(start, xp.multiply(steps, delta, out=out), out=out)
+
+
+@kernel("LinSpace")
+def linspace(xp: Any, start: Any, stop: Any, num: Any, *, out: Any = None) -> Any:
+    count = int(num)
+    if count < 1:
+        raise ValueError(f"linspace needs one number or more, but num={count}.")
+    if count == 1:
+        return filled(xp.empty(1, start.dtype) if out is None else out, start)
+    step = ((stop - start) / (count - 1)).astype(start.dtype)
+    line = xp.add(start, xp.multiply(xp.arange(count).astype(start.dtype), step, out=out), out=out)
+    line[-1] = stop
+    return line
+
+
+@moving_kernel("OneHot")
+def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, out: Any = None) -> Any:
+    if depth < 0:
+        raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
+    at = axis_in(axis, indices.ndim + 1)
+    positions = xp.arange(int(depth)).reshape((-1,) + (1,) * (indices.ndim - at))
+    hot = xp.expand_dims(indices, at) == positions
+    if out is None:
+        return xp.where(hot, on, off)
+    filled(out, off)
+    xp.copyto(out, on, where=hot)
+    return out

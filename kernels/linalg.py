@@ -1,0 +1,132 @@
+"""Kernels of products of matrices, and of what LAPACK computes. Halves are multiplied in float32, which BLAS knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import COMPLEX
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+_HALVES = frozenset((dt.float16, dt.bfloat16))
+
+
+@kernel("MatMul")
+def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    return xp.matmul(a.T if transpose_a else a, b.T if transpose_b else b, out=out)
+
+
+@kernel("MatMul", dtypes=_HALVES)
+def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    left, right = a.astype(xp.float32), b.astype(xp.float32)
+    return xp.matmul(left.T if transpose_a else left, right.T if transpose_b else right).astype(a.dtype)
+
+
+def _turned(xp: Any, x: Any, adjoint: bool) -> Any:
+    return xp.swapaxes(x, -1, -2) if adjoint else x
+
+
+@kernel("BatchMatMulV2", dtypes=_HALVES)
+def batch_matmul_halves(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    left, right = x.astype(xp.float32), y.astype(xp.float32)
+    return xp.matmul(_turned(xp, left, adj_x), _turned(xp, right, adj_y)).astype(x.dtype)
+
+
+@kernel("BatchMatMulV2", dtypes=COMPLEX)
+def batch_matmul_complex(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
+    left = _turned(xp, xp.conjugate(x) if adj_x else x, adj_x)
+    return xp.matmul(left, _turned(xp, xp.conjugate(y) if adj_y else y, adj_y), out=out)
+
+
+@kernel("BatchMatMulV2")
+def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
+    return xp.matmul(_turned(xp, x, adj_x), _turned(xp, y, adj_y), out=out)
+
+
+# ---- diagonals
+
+
+@kernel("Diag")
+def diag(xp: Any, x: Any) -> Any:
+    result = xp.zeros((x.size, x.size), x.dtype)
+    xp.einsum("ii->i", result)[:] = x.reshape(-1)
+    return result.reshape(x.shape + x.shape)
+
+
+@kernel("DiagPart")
+def diag_part(xp: Any, x: Any) -> Any:
+    shape = x.shape[: x.ndim // 2]
+    if x.ndim == 0 or shape + shape != x.shape:
+        raise InvalidArgumentError(f"The shape has to be one twice over, but it is {x.shape}.")
+    side = round(x.size**0.5)
+    return xp.diagonal(x.reshape(side, side)).reshape(shape).copy()
+
+
+@kernel("MatrixDiag")
+def matrix_diag(xp: Any, x: Any) -> Any:
+    result = xp.zeros((*x.shape, x.shape[-1]), x.dtype)
+    xp.einsum("...ii->...i", result)[...] = x
+    return result
+
+
+@kernel("MatrixDiagPart")
+def matrix_diag_part(xp: Any, x: Any) -> Any:
+    return xp.diagonal(x, axis1=-2, axis2=-1).copy()
+
+
+@kernel("MatrixSetDiag")
+def matrix_set_diag(xp: Any, x: Any, diagonal: Any) -> Any:
+    side = min(x.shape[-2:])
+    if diagonal.shape != (*x.shape[:-2], side):
+        raise InvalidArgumentError(f"The diagonals of matrices {x.shape} have no shape {diagonal.shape}.")
+    result = x.copy()
+    xp.einsum("...ii->...i", result[..., :side, :side])[...] = diagonal
+    return result
+
+
+# ---- what LAPACK computes
+
+
+@contextmanager
+def _explained(xp: Any, message: str) -> Iterator[None]:
+    try:
+        yield
+    except xp.linalg.LinAlgError:
+        raise InvalidArgumentError(message) from None
+
+
+def _check_square(x: Any) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise InvalidArgumentError(f"The matrices have to be square, but the shape is {x.shape}.")
+
+
+@kernel("MatrixInverse")
+def matrix_inverse(xp: Any, x: Any, *, adjoint: bool) -> Any:
+    _check_square(x)
+    with _explained(xp, "Input is not invertible."):
+        return xp.linalg.inv(xp.conjugate(_turned(xp, x, True)) if adjoint else x)
+
+
+@kernel("MatrixDeterminant")
+def matrix_determinant(xp: Any, x: Any) -> Any:
+    _check_square(x)
+    return xp.linalg.det(x)
+
+
+@kernel("MatrixSolve")
+def matrix_solve(xp: Any, matrix: Any, right: Any, *, adjoint: bool) -> Any:
+    _check_square(matrix)
+    if right.ndim != matrix.ndim or right.shape[:-1] != matrix.shape[:-1]:
+        raise InvalidArgumentError(f"Matrices {matrix.shape} and right-hand sides {right.shape} don't fit together.")
+    with _explained(xp, "Input matrix is not invertible."):
+        return xp.linalg.solve(xp.conjugate(_turned(xp, matrix, True)) if adjoint else matrix, right)
+
+
+@kernel("Cholesky")
+def cholesky(xp: Any, x: Any) -> Any:
+    _check_square(x)
+    with _explained(xp, "Cholesky decomposition was not successful. The input might not be valid."):
+        return xp.linalg.cholesky(x)

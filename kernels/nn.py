@@ -1,0 +1,171 @@
+"""Kernels of activations, biases and the softmax. A small output is computed by operators, a large one into `out`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+
+# The constants of self-normalizing networks (Klambauer et al.).
+SCALE = 1.0507009873554804934193349852946
+SCALE_ALPHA = 1.7580993408473768599402175208123
+
+
+@kernel("Relu")
+def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.maximum(x, 0, out=out)
+
+
+@kernel("ReluGrad")
+def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
+    return dy * (x > 0) if out is None else xp.multiply(dy, x > 0, out=out)
+
+
+@kernel("Relu6")
+def relu6(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.minimum(xp.maximum(x, 0, out=out), 6, out=out)
+
+
+@kernel("Relu6Grad")
+def relu6_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.multiply(dy, (x > 0) & (x < 6), out=out)
+
+
+@kernel("LeakyRelu")
+def leaky_relu(xp: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
+    return _chosen(xp, x > 0, x, x * x.dtype.type(alpha), out)
+
+
+@kernel("LeakyReluGrad")
+def leaky_relu_grad(xp: Any, dy: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
+    return _chosen(xp, x > 0, dy, dy * dy.dtype.type(alpha), out)
+
+
+def _chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any) -> Any:
+    if out is None:
+        return xp.where(condition, x, y)
+    xp.copyto(out, y)
+    xp.copyto(out, x, where=condition)
+    return out
+
+
+@kernel("Elu")
+def elu(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return _chosen(xp, x < 0, xp.expm1(x), x, out)
+
+
+@kernel("EluGrad")
+def elu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.multiply(dy, xp.minimum(y, 0) + 1, out=out)
+
+
+@kernel("Selu")
+def selu(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return _chosen(xp, x < 0, xp.expm1(x) * x.dtype.type(SCALE_ALPHA), x * x.dtype.type(SCALE), out)
+
+
+@kernel("SeluGrad")
+def selu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
+    kind = y.dtype.type
+    return xp.multiply(dy, xp.where(y < 0, y + kind(SCALE_ALPHA), kind(SCALE)), out=out)
+
+
+@kernel("Softplus")
+def softplus(xp: Any, x: Any, *, out: Any = None) -> Any:
+    # log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), where nothing overflows.
+    return xp.add(xp.maximum(x, 0), xp.log1p(xp.exp(-abs(x))), out=out)
+
+
+@kernel("Softsign")
+def softsign(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return x / (1 + abs(x)) if out is None else xp.divide(x, 1 + abs(x), out=out)
+
+
+@kernel("SoftsignGrad")
+def softsign_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.divide(dy, (1 + abs(x)) ** 2, out=out)
+
+
+# ---- biases
+
+
+@kernel("BiasAdd")
+def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
+    if value.ndim < 2 or bias.ndim != 1:
+        raise ValueError(f"A bias is a vector for two dimensions or more, not {bias.shape} for {value.shape}.")
+    at = _channel(data_format, value.ndim)
+    if bias.shape[0] != value.shape[at]:
+        raise ValueError(f"A bias of {bias.shape[0]} can't be added to dimension {at} of {value.shape}.")
+    if at != value.ndim - 1:
+        bias = bias.reshape((-1,) + (1,) * (value.ndim - 1 - at))
+    return value + bias if out is None else xp.add(value, bias, out=out)
+
+
+def _channel(data_format: str, rank: int) -> int:
+    return 1 if data_format == "NCHW" else rank - 1
+
+
+@kernel("BiasAddGrad")
+def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
+    at = _channel(data_format, dy.ndim)
+    if at == dy.ndim - 1:
+        return xp.add.reduce(dy.reshape(-1, dy.shape[-1]) if dy.size else dy, 0) if dy.size else xp.zeros(dy.shape[-1], dy.dtype)
+    return xp.add.reduce(dy, (0, *range(2, dy.ndim)))
+
+
+@kernel("L2Loss")
+def l2_loss(xp: Any, t: Any) -> Any:
+    flat = t.reshape(-1)
+    return (xp.dot(flat, flat) / 2).astype(t.dtype)
+
+
+# ---- softmax
+
+
+def _shifted(xp: Any, x: Any, axis: int, out: Any = None) -> Any:
+    """`x` less its maximum along `axis`, so that exponentials can't overflow."""
+    return xp.subtract(x, xp.maximum.reduce(x, axis, keepdims=True), out=out) if x.size else xp.array(x)
+
+
+@kernel("Softmax")
+def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
+    powers = _shifted(xp, logits, axis, out)
+    xp.exp(powers, out=powers)
+    return xp.divide(powers, xp.add.reduce(powers, axis, keepdims=True), out=powers)
+
+
+@kernel("LogSoftmax")
+def log_softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
+    shifted = _shifted(xp, logits, axis, out)
+    return xp.subtract(shifted, xp.log(xp.add.reduce(xp.exp(shifted), axis, keepdims=True)), out=shifted)
+
+
+@kernel("SoftmaxCrossEntropyWithLogits")
+def softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    if logits.ndim != 2 or labels.ndim != 2:
+        raise ValueError(f"Logits and labels are matrices, but have shapes {logits.shape} and {labels.shape}.")
+    shifted = _shifted(xp, logits, 1)
+    powers = xp.exp(shifted)
+    total = xp.add.reduce(powers, 1, keepdims=True)
+    loss = xp.add.reduce(labels * (xp.log(total) - shifted), 1)
+    return loss, powers / total - labels
+
+
+@kernel("SparseSoftmaxCrossEntropyWithLogits")
+def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    if logits.ndim != 2 or labels.shape != logits.shape[:1]:
+        raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")
+    classes = logits.shape[1]
+    if labels.size and labels.view(f"u{labels.dtype.itemsize}").max() >= classes:
+        bad = labels[(labels < 0) | (labels >= classes)][0]
+        raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
+    shifted = _shifted(xp, logits, 1)
+    powers = xp.exp(shifted)
+    total = xp.add.reduce(powers, 1, keepdims=True)
+    rows = np.arange(len(labels))
+    loss = xp.log(total[:, 0]) - shifted[rows, labels]
+    powers /= total
+    powers[rows, labels] -= 1
+    return loss, powers

@@ -1,0 +1,105 @@
+"""Kernels of reductions over groups of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+
+from .filling import filled
+from .gathering import accumulate
+
+
+def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
+    """The reduction of each run of equal ids, with `empty` in rows that have none; the ids of the runs, their lengths."""
+    if ids.shape != data.shape[:1]:
+        raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
+    if ids.size == 0:
+        return xp.zeros((0, *data.shape[1:]), data.dtype), ids, ids
+    steps = xp.diff(ids)
+    if ids[0] < 0 or (steps < 0).any():
+        raise ValueError("Segment ids are zero or more and never fall.")
+    starts = np.concatenate(([0], xp.flatnonzero(steps) + 1))
+    found = ids[starts]
+    result = xp.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
+    if result.size:
+        result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
+    return result, found, np.diff(starts, append=ids.size)
+
+
+@kernel("SegmentSum")
+def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.add, data, ids, 0)[0]
+
+
+@kernel("SegmentMean")
+def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
+    result, found, lengths = _sorted(xp, xp.add, data, ids, 0)
+    counts = lengths.reshape((-1,) + (1,) * (data.ndim - 1))
+    result[found] = (result[found] / counts).astype(data.dtype)
+    return result
+
+
+@kernel("SegmentProd")
+def segment_prod(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.multiply, data, ids, 1)[0]
+
+
+@kernel("SegmentMax")
+def segment_max(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.maximum, data, ids, 0)[0]
+
+
+@kernel("SegmentMin")
+def segment_min(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.minimum, data, ids, 0)[0]
+
+
+def _unsorted(xp: Any, ufunc: Any, data: Any, ids: Any, count: Any, empty: Any, out: Any) -> Any:
+    if data.shape[: ids.ndim] != ids.shape:
+        raise ValueError(f"Data of shape {data.shape} do not begin with the shape of the segment ids, {ids.shape}.")
+    length, row = int(count), data.shape[ids.ndim :]
+    if length < 0:
+        raise ValueError(f"The number of segments is zero or more, but is {length}.")
+    flat, rows = ids.reshape(-1), data.reshape(ids.size, *row)
+    if flat.size and flat.max() >= length:
+        raise ValueError(f"Segment id {int(flat.max())} is not below num_segments = {length}.")
+    if flat.size and flat.min() < 0:
+        kept = flat >= 0
+        flat, rows = flat[kept], rows[kept]
+    result = filled(xp.empty((length, *row), data.dtype) if out is None else out, empty)
+    if flat.size and result.size:
+        accumulate(xp, ufunc, result.reshape(length, math.prod(row)), flat, rows)
+    return result
+
+
+@kernel("UnsortedSegmentSum")
+def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.add, data, ids, count, 0, out)
+
+
+@kernel("UnsortedSegmentMax")
+def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.maximum, data, ids, count, lowest(data.dtype), out)
+
+
+@kernel("UnsortedSegmentMin")
+def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.minimum, data, ids, count, highest(data.dtype), out)
+
+
+def lowest(dtype: Any) -> Any:
+    """The smallest finite value of a type."""
+    from actorflow.dtypes import as_dtype
+
+    return as_dtype(dtype).min
+
+
+def highest(dtype: Any) -> Any:
+    """The largest finite value of a type."""
+    from actorflow.dtypes import as_dtype
+
+    return as_dtype(dtype).max

@@ -1,0 +1,43 @@
+"""Byte strings in kernels that only move data.
+
+A tensor of strings is an array of objects, but numpy hands out a single object where it would hand out a scalar, and
+bytes have neither a shape nor a type. For strings such a kernel therefore works between two adapters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from actorflow.dtypes import STRING
+from actorflow.registry.kernel import kernel
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def moving_kernel(*ops: str) -> Callable[[F], F]:
+    """`kernel(*ops)` for a function that moves elements of any type and never looks at them."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def of_strings(xp: Any, *inputs: Any, **keywords: Any) -> Any:
+            return as_arrays(function(xp, *(as_arrays(value) for value in inputs), **keywords))
+
+        kernel(*ops, dtypes=STRING)(of_strings)
+        return kernel(*ops)(function)
+
+    return decorate
+
+
+def as_arrays(value: Any) -> Any:
+    """`value`, or each part of a list or tuple, with single strings made arrays of rank 0."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_arrays(part) for part in value)
+    if isinstance(value, bytes):
+        array = np.empty((), object)
+        array[()] = value
+        return array
+    return value

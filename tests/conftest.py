@@ -1,0 +1,199 @@
+"""What every test gets: a look at what it left behind, and a seed that a failure reports.
+
+After each test the fixture `no_leaks` compares tasks, threads, child processes, file descriptors and shared memory with
+those before it, and fails the test that left something. A test that can't help it (a library keeps a socket, say) is
+marked `@pytest.mark.allow_leaks("fds")`; the kinds are tasks, threads, children, fds, shm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import os
+import random
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from hypothesis import settings
+
+GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
+POLL = 0.002
+KINDS = ("tasks", "threads", "children", "fds", "shm")
+LEFT_TASKS = pytest.StashKey[list[str]]()
+
+# Times depend on the machine, and pytest-timeout already bounds a test.
+settings.register_profile("actorflow", deadline=None, print_blob=True)
+settings.load_profile("actorflow")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"allow_leaks(*kinds): the test may leave these behind: {', '.join(KINDS)}")
+
+
+def _uses_loop(item: pytest.Function) -> bool:
+    inner = getattr(getattr(item.obj, "hypothesis", None), "inner_test", item.obj)
+    makers = (definition.func for found in item._fixtureinfo.name2fixturedefs.values() for definition in found)
+    return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (inner, *makers))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Orders the fixtures: no_leaks, the loop, left_tasks, the test's own. They end the other way round."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "left_tasks" not in item.fixturenames and _uses_loop(item):
+            item.fixturenames.insert(item.fixturenames.index("no_leaks") + 1, "left_tasks")
+
+
+# ---- what exists now; a listing costs some 10 µs, so the description of a leak is made only when there is one
+
+
+def _threads() -> set[threading.Thread]:
+    # A dummy stands for a thread of foreign code; it may stay listed when its thread is gone.
+    return {thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)}
+
+
+def _children() -> set[int]:
+    try:  # one system call tells that there are none
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return set()
+    found: set[int] = set()
+    try:
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/children", "rb") as file:
+                found.update(map(int, file.read().split()))
+    except OSError:  # no such listing on this system, or a thread that has just ended
+        pass
+    return found - {_tracker("_pid")}
+
+
+def _fds() -> set[tuple[int, str]]:
+    found: set[tuple[int, str]] = set()
+    try:
+        numbers = os.listdir("/proc/self/fd")
+    except OSError:  # not Linux
+        return found
+    tracker = _tracker("_fd")
+    for number in numbers:
+        fd = int(number)
+        if fd > 2 and fd != tracker:  # pytest's capture moves the first three
+            try:
+                found.add((fd, os.readlink(f"/proc/self/fd/{number}")))
+            except OSError:  # the descriptor of the listing itself
+                pass
+    return found
+
+
+def _shm() -> set[str]:
+    try:
+        return set(os.listdir("/dev/shm"))
+    except OSError:
+        return set()
+
+
+def _tracker(field: str) -> int | None:
+    """A field of multiprocessing's resource tracker, which the interpreter starts once and keeps."""
+    module = sys.modules.get("multiprocessing.resource_tracker")
+    return getattr(getattr(module, "_resource_tracker", None), field, None)
+
+
+# ---- how a leak reads
+
+
+def _frames(frame: Any) -> str:
+    lines = []
+    while frame is not None and len(lines) < 3:
+        lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}")
+        frame = frame.f_back
+    return " < ".join(lines) or "not started"
+
+
+def _say_task(task: asyncio.Task[Any]) -> str:
+    stack = task.get_stack(limit=1)
+    return f"task {task.get_name()} ({task.get_coro()!r}) at {_frames(stack[-1] if stack else None)}"
+
+
+def _say_thread(thread: threading.Thread) -> str:
+    return f"thread {thread.name} at {_frames(sys._current_frames().get(thread.ident or 0))}"
+
+
+def _say_child(pid: int) -> str:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
+    except OSError:
+        return f"child {pid}"
+    return f"child {pid} " + ("ended, but nobody has waited for it" if state == "Z" else command[:200])
+
+
+def _say_fd(entry: tuple[int, str]) -> str:
+    return f"file descriptor {entry[0]} -> {entry[1]}"
+
+
+def _settled(look: Callable[[], set[Any]], before: set[Any]) -> set[Any]:
+    """What is there now and was not before, when what is about to end has had the time to."""
+    new = look() - before
+    if not new:
+        return new
+    gc.collect()  # what a reference cycle holds is not lost
+    deadline = time.monotonic() + GRACE
+    while (new := look() - before) and (left := deadline - time.monotonic()) > 0:
+        thread = next(iter(new))
+        if isinstance(thread, threading.Thread):
+            thread.join(left)
+        else:
+            time.sleep(POLL)
+    return new
+
+
+# ---- the fixtures
+
+
+@pytest_asyncio.fixture
+async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    """Looks at the tasks while the loop is still open; `no_leaks` reports them."""
+    before = asyncio.all_tasks()
+    yield
+    deadline = time.monotonic() + GRACE
+    while (new := asyncio.all_tasks() - before - {asyncio.current_task()}) and time.monotonic() < deadline:
+        await asyncio.wait(new, timeout=POLL)
+    request.node.stash[LEFT_TASKS] = [_say_task(task) for task in new]
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that left something behind. It is set up before all other fixtures, and so ends after them."""
+    allowed = {kind for mark in request.node.iter_markers("allow_leaks") for kind in mark.args}
+    if not allowed <= set(KINDS):
+        pytest.fail(f"allow_leaks takes {', '.join(KINDS)}")
+    threads, children, fds, shm = _threads(), _children(), _fds(), _shm()
+    yield
+    found: list[str] = []
+    if "tasks" not in allowed:
+        found += request.node.stash.get(LEFT_TASKS, [])
+    if "threads" not in allowed:
+        found += map(_say_thread, _settled(_threads, threads))
+    if "children" not in allowed:
+        found += map(_say_child, _settled(_children, children))
+    if "fds" not in allowed:
+        found += map(_say_fd, sorted(_settled(_fds, fds)))
+    if "shm" not in allowed:
+        found += (f"shared memory /dev/shm/{name}" for name in sorted(_settled(_shm, shm)))
+    if found:
+        more = [f"and {len(found) - 20} more"] if len(found) > 20 else []
+        pytest.fail("\n  ".join(["the test left behind:", *found[:20], *more]), pytrace=False)
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """A seed for the test's random numbers: ACTORFLOW_TEST_SEED, or a fresh one. A failure reports it."""
+    given = os.environ.get("ACTORFLOW_TEST_SEED")
+    value = int(given, 0) if given else random.SystemRandom().randrange(2**32)
+    request.node.add_report_section("setup", "seed", f"ACTORFLOW_TEST_SEED={value}")
+    return value
