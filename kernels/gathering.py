@@ -83,7 +83,7 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     wanted = tuple(shape.tolist())
     depth = indices.shape[-1]
-    if depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
+    if updates.ndim == 0 or depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
         raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {wanted}.")
     if out is None:
         out = xp.zeros(wanted, updates.dtype)

@@ -14,15 +14,15 @@ from actorflow.registry.kernel import kernel
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
 
-@kernel("MatMul")
-def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
-    return xp.matmul(a.T if transpose_a else a, b.T if transpose_b else b, out=out)
-
-
 @kernel("MatMul", dtypes=_HALVES)
 def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left, right = a.astype(xp.float32), b.astype(xp.float32)
     return xp.matmul(left.T if transpose_a else left, right.T if transpose_b else right).astype(a.dtype)
+
+
+@kernel("MatMul")
+def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    return xp.matmul(a.T if transpose_a else a, b.T if transpose_b else b, out=out)
 
 
 def _turned(xp: Any, x: Any, adjoint: bool) -> Any:

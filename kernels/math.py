@@ -93,17 +93,17 @@ def truncate_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- powers, extremes, differences
 
 
-@kernel("Pow")
-def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return x**y if out is None else xp.power(x, y, out=out)
-
-
 @kernel("Pow", dtypes=INTEGER)
 def power_of_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     if xp.any(y < 0):
         raise InvalidArgumentError(
             "Integers to negative integer powers are not allowed.", hint="Cast the base to a floating type first."
         )
+    return x**y if out is None else xp.power(x, y, out=out)
+
+
+@kernel("Pow")
+def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x**y if out is None else xp.power(x, y, out=out)
 
 

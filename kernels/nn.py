@@ -58,7 +58,7 @@ def elu(xp: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("EluGrad")
 def elu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.multiply(dy, xp.minimum(y, 0) + 1, out=out)
+    return xp.multiply(dy, xp.where(y < 0, y + 1, y.dtype.type(1)), out=out)
 
 
 @kernel("Selu")

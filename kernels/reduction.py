@@ -117,9 +117,10 @@ def unreduce(xp: Any, x: Any, shape: Any, axis: Any, *, keep_dims: bool) -> Any:
 
 
 def _nonempty(x: Any, axis: Any) -> int:
-    if x.shape[int(axis)] == 0:
-        raise InvalidArgumentError(f"The axis {int(axis)} has no elements, of which none is the first.")
-    return int(axis)
+    along = int(axis)
+    if not -x.ndim <= along < x.ndim or x.shape[along] == 0:
+        raise InvalidArgumentError(f"The axis {along} of the shape {x.shape} does not exist, or has no elements.")
+    return along
 
 
 @kernel("ArgMax")

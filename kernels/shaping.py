@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType
+from actorflow.ops.shaping import infer_empty
 from actorflow.registry.kernel import kernel
 
 from .strings import moving_kernel
@@ -28,19 +29,23 @@ def rank(xp: Any, x: Any) -> Any:
     return np.int32(np.ndim(x))
 
 
-def sizes(vector: Any) -> list[int]:
-    """The sizes in a vector, of which one may be -1. numpy takes any negative number for that one; we don't."""
+@moving_kernel("Reshape")
+def reshape(xp: Any, x: Any, shape: Any) -> Any:
+    return x.reshape(_sizes(x, shape))
+
+
+def _sizes(x: Any, vector: Any) -> list[int]:
+    """The sizes in a vector, of which one may be -1."""
     if vector.ndim != 1:
         raise ValueError(f"A shape is a vector of sizes, but {vector.tolist()} was given.")
     found: list[int] = vector.tolist()
-    if found and min(found) < -1:
-        raise ValueError(f"The sizes of a shape are zero or more, or -1 once, but {found} was given.")
+    if found and (least := min(found)) < 0:
+        # numpy takes any negative number for the size to find, and finds none for a tensor without elements.
+        if least < -1:
+            raise ValueError(f"The sizes of a shape are zero or more, or -1 once, but {found} was given.")
+        if 0 in found:
+            found[found.index(-1)] = infer_empty(x.shape, found)
     return found
-
-
-@moving_kernel("Reshape")
-def reshape(xp: Any, x: Any, shape: Any) -> Any:
-    return x.reshape(sizes(shape))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -87,7 +92,7 @@ def backwards(axes: tuple[int, ...], rank: int) -> tuple[slice, ...]:
 
 @moving_kernel("ReverseV2")
 def reverse(xp: Any, x: Any, axis: Any) -> Any:
-    return x[backwards(tuple(axis.tolist()), x.ndim)]
+    return x[backwards(tuple(axis.reshape(-1).tolist()), x.ndim)]
 
 
 @kernel("Bitcast")

@@ -14,10 +14,10 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shaping import broadcast_to, expand_dims, reshape, shape
 from actorflow.ops.building import composite, known_value
-from actorflow.ops.shape_rules import from_attr, from_value, require_rank, unchanged
+from actorflow.ops.shape_rules import from_value, require_rank, unchanged
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, ShapeLike, is_static, normalize_axis
+from actorflow.shapes import Shape, ShapeLike, is_static, merge, normalize_axis
 
 # A constant of more elements is not kept in the graph, but filled in the run (as in TensorFlow).
 _LARGEST_CONSTANT = 1000
@@ -100,9 +100,10 @@ def _zero(dtype: DType) -> Any:
 def _constant_of(wanted: Any, value: Any, dtype: DType, name: str | None, default: str) -> Tensor:
     with composite(name, default, wanted) as scope:
         dims = convert_to_tensor(wanted, preferred_dtype=dt.int32)
+        known = known_value(dims)
         if dims.static_shape == ():
             dims = reshape(dims, [-1])
-        known = known_value(dims)
+            known = None if known is None else known.reshape(-1)
         if known is not None and np.prod(known, dtype=np.int64) < _LARGEST_CONSTANT and not np.any(known < 0):
             array = np.full(known, value, dtype.as_numpy_dtype)
             return convert_to_tensor(array, dtype, scope, graph=dims.graph)
@@ -207,6 +208,8 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str 
 def _one_hot(c: Inference) -> Shape:
     source, depth, axis = c.shapes[0], c.value(1), c.attrs["axis"]
     require_rank(c, 1, 0)
+    if axis < -1:
+        raise ValueError(f"The axis of one_hot is -1 or more, but is {axis}.")
     if depth is not None and depth < 0:
         raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
     if source is None:
@@ -298,7 +301,9 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
         order = list(range(len(vectors)))
         if indexing == "xy" and len(vectors) > 1:
             order[:2] = [1, 0]
-        full = concat([shape(vectors[i]) for i in order], 0)
+        full: Any = [v.static_shape[0] if v.static_shape else None for v in (vectors[i] for i in order)]
+        if None in full:
+            full = concat([shape(vectors[i]) for i in order], 0)
         columns = [reshape(v, [-1 if j == i else 1 for j in order]) for i, v in enumerate(vectors)]
         return [broadcast_to(column, full) for column in columns]
 
@@ -306,7 +311,13 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
 # ---- a default for what may be fed
 
 
-@op("PlaceholderWithDefault", shape=from_attr("shape"), view=True, work=0)
+def _default(c: Inference) -> Shape:
+    merge(c.shapes[0], c.attrs["shape"])
+    shape: Shape = c.attrs["shape"]
+    return shape
+
+
+@op("PlaceholderWithDefault", shape=_default, view=True, work=0)
 def placeholder_with_default_op(input: TensorLike, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """`input`, unless a run feeds another value. See `placeholder_with_default`."""
 

@@ -144,7 +144,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _scattered(c: Inference) -> Shape:
-    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
+    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), at_least_rank(c, 1, 1)
     if wanted is not None and indices is not None and indices[-1] is not None and updates is not None:
         if indices[-1] > len(wanted):
             raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(wanted)}.")
@@ -195,7 +195,10 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
             merge(source.static_shape[first : first + len(over)], over)
         full = shape(source)
         flat = reshape(source, concat([full[:first], [-1], full[first + len(over) :]], 0))
-        return gather(flat, squeeze(where(reshape(chosen, [-1])), [1]), axis=first)
+        found = gather(flat, squeeze(where(reshape(chosen, [-1])), [1]), axis=first)
+        if source.static_shape is not None:
+            found.set_shape((*source.static_shape[:first], None, *source.static_shape[first + len(over) :]))
+        return found
 
 
 # ---- partition and stitch

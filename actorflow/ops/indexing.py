@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import INDEX, DType, int32, int64
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.convert import convert_to_tensor, is_symbolic, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
@@ -243,7 +244,7 @@ def strided_slice(
         ValueError: more entries than dimensions, a stride of 0, or a single index outside its dimension.
             InvalidArgumentError where only the run knows.
     """
-    with composite(name, "strided_slice", input_, begin, end, strides) as scope:
+    with composite(name, "StridedSlice", input_, begin, end, strides) as scope:
         first, last = _alike(begin, end)
         if strides is None:
             from actorflow.ops.filling import ones_like
@@ -262,12 +263,16 @@ def _alike(*bounds: TensorLike) -> list[Tensor]:
 
 
 def getitem(tensor: TensorLike, key: Any) -> Tensor:
-    """`tensor[key]`: integers, slices, `...` and None (`af.newaxis`), with tensors as integers and bounds.
+    """`tensor[key]`: integers, slices, `...` and None (`af.newaxis`), with tensors as integers and bounds; or a mask.
 
     Raises:
-        TypeError: the key holds something else; a boolean mask, say, for which there is `af.boolean_mask`.
+        TypeError: the key holds something else.
         ValueError: an index outside its dimension; InvalidArgumentError where only the run knows.
     """
+    if _is_mask(key):
+        from actorflow.ops.gathering import boolean_mask
+
+        return boolean_mask(tensor, key)
     entries = key if isinstance(key, tuple) else tuple(key) if isinstance(key, list) else (key,)
     begin: list[Any] = []
     end: list[Any] = []
@@ -301,6 +306,12 @@ def getitem(tensor: TensorLike, key: Any) -> Tensor:
     with composite(None, "strided_slice", tensor, *begin, *end, *strides) as scope:
         vectors = [_vector(v, kind) for v in (begin, end, strides)]
         return strided_slice_op(tensor, *vectors, **masks, name=scope)
+
+
+def _is_mask(key: Any) -> bool:
+    if is_symbolic(key):
+        return symbolic_dtype(key) is bool_dtype
+    return isinstance(key, (bool, np.bool_)) or isinstance(key, np.ndarray) and key.dtype == np.bool_
 
 
 def _bound(value: Any) -> Any:

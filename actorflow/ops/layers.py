@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from actorflow.dtypes import float16, float32
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Tensor, TensorLike
@@ -14,12 +12,13 @@ from actorflow.ops.arithmetic import maximum, multiply, squared_difference
 from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
 from actorflow.ops.control import identity, stop_gradient
+from actorflow.ops.filling import range_
 from actorflow.ops.gathering import dynamic_partition, dynamic_stitch, gather
 from actorflow.ops.matmul import matmul
 from actorflow.ops.nn import bias_add
 from actorflow.ops.random import random_uniform
 from actorflow.ops.reduction import reduce_mean, reduce_sum
-from actorflow.ops.shaping import reshape, shape, size, squeeze
+from actorflow.ops.shaping import rank, reshape, shape, size, squeeze
 from actorflow.ops.unary import rsqrt, square
 from actorflow.shapes import as_shape
 
@@ -176,19 +175,16 @@ def embedding_lookup(
         flat = reshape(wanted, [-1])
         table_of, row_of = _division(tables, flat, partition_strategy)
         chosen = dynamic_partition(row_of, cast(table_of, "int32"), len(tables))
-        places = dynamic_partition(np.int32(0) + _positions(flat), cast(table_of, "int32"), len(tables))
+        places = dynamic_partition(range_(size(flat)), cast(table_of, "int32"), len(tables))
         found = dynamic_stitch(places, [gather(t, rows) for t, rows in zip(tables, chosen)])
         row = shape(convert_to_tensor(tables[0]))[1:]
         from actorflow.ops.joining import concat
 
         shaped = reshape(found, concat([shape(wanted), row], 0))
+        first = convert_to_tensor(tables[0]).static_shape
+        if first is not None and wanted.static_shape is not None:
+            shaped.set_shape((*wanted.static_shape, *first[1:]))
         return identity(_clipped(shaped, wanted, max_norm), name=scope)
-
-
-def _positions(flat: Tensor) -> Tensor:
-    from actorflow.ops.filling import range_
-
-    return range_(size(flat))
 
 
 def _division(tables: Sequence[Any], ids: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
@@ -212,6 +208,6 @@ def _clipped(rows: Tensor, ids: Tensor, max_norm: float | None) -> Tensor:
     from actorflow.ops.arithmetic import minimum
     from actorflow.ops.unary import sqrt
 
-    axes = list(range(len(ids.static_shape or ()), len(rows.static_shape or ())))
+    axes: Any = range_(rank(ids), rank(rows))
     norm = sqrt(reduce_sum(square(rows), axes, keepdims=True))
     return rows * minimum(max_norm / maximum(norm, 1e-30), 1.0)

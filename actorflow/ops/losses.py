@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import FLOATING, INDEX
+from actorflow.dtypes import FLOATING, INDEX, DType, bfloat16, float16, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value, outputs_of
+from actorflow.ops.cast import cast
 from actorflow.ops.control import stop_gradient
 from actorflow.ops.filling import zeros_like
 from actorflow.ops.joining import concat
@@ -132,8 +133,7 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """`softmax_cross_entropy_with_logits` with a gradient for the labels too."""
     with composite(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
-        x = convert_to_tensor(logits)
-        t = convert_to_tensor(labels, x.dtype)
+        x, t, kind = _precise(logits, labels)
         along = -1 if axis is None and dim is None else dim if axis is None else axis
         known = x.static_shape
         if known is not None:
@@ -141,14 +141,23 @@ def softmax_cross_entropy_with_logits_v2(
             if not known:
                 raise ValueError("Logits have rank 1 or more, but a scalar was given.")
         if known is not None and t.static_shape is not None and along == 1 and len(known) == 2 == len(t.static_shape):
-            return outputs_of(softmax_cross_entropy_op(x, t, name=scope))[0]
+            return cast(outputs_of(softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         last_x, last_t = _last(x, along), _last(t, along)
         outer = shape(last_x)[:-1]
         loss = outputs_of(softmax_cross_entropy_op(_matrix(last_x), _matrix(last_t)))[0]
         result = reshape(loss, outer, name=scope)
         if known is not None:
             result.set_shape(tuple(s for i, s in enumerate(known) if i != along))
-        return result
+        return cast(result, kind)
+
+
+def _precise(logits: TensorLike, labels: TensorLike | None) -> tuple[Tensor, Tensor, DType]:
+    """Logits of 16 bits as float32, labels of the same type, and the type that was given."""
+    x = convert_to_tensor(logits)
+    kind = x.dtype
+    precise = cast(x, float32) if kind in (float16, bfloat16) else x
+    t = convert_to_tensor(labels, preferred_dtype=precise.dtype)
+    return precise, cast(t, precise.dtype) if t.dtype.is_floating else t, kind
 
 
 def _last(tensor: Tensor, axis: Any) -> Tensor:
@@ -198,7 +207,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     _check_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with composite(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits) as scope:
-        x, t = convert_to_tensor(logits), convert_to_tensor(labels)
+        x, t, kind = _precise(logits, labels)
         if x.static_shape is not None and t.static_shape is not None:
             if not x.static_shape:
                 raise ValueError("Logits have rank 1 or more, but a scalar was given.")
@@ -207,11 +216,11 @@ def sparse_softmax_cross_entropy_with_logits(
             if not compatible(t.static_shape, x.static_shape[:-1]):
                 raise ValueError(f"Labels {show(t.static_shape)} don't fit logits {show(x.static_shape)}.")
             if len(x.static_shape) == 2:
-                return outputs_of(sparse_softmax_cross_entropy_op(x, t, name=scope))[0]
+                return cast(outputs_of(sparse_softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         loss = outputs_of(sparse_softmax_cross_entropy_op(_matrix(x), reshape(t, [-1])))[0]
         result = reshape(loss, shape(t), name=scope)
         result.set_shape(t.static_shape)
-        return result
+        return cast(result, kind)
 
 
 def sigmoid_cross_entropy_with_logits(

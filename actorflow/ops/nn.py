@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import FLOATING, NUMERIC, REAL
+from actorflow.dtypes import FLOATING, NUMERIC, REAL, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.arithmetic import multiply
+from actorflow.ops.cast import cast
 from actorflow.ops.filling import zeros_like
 from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shape_rules import at_least_rank, require_rank, scalar, unchanged
@@ -87,8 +88,14 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`features` where they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`)."""
-    return leaky_relu_op(features, alpha=float(alpha), name=name)
+    """`features` where they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`).
+
+    Integers become float32.
+    """
+    tensor = convert_to_tensor(features)
+    if tensor.dtype.is_integer:
+        tensor = cast(tensor, float32)
+    return leaky_relu_op(tensor, alpha=float(alpha), name=name)
 
 
 @op("Elu", shape=unchanged, dtypes=FLOATING, work=12)

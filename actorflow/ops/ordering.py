@@ -69,7 +69,7 @@ def _in_top_k(c: Inference) -> Shape:
     predictions, targets = require_rank(c, 0, 2), require_rank(c, 1, 1)
     if predictions is not None and targets is not None and not compatible(predictions[:1], targets):
         raise ValueError(f"in_top_k: {show(predictions)} has another number of rows than there are targets {show(targets)}.")
-    return targets if targets is not None else None if predictions is None else predictions[:1]
+    return targets or (None if predictions is None else predictions[0],)
 
 
 @op("InTopKV2", shape=_in_top_k, types={"predictions": float32, "targets": INDEX, "k": INDEX}, result=dt.bool, gradient=None)
@@ -169,7 +169,7 @@ def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = int32, name
 
 
 def _permutation(c: Inference) -> Shape:
-    return require_rank(c, 0, 1)
+    return require_rank(c, 0, 1) or (None,)
 
 
 @op("InvertPermutation", shape=_permutation, dtypes=INDEX, gradient=None, prefer=int32)

@@ -10,7 +10,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import axes_of
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape
+from actorflow.shapes import Shape, show
 
 
 def _without_axis(c: Inference) -> Shape:
@@ -21,7 +21,7 @@ def _without_axis(c: Inference) -> Shape:
     if axes is None:
         return (None,) * max(len(shape) - 1, 0)
     if shape[axes[0]] == 0:
-        raise ValueError(f"The axis {axes[0]} has no elements, of which none is the first.")
+        raise ValueError(f"The axis {axes[0]} of the shape {show(shape)} has no elements.")
     return tuple(size for i, size in enumerate(shape) if i != axes[0])
 
 

@@ -208,4 +208,6 @@ def unsorted_segment_mean(
         total = unsorted_segment_sum(source, ids, num_segments)
         missing = expand_dims(rank(source) - rank(ids), 0)
         column = reshape(counts, concat([shape(counts), fill(missing, 1)], 0))
-        return realdiv(total, maximum(column, ones_like(column)), name=scope)
+        mean = realdiv(total, maximum(column, ones_like(column)), name=scope)
+        mean.set_shape(total.shape)
+        return mean

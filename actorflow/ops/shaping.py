@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from actorflow.dtypes import INDEX, DTypeLike, as_dtype, int32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value, small_constant
-from actorflow.ops.shape_rules import from_value, scalar
+from actorflow.ops.shape_rules import from_value, require_rank, scalar
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, num_elements, show
@@ -74,23 +75,36 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _reshaped(c: Inference) -> Shape:
-    wanted = c.value(1)
+    wanted, elements = c.value(1), num_elements(c.shapes[0])
     if wanted is None:
-        return from_value(1)(c)
+        length = (require_rank(c, 1, 1) or (None,))[0]
+        if length is None or length > 1:
+            return None if length is None else (None,) * length
+        # One size is all there is, and no size is one element.
+        wanted = np.array([-1] * length)
     sizes = [int(s) for s in np.atleast_1d(wanted)]
     if wanted.ndim != 1 or sizes.count(-1) > 1 or any(s < -1 for s in sizes):
         raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {wanted.tolist()} was given.")
-    elements = num_elements(c.shapes[0])
-    known = int(np.prod([s for s in sizes if s != -1], dtype=np.int64))
+    known = math.prod(s for s in sizes if s != -1)
     if -1 in sizes:
-        if elements is None or known == 0:
+        if elements is None:
             return tuple(None if s == -1 else s for s in sizes)
+        if known == 0:
+            return tuple(infer_empty(c.shapes[0], sizes) if s == -1 else s for s in sizes)
         if elements % known:
             raise ValueError(f"The {elements} elements of {show(c.shapes[0])} can't be divided into {sizes}.")
         return tuple(elements // known if s == -1 else s for s in sizes)
     if elements is not None and elements != known:
         raise ValueError(f"{show(c.shapes[0])} has {elements} elements, but the new shape {sizes} has {known}.")
     return tuple(sizes)
+
+
+def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int:
+    """The size that is -1 in the new shape of a tensor without elements: what the sizes that are not 0 leave of it."""
+    have, want = (math.prod(s for s in part if s) for part in (shape or (), (s for s in sizes if s != -1)))
+    if shape is None or 0 not in shape or have % want:
+        raise ValueError(f"The elements of {show(None if shape is None else tuple(shape))} can't be divided into {list(sizes)}.")
+    return have // want
 
 
 @op("Reshape", shape=_reshaped, types={"shape": INDEX}, view=True, work=0)
@@ -109,12 +123,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 def _expanded(c: Inference) -> Shape:
     source, axis = c.shapes[0], c.value(1)
+    if num_elements(c.shapes[1]) not in (1, None):
+        raise ValueError(f"`axis` is one number, but has shape {show(c.shapes[1])}.")
     if source is None:
         return None
     if axis is None:
         return (None,) * (len(source) + 1)
-    if axis.size != 1:
-        raise ValueError(f"`axis` is one number, but {axis.tolist()} was given.")
     at = normalize_axis(int(axis.reshape(())), len(source) + 1)
     return source[:at] + (1,) + source[at:]
 
@@ -176,7 +190,8 @@ def squeeze(
     axes = axis if squeeze_dims is None else _either(axis, squeeze_dims, "axis", "squeeze_dims")
     if axes is None:
         axes = ()
-    return squeeze_op(input, axis=(axes,) if isinstance(axes, (int, np.integer)) else tuple(axes), name=name)
+    listed = (axes,) if isinstance(axes, (int, np.integer)) else tuple(dict.fromkeys(axes))
+    return squeeze_op(input, axis=listed, name=name)
 
 
 def _transposed(c: Inference) -> Shape:
@@ -260,6 +275,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 def _reversed(c: Inference) -> Shape:
     source, axes = c.shapes[0], c.value(1)
+    require_rank(c, 1, 1)
     if source is not None and axes is not None:
         chosen = [normalize_axis(int(a), len(source)) for a in axes.reshape(-1)]
         if len(set(chosen)) != len(chosen):

@@ -23,7 +23,7 @@ from actorflow.passes.subgraph import Subgraph, topological
 from actorflow.passes.pace import paced
 
 
-LARGEST_MEMBER = 100_000.0
+LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
 MOST_MEMBERS = 512
 

@@ -16,9 +16,11 @@ from actorflow.shapes import Shape
 
 _SCALAR = 100.0  # one operation on numpy scalars
 _CALL = 700.0  # one call of a numpy function on small arrays
-_PER_ELEMENT = 0.25  # one cheap operation on one element
-_PER_BYTE = 0.08  # reading or writing memory
-_PER_DENSE_FLOP = 0.02  # inside BLAS, one thread
+_PER_ELEMENT = 0.1  # one cheap operation on one element
+_PER_BYTE = 0.03  # reading or writing a byte that a cache holds
+_PER_FAR_BYTE = 0.1  # the same where none does
+_CACHE = 1 << 22
+_PER_DENSE_FLOP = 0.01  # inside BLAS
 _UNKNOWN_SIZE = 64  # stands for a size that only the run knows
 
 
@@ -47,15 +49,16 @@ def expected_cost(
         return _SCALAR
     moved = sum(expected_bytes(s, d) for s, d in zip(input_shapes, input_dtypes))
     moved += sum(expected_bytes(s, d) for s, d in zip(outputs, node.dtypes))
+    memory = moved * (_PER_BYTE if moved < _CACHE else _PER_FAR_BYTE)
     if callable(definition.work):
         flops = definition.work(
             opdef.Inference(definition, node.attrs, input_dtypes, _guessed(input_shapes), lambda index: None)
         )
-        return _CALL + flops * _PER_DENSE_FLOP + moved * _PER_BYTE
+        return _CALL + max(flops * _PER_DENSE_FLOP, memory)
     if all(s == () for s in (*input_shapes, *outputs)):
         return _SCALAR * max(1.0, definition.work / 4)
     elements = max((expected_elements(s) for s in (*outputs, *input_shapes)), default=1)
-    return _CALL + elements * definition.work * _PER_ELEMENT + moved * _PER_BYTE
+    return _CALL + max(elements * definition.work * _PER_ELEMENT, memory)
 
 
 def _guessed(shapes: Sequence[Shape]) -> list[Shape]:

@@ -8,9 +8,11 @@ and functions enter through the function's name space, never as source. This is 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -80,32 +82,48 @@ def write_call(
 
 
 class _Template:
-    """The returned expression of a kernel, with its parameters to be replaced."""
+    """The returned expression of a kernel as text with holes: for its parameters, for functions of `xp`, for globals."""
 
     def __init__(self, function: Callable[..., Any], expression: ast.expr, parameters: list[str]) -> None:
-        self._function = function
+        self._parameters = parameters  # the inputs, without xp
+        self._space = function.__globals__
         self._expression = expression
-        self._parameters = parameters  # without xp; keyword-only ones included
-        self._globals = {**function.__globals__}
 
     def fill(
         self, writer: Writer, xp: Any, arguments: Sequence[str], keywords: dict[str, Any], out: str | None
     ) -> str:
-        names: dict[str, str] = dict(zip(self._parameters, arguments, strict=False))
-        names.update((name, writer.bind(value)) for name, value in keywords.items())
+        text, holes = self._text(out is None)
+        spelled = dict(zip(self._parameters, arguments, strict=False))
+        spelled.update((name, writer.bind(value)) for name, value in keywords.items())
         if out is not None:
-            names["out"] = out
-        return ast.unparse(_Fill(writer, xp, names, self._globals).visit(_copy(self._expression)))
+            spelled["out"] = out
+        filled = {}
+        for hole in holes:
+            kind, _, name = hole.partition("_")
+            if kind == "xp":
+                filled[hole] = writer.bind(getattr(xp, name) if name else xp)
+            elif name in spelled:
+                filled[hole] = spelled[name]
+            elif name in self._space:
+                filled[hole] = writer.bind(self._space[name])
+            else:
+                filled[hole] = name  # a builtin
+        return text.format_map(filled)
+
+    @functools.cache  # noqa: B019  (templates live as long as their kernels)
+    def _text(self, without_out: bool) -> tuple[str, tuple[str, ...]]:
+        """The expression with or without an output buffer, and the names of its holes."""
+        tree = _Holes(without_out).visit(copy.deepcopy(self._expression))
+        text = ast.unparse(tree).replace("{", "{{").replace("}", "}}")
+        holes = tuple(dict.fromkeys(re.findall(r"\bhole_(\w+)", text)))
+        return re.sub(r"\bhole_(\w+)", r"{\1}", text), holes
 
 
-class _Fill(ast.NodeTransformer):
-    """Replaces names, and decides what is known: `A if out is None else B`, and functions of `xp`."""
+class _Holes(ast.NodeTransformer):
+    """Puts holes for names, and decides `A if out is None else B`."""
 
-    def __init__(self, writer: Writer, xp: Any, names: dict[str, str], space: dict[str, Any]) -> None:
-        self._writer = writer
-        self._xp = xp
-        self._names = names
-        self._space = space
+    def __init__(self, without_out: bool) -> None:
+        self._without_out = without_out
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = node.test
@@ -115,34 +133,23 @@ class _Fill(ast.NodeTransformer):
             and test.left.id == "out"
             and isinstance(test.ops[0], ast.Is | ast.IsNot)
         ):
-            absent = "out" not in self._names
-            taken = node.body if absent == isinstance(test.ops[0], ast.Is) else node.orelse
+            taken = node.body if self._without_out == isinstance(test.ops[0], ast.Is) else node.orelse
             return self.visit(taken)  # type: ignore[no-any-return]
         self.generic_visit(node)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == "xp":
-            return ast.Name(self._writer.bind(getattr(self._xp, node.attr)), ast.Load())
+            return ast.Name(f"hole_xp_{node.attr}", ast.Load())
         self.generic_visit(node)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id == "xp":
-            return ast.Name(self._writer.bind(self._xp), ast.Load())
-        if node.id == "out" and "out" not in self._names:
+            return ast.Name("hole_xp_", ast.Load())
+        if node.id == "out" and self._without_out:
             return ast.Constant(None)
-        if node.id in self._names:
-            return ast.Name(self._names[node.id], ast.Load())
-        if node.id in self._space:
-            return ast.Name(self._writer.bind(self._space[node.id]), ast.Load())
-        return node  # a builtin
-
-
-def _copy(expression: ast.expr) -> ast.expr:
-    import copy
-
-    return copy.deepcopy(expression)
+        return ast.Name(f"hole_name_{node.id}", ast.Load())
 
 
 @functools.cache

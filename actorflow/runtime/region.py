@@ -12,6 +12,7 @@ from actorflow.device.base import Device
 from actorflow.dtypes import DType
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.pace import paced
 from actorflow.registry import opdef
 from actorflow.runtime import codegen
 from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
@@ -84,8 +85,8 @@ class Region:
 
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
         parameters = [f"a{i}" for i in range(len(shapes))]
-        emitter = _Emitter(self.node, parameters, shapes, self._device, self._context_of)
-        for member in self._with_shapes(shapes):
+        emitter = _Emitter(self.node, self.members, parameters, shapes, self._device, self._context_of)
+        for member in paced(self._with_shapes(shapes)):
             emitter.emit(member)
         function, file = emitter.finish()
         self._lines[file] = emitter.lines
@@ -124,7 +125,13 @@ class _Emitter:
     """Writes one version of a region's code."""
 
     def __init__(
-        self, node: Node, parameters: Sequence[str], shapes: Sequence[Shape], device: Device, context_of: ContextOf
+        self,
+        node: Node,
+        members: Sequence[Node],
+        parameters: Sequence[str],
+        shapes: Sequence[Shape],
+        device: Device,
+        context_of: ContextOf,
     ) -> None:
         self.lines: dict[int, Node] = {}
         self._node = node
@@ -135,7 +142,7 @@ class _Emitter:
         self._rank0: dict[Endpoint, str] = {}
         self._shapes: dict[Endpoint, Shape] = dict(zip(node.attrs["inputs"], shapes, strict=True))
         self._outputs: tuple[Endpoint, ...] = node.attrs["outputs"]
-        self._last_use = _last_uses(node)
+        self._last_use = {endpoint: member.name for member in members for endpoint in member.inputs}
 
     def emit(self, member: Node) -> None:
         writer = self._writer
@@ -220,15 +227,6 @@ class _Emitter:
         if ended:
             self.lines[self._writer.line] = member
             self._writer.add(f"del {', '.join(ended)}")
-
-
-def _last_uses(node: Node) -> dict[Endpoint, str]:
-    """The member that uses each value last, in the order in which code is written."""
-    last: dict[Endpoint, str] = {}
-    for member in _writes_last(node.attrs["members"]):
-        for endpoint in member.inputs:
-            last[endpoint] = member.name
-    return last
 
 
 def _writes_last(members: Sequence[Node]) -> tuple[Node, ...]:

@@ -66,6 +66,7 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
         except BaseException as error:
             failure = error
         ended = perf_counter_ns()
+        inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
 
     def done() -> None:
         try:

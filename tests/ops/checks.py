@@ -167,7 +167,8 @@ def _check_kernel(message: str, operation: Operation, entry: kernel.KernelDef, i
     frozen, copies = [np.array(v) for v in inputs], [np.array(v) for v in inputs]
     for array in frozen:
         array.flags.writeable = False
-    scalars = [a[()] if a.ndim == 0 else a for a in frozen]
+    # A byte string of rank 0 stays an array of objects.
+    scalars = [a[()] if a.ndim == 0 and not a.dtype.hasobject else a for a in frozen]
     keywords = {name: operation.attrs[name] for name in entry.attrs}
     results: list[tuple[Any, ...]] = []
     for given in (frozen, scalars):
