@@ -15,7 +15,8 @@ Names are TensorFlow 1's wherever the concept is.
 
 from __future__ import annotations
 
-from actorflow import blocking, errors, nn, train
+from actorflow import blocking, errors, train
+from actorflow import nn as nn
 from actorflow.autodiff.custom import custom_gradient
 from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.indexed_slices import IndexedSlices

@@ -6,7 +6,9 @@ A tensor of `string` holds arbitrary byte strings (any length, NULs too) and is 
 
 from __future__ import annotations
 
+import builtins
 import functools
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +39,7 @@ class DType:
         return _numpy_type(self.base_dtype.name)
 
     @property
-    def is_ref(self) -> bool:
+    def is_ref(self) -> builtins.bool:
         return self._base is not None
 
     @property
@@ -55,23 +57,23 @@ class DType:
         return self._ref
 
     @property
-    def is_floating(self) -> bool:
+    def is_floating(self) -> builtins.bool:
         return self.kind == "f"
 
     @property
-    def is_integer(self) -> bool:
+    def is_integer(self) -> builtins.bool:
         return self.kind in "iu"
 
     @property
-    def is_unsigned(self) -> bool:
+    def is_unsigned(self) -> builtins.bool:
         return self.kind == "u"
 
     @property
-    def is_complex(self) -> bool:
+    def is_complex(self) -> builtins.bool:
         return self.kind == "c"
 
     @property
-    def is_bool(self) -> bool:
+    def is_bool(self) -> builtins.bool:
         return self.kind == "b"
 
     @property
@@ -87,7 +89,7 @@ class DType:
     def max(self) -> Any:
         return _limits(self.name)[1]
 
-    def is_compatible_with(self, other: DTypeLike) -> bool:
+    def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
         return self.base_dtype is as_dtype(other).base_dtype
 
     def __repr__(self) -> str:
@@ -117,8 +119,8 @@ complex128 = DType("complex128", 18, "c", 16)
 bool = DType("bool", 10, "b", 1)
 string = DType("string", 7, "S", 0)
 
-ALL = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
-ALL += (complex64, complex128, bool, string)
+_NUMBERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
+ALL: tuple[DType, ...] = (*_NUMBERS, complex64, complex128, bool, string)
 
 SIGNED = frozenset(d for d in ALL if d.kind in "ifc")
 INTEGER = frozenset(d for d in ALL if d.kind in "iu")
@@ -150,7 +152,8 @@ def _numpy_type(name: str) -> np.dtype[Any]:
                 "bfloat16 needs the package ml_dtypes, which is not installed.",
                 hint="Install it with: pip install 'actorflow[bfloat16]'",
             ) from None
-        return np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
     return np.dtype(name)
 
 
@@ -169,13 +172,13 @@ def _limits(name: str) -> tuple[Any, Any]:
 
 
 @functools.lru_cache(maxsize=512)
-def _lookup(value: Any) -> DType:
+def _lookup(value: Hashable) -> DType:
     if value.__class__ is type:
         if value in _PYTHON:
             return _PYTHON[value]
         if value.__name__ == "bool":
             return bool
-    numpy_dtype = np.dtype(value)
+    numpy_dtype = np.dtype(value)  # type: ignore[call-overload]
     if numpy_dtype.kind in "SUO":
         return string
     found = _BY_NAME.get(numpy_dtype.name)
@@ -198,7 +201,7 @@ def as_dtype(value: DTypeLike) -> DType:
             found = _BY_NAME[name]
             return found.ref if value.endswith("_ref") else found
     try:
-        return _lookup(value)
+        return _lookup(value)  # type: ignore[arg-type]  # types and numpy's dtypes are hashable
     except TypeError as error:
         raise TypeError(
             f"{value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}."

@@ -47,8 +47,10 @@ class OpError(Exception):
 
     def located(self, **facts: Any) -> OpError:
         """The same error with what it did not know yet (node, op, device, where, details); known facts stay."""
-        merged = {k: getattr(self, k) or facts.get(k) for k in ("node", "op", "device", "where", "details", "hint")}
-        error = type(self)(self.message, **{**merged, "details": merged["details"] or ()})
+        names = ("node", "op", "device", "where", "details", "hint")
+        merged: dict[str, Any] = {name: getattr(self, name) or facts.get(name) for name in names}
+        merged["details"] = merged["details"] or ()
+        error = type(self)(self.message, **merged)
         error.__cause__, error.__traceback__ = self.__cause__, self.__traceback__
         return error
 

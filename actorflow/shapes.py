@@ -99,7 +99,7 @@ def as_shape(value: ShapeLike) -> Shape:
     if isinstance(value, TensorShape):
         return value.dims
     if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
-        value = (int(value),)  # type: ignore[arg-type]
+        value = (int(value),)
     sizes = tuple(None if size is None else int(size) for size in value)
     if any(size is not None and size < 0 for size in sizes):
         raise ValueError(f"A shape's sizes are zero or more, or None where unknown; got {list(sizes)}.")
@@ -110,7 +110,9 @@ def show(shape: Shape) -> str:
     """`(32, ?)` or `<unknown>`."""
     if shape is None:
         return "<unknown>"
-    return "(" + ", ".join("?" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+    return (
+        "(" + ", ".join("?" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+    )
 
 
 def is_static(shape: Shape) -> bool:

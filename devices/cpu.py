@@ -14,7 +14,6 @@ from actorflow.device.spec import DeviceSpec
 
 from .allocator import PoolAllocator
 
-
 make_allocator: Callable[..., Allocator] = PoolAllocator
 """What a device without an allocator of its own gets; tests put one here that poisons freed memory."""
 

@@ -20,8 +20,8 @@ def placeholder_with_default(xp: Any, x: Any) -> Any:
 
 @moving_kernel("Fill")
 def fill(xp: Any, dims: Any, value: Any, *, out: Any = None) -> Any:
-    if dims.ndim != 1:
-        raise ValueError(f"A shape is a vector of sizes, but {dims.tolist()} was given.")
+    if dims.ndim != 1 or value.ndim:
+        raise ValueError(f"fill takes a vector of sizes and a scalar, but got {dims.tolist()} and shape {value.shape}.")
     return xp.full(dims.tolist(), value, value.dtype) if out is None else filled(out, value)
 
 
@@ -46,11 +46,17 @@ def ones_like(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.ones(x.shape, x.dtype) if out is None else filled(out, 1)
 
 
+def _check_scalars(name: str, *values: Any) -> None:
+    if any(value.ndim for value in values):
+        raise ValueError(f"{name} takes scalars, but the shapes are {', '.join(str(v.shape) for v in values)}.")
+
+
 @kernel("Range")
 def range_(xp: Any, start: Any, limit: Any, delta: Any, *, out: Any = None) -> Any:
     # The rule that gives the length is the one of the static shape.
     from actorflow.ops.filling import range_length
 
+    _check_scalars("range", start, limit, delta)
     length = range_length(start, limit, delta)
     steps = xp.arange(length).astype(start.dtype)
     return xp.add(start, xp.multiply(steps, delta, out=out), out=out)
@@ -58,6 +64,7 @@ def range_(xp: Any, start: Any, limit: Any, delta: Any, *, out: Any = None) -> A
 
 @kernel("LinSpace")
 def linspace(xp: Any, start: Any, stop: Any, num: Any, *, out: Any = None) -> Any:
+    _check_scalars("linspace", start, stop, num)
     count = int(num)
     if count < 1:
         raise ValueError(f"linspace needs one number or more, but num={count}.")

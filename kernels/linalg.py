@@ -14,18 +14,26 @@ from actorflow.registry.kernel import kernel
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
 
+def _matrix(x: Any, transpose: bool) -> Any:
+    if x.ndim != 2:
+        raise InvalidArgumentError(f"MatMul takes matrices, but an input has the shape {x.shape}.")
+    return x.T if transpose else x
+
+
 @kernel("MatMul", dtypes=_HALVES)
 def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left, right = a.astype(xp.float32), b.astype(xp.float32)
-    return xp.matmul(left.T if transpose_a else left, right.T if transpose_b else right).astype(a.dtype)
+    return xp.matmul(_matrix(left, transpose_a), _matrix(right, transpose_b)).astype(a.dtype)
 
 
 @kernel("MatMul")
 def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
-    return xp.matmul(a.T if transpose_a else a, b.T if transpose_b else b, out=out)
+    return xp.matmul(_matrix(a, transpose_a), _matrix(b, transpose_b), out=out)
 
 
 def _turned(xp: Any, x: Any, adjoint: bool) -> Any:
+    if x.ndim < 2:
+        raise InvalidArgumentError(f"A matrix has two dimensions or more, but an input has the shape {x.shape}.")
     return xp.swapaxes(x, -1, -2) if adjoint else x
 
 
@@ -67,6 +75,8 @@ def diag_part(xp: Any, x: Any) -> Any:
 
 @kernel("MatrixDiag")
 def matrix_diag(xp: Any, x: Any) -> Any:
+    if x.ndim == 0:
+        raise InvalidArgumentError("A scalar is no diagonal: at least one dimension is needed.")
     result = xp.zeros((*x.shape, x.shape[-1]), x.dtype)
     xp.einsum("...ii->...i", result)[...] = x
     return result

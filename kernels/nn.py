@@ -109,10 +109,10 @@ def _channel(data_format: str, rank: int) -> int:
 
 @kernel("BiasAddGrad")
 def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
+    if dy.ndim < 2:
+        raise ValueError(f"The gradient of a biased tensor has two dimensions or more, but the shape is {dy.shape}.")
     at = _channel(data_format, dy.ndim)
-    if at == dy.ndim - 1:
-        return xp.add.reduce(dy.reshape(-1, dy.shape[-1]) if dy.size else dy, 0) if dy.size else xp.zeros(dy.shape[-1], dy.dtype)
-    return xp.add.reduce(dy, (0, *range(2, dy.ndim)))
+    return xp.add.reduce(dy, (*range(at), *range(at + 1, dy.ndim)), dy.dtype)
 
 
 @kernel("L2Loss")
@@ -164,8 +164,8 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     shifted = _shifted(xp, logits, 1)
     powers = xp.exp(shifted)
     total = xp.add.reduce(powers, 1, keepdims=True)
-    rows = np.arange(len(labels))
-    loss = xp.log(total[:, 0]) - shifted[rows, labels]
+    true = xp.arange(0, logits.size, classes) + labels if logits.size else labels  # each row's class, counted flat
+    loss = xp.log(total[:, 0]) - shifted.reshape(-1)[true]
     powers /= total
-    powers[rows, labels] -= 1
+    powers.reshape(-1)[true] -= 1
     return loss, powers

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from actorflow.dtypes import DType, DTypeLike, int64
 from actorflow.errors import describe
@@ -15,6 +18,14 @@ from actorflow.ops.cast import cast
 from actorflow.ops.joining import concat
 from actorflow.ops.segment import unsorted_segment_sum
 from actorflow.shapes import Shape, TensorShape, show
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The arrays of an `IndexedSlices`, as a run gives them; `dense_shape` is None where it is not known."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    dense_shape: np.ndarray[Any, Any] | None
 
 
 class IndexedSlices:

@@ -14,14 +14,8 @@ from contextvars import ContextVar
 from typing import Any
 
 import actorflow as _af
-from actorflow import *  # noqa: F403
 from actorflow import blocking as _blocking
 from actorflow.graph import tensor as _tensor
-
-# Names that actorflow spells otherwise, because they would hide a builtin there.
-tuple = _af.tuple_
-range = _af.range_
-slice = _af.slice_
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 
@@ -41,11 +35,11 @@ class Session(_blocking.Session):
             raise NotImplementedError("options and run_metadata are not supported; use actorflow's trace= instead.")
         return super().run(fetches, feed_dict)
 
-    def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:  # type: ignore[override]
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """`actorflow.Session.partial_run`."""
         return super().partial_run(handle, fetches, feed_dict)
 
-    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:  # type: ignore[override]
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:
         """`actorflow.Session.make_callable`."""
         return super().make_callable(fetches, feed_list or ())
 
@@ -99,10 +93,14 @@ def disable_v2_behavior() -> None:
 disable_eager_execution = disable_v2_behavior
 
 
+# Names that actorflow spells otherwise, because they would hide a builtin there.
+_SPELLED_OTHERWISE = {"tuple": "tuple_", "range": "range_", "slice": "slice_"}
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    found = getattr(_af, name, None)
+    found = getattr(_af, _SPELLED_OTHERWISE.get(name, name), None)
     if found is not None:
         return found
     raise AttributeError(f"TensorFlow 1's {name!r} is not in actorflow.compat.v1 yet.")

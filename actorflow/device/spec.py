@@ -6,7 +6,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-_PART = re.compile(r"^(?:(job):([A-Za-z_][A-Za-z0-9_\-]*)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z_]+)(?::(\d+|\*))?)$")
+_PART = re.compile(
+    r"^(?:(job):([A-Za-z_][A-Za-z0-9_\-]*)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z_]+)(?::(\d+|\*))?)$"
+)
 
 
 @dataclass(frozen=True, slots=True)

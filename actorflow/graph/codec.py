@@ -25,7 +25,9 @@ def encode_nodes(nodes: Sequence[Node]) -> bytes:
         try:
             attrs = {name: _encode(value) for name, value in node.attrs.items()}
         except TypeError as error:
-            raise TypeError(f"Node {node.name} ({node.op}), made at {node.where}, can't be serialised: {error}") from None
+            raise TypeError(
+                f"Node {node.name} ({node.op}), made at {node.where}, can't be serialised: {error}"
+            ) from None
         records.append(
             [
                 node.name,

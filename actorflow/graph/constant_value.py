@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.graph.node import Endpoint, Node
-from actorflow.shapes import is_static
+from actorflow.shapes import is_static, num_elements
 
 _DEPTH = 8
 
@@ -30,7 +30,7 @@ def constant_value(nodes: Mapping[str, Node], endpoint: Endpoint, depth: int = _
             return np.asarray(len(shape), dtype)
         if not is_static(shape):
             return None
-        return np.asarray(shape, dtype) if node.op == "Shape" else np.asarray(np.prod(shape), dtype)
+        return np.asarray(shape, dtype) if node.op == "Shape" else np.asarray(num_elements(shape), dtype)
     if node.op in ("Pack", "Identity", "Cast", "StridedSlice"):
         values = [constant_value(nodes, e, depth - 1) for e in node.inputs]
         if any(v is None for v in values):

@@ -135,9 +135,13 @@ def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
     kind = array.dtype.kind
     if array.size == 0:
         return dtype is not dtypes.string
-    return {"b": dtype.kind == "b", "i": dtype.kind in "iufc", "u": dtype.kind in "iufc", "f": dtype.kind in "fc"}.get(
-        kind, dtype.kind == kind
-    )
+    fits: bool = {
+        "b": dtype.kind == "b",
+        "i": dtype.kind in "iufc",
+        "u": dtype.kind in "iufc",
+        "f": dtype.kind in "fc",
+    }.get(kind, dtype.kind == kind)
+    return fits
 
 
 def _typed_parts(value: Any) -> bool:

@@ -70,7 +70,9 @@ class Graph:
         """The tensor `op:index`. Raises ValueError for another form of name and KeyError where there is none."""
         op_name, colon, port = name.rpartition(":")
         if not colon or not port.isdigit():
-            raise ValueError(f"{name!r} is no name of a tensor; one has the form 'operation:output', such as '{name}:0'.")
+            raise ValueError(
+                f"{name!r} is no name of a tensor; one has the form 'operation:output', such as '{name}:0'."
+            )
         operation = self.get_operation_by_name(op_name)
         if int(port) >= len(operation.outputs):
             raise KeyError(f"Operation {op_name!r} has {len(operation.outputs)} outputs, so there is no {name!r}.")
@@ -99,7 +101,7 @@ class Graph:
                 raise ValueError(
                     describe(f"{found.name} belongs to another graph than the one it is used with.", where=found.where)
                 )
-            return found  # type: ignore[no-any-return]
+            return found
         raise TypeError(f"{element!r} (a {type(element).__name__}) is no tensor or operation of a graph.")
 
     def tensor_at(self, endpoint: Endpoint) -> Tensor:
@@ -151,9 +153,7 @@ class Graph:
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
             kinds = [f"input {i}: {t.name} {t.dtype} {shapes.show(t.static_shape)}" for i, t in enumerate(inputs)]
-            raise type(error)(
-                describe(str(error), node=node_name, op=op_type, where=where, details=kinds)
-            ) from None
+            raise type(error)(describe(str(error), node=node_name, op=op_type, where=where, details=kinds)) from None
         node = Node(
             name=node_name,
             op=op_type,
@@ -249,7 +249,7 @@ class Graph:
         if scope.colocate:
             chosen = DeviceSpec.parse(self._nodes[scope.colocate[0]].device) if scope.colocate else chosen
         if device := str(chosen):
-                self._nodes[operation.name] = replace(self._nodes[operation.name], device=device)
+            self._nodes[operation.name] = replace(self._nodes[operation.name], device=device)
 
     def _check_open(self) -> None:
         if self._finalized:

@@ -19,8 +19,9 @@ def register(functions: dict[str, Callable[..., Any]]) -> None:
     _functions.update(functions)
 
 
-def _call(name: str, *args: Any) -> Any:
-    return _functions[name](*args)
+def _call(name: str, *args: Any) -> Tensor:
+    made: Tensor = _functions[name](*args)
+    return made
 
 
 class Overloads:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
 
 
-default_session: Callable[[], Any] = lambda: None
+default_session: Callable[[], Any] | None = None
 """What gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as default ones."""
 
 
 def _session_for(session: Any, method: str) -> Any:
-    found = default_session() if session is None else session
+    found = default_session() if session is None and default_session is not None else session
     if found is None:
         raise ValueError(
             f"{method}() needs a blocking session: pass session=..., or enter one of actorflow.compat.v1. "

@@ -79,7 +79,7 @@ from actorflow.ops.logic import (
     where,
     where_v2,
 )
-from actorflow.ops.matmul import matmul, tensordot
+from actorflow.ops.matmul import matmul
 from actorflow.ops.ordering import (
     check_numerics,
     invert_permutation,
@@ -144,6 +144,7 @@ from actorflow.ops.statistics import (
     reduce_std,
     reduce_variance,
 )
+from actorflow.ops.tensordot import tensordot
 from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
 from actorflow.ops.unary import (
     abs,

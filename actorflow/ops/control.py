@@ -40,7 +40,13 @@ def control_trigger(*, name: str | None = None) -> Operation:
 
 @op("Print", shape=unchanged, stateful=True, view=True)
 def print_op(
-    input: TensorLike, data: Sequence[Any], *, message: str = "", first_n: int = -1, summarize: int = 3, name: str | None = None
+    input: TensorLike,
+    data: Sequence[Any],
+    *,
+    message: str = "",
+    first_n: int = -1,
+    summarize: int = 3,
+    name: str | None = None,
 ) -> Tensor:
     """`input` itself; writes `message` and `data` to standard error as a side effect. See `Print`."""
 
@@ -79,7 +85,9 @@ def Print(
     )
 
 
-def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> Operation:
+def Assert(
+    condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Operation:
     """An operation that raises InvalidArgumentError with `data` unless all of `condition` is true (`tf.Assert`)."""
     return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)
 

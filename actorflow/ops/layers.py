@@ -11,7 +11,7 @@ from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.arithmetic import maximum, multiply, squared_difference
 from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
-from actorflow.ops.control import identity, stop_gradient
+from actorflow.ops.control import identity
 from actorflow.ops.filling import range_
 from actorflow.ops.gathering import dynamic_partition, dynamic_stitch, gather
 from actorflow.ops.matmul import matmul
@@ -60,8 +60,7 @@ def moments(
         tensor = convert_to_tensor(x)
         y = cast(tensor, float32) if tensor.dtype is float16 else tensor
         mean = reduce_mean(y, axes, keepdims=True, name="mean")
-        # The derivative through the mean is zero, so it is left out.
-        variance = reduce_mean(squared_difference(y, stop_gradient(mean)), axes, keepdims=True, name="variance")
+        variance = reduce_mean(squared_difference(y, mean), axes, keepdims=True, name="variance")
         if not keep:
             mean, variance = squeeze(mean, axes), squeeze(variance, axes)
         return cast(mean, tensor.dtype), cast(variance, tensor.dtype)

@@ -10,7 +10,6 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import INEXACT
 from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.building import composite
 from actorflow.ops.complex import conj
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.registry.op import op
@@ -146,74 +145,3 @@ def matmul(
     left = conj(left) if adjoint_a else left
     right = conj(right) if adjoint_b else right
     return matmul_op(left, right, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=name)
-
-
-def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products over pairs of axes, one of `a` and one of `b` each (`tf.tensordot`).
-
-    Args:
-        a: a tensor of known rank, and so is b, of the same type.
-        axes: a number n for the last n axes of `a` and the first n of `b`; else a list of axes of `a` and one of `b`.
-
-    Returns:
-        A tensor whose shape is that of `a` and then `b` without these axes.
-
-    Raises:
-        ValueError: a rank is unknown, the lists differ in length, or paired axes differ in size.
-    """
-    with composite(name, "Tensordot", a, b) as scope:
-        graph, wanted = graph_of([a, b]), symbolic_dtype(a) or symbolic_dtype(b)
-        left = convert_to_tensor(a, wanted, graph=graph)
-        right = convert_to_tensor(b, left.dtype.base_dtype, graph=graph)
-        if left.static_shape is None or right.static_shape is None:
-            raise ValueError("tensordot needs tensors of known rank; say so with set_shape.")
-        over_left, over_right = _paired_axes(axes, len(left.static_shape), len(right.static_shape))
-        rows, free_left = _as_matrix(left, over_left, contracted_last=True)
-        columns, free_right = _as_matrix(right, over_right, contracted_last=False)
-        return _reshaped(matmul_op(rows, columns), [*free_left, *free_right], scope)
-
-
-def _paired_axes(axes: Any, left: int, right: int) -> tuple[list[int], list[int]]:
-    if isinstance(axes, (int, np.integer)):
-        if not 0 <= axes <= min(left, right):
-            raise ValueError(f"axes={axes} is not between 0 and the smaller rank, {min(left, right)}.")
-        return list(range(left - int(axes), left)), list(range(int(axes)))
-    first, second = ([int(i) for i in np.atleast_1d(part)] for part in axes)
-    if len(first) != len(second):
-        raise ValueError(f"tensordot sums over pairs of axes, but {first} and {second} differ in length.")
-    return [i % left if left else i for i in first], [i % right if right else i for i in second]
-
-
-def _as_matrix(tensor: Tensor, over: list[int], contracted_last: bool) -> tuple[Tensor, list[Any]]:
-    """`tensor` as a matrix with the axes `over` as its columns (or rows), and the sizes of the other axes."""
-    from actorflow.ops.shaping import shape, transpose
-
-    static: Any = tensor.static_shape
-    free = [i for i in range(len(static)) if i not in over]
-    dynamic = None if is_static(static) else shape(tensor)
-    sizes = [static[i] if static[i] is not None else dynamic[i] for i in range(len(static))]  # type: ignore[index]
-    order = free + over if contracted_last else over + free
-    turned = tensor if order == list(range(len(static))) else transpose(tensor, order)
-    parts = [_product([sizes[i] for i in free]), _product([sizes[i] for i in over])]
-    return _reshaped(turned, parts if contracted_last else parts[::-1], None), [sizes[i] for i in free]
-
-
-def _product(sizes: list[Any]) -> Any:
-    known, rest = 1, None
-    for size in sizes:
-        if isinstance(size, int):
-            known *= size
-        else:
-            rest = size if rest is None else rest * size
-    return known if rest is None else rest if known == 1 else rest * known
-
-
-def _reshaped(tensor: Tensor, sizes: list[Any], name: str | None) -> Tensor:
-    from actorflow.ops.joining import stack
-    from actorflow.ops.shaping import reshape
-
-    if all(isinstance(size, int) for size in sizes):
-        return reshape(tensor, np.asarray(sizes, np.int32), name=name)
-    result = reshape(tensor, stack(sizes), name=name)
-    result.set_shape([size if isinstance(size, int) else None for size in sizes])
-    return result

@@ -9,7 +9,9 @@ from actorflow.graph.tensor import Operation
 from actorflow.registry.op import op
 
 
-@op("_Region", shape=lambda c: list(c.attrs["shapes"]), result=lambda c: c.attrs["dtypes"], gradient=None, stateful=True)
+@op(
+    "_Region", shape=lambda c: list(c.attrs["shapes"]), result=lambda c: c.attrs["dtypes"], gradient=None, stateful=True
+)
 def region(
     data: Sequence[Any],
     *,

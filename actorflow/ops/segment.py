@@ -60,10 +60,13 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
 
 @segment_mean.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.arithmetic import div_no_nan
+
     data, ids = node.inputs
     column = concat([shape(ids), fill(reshape(rank(data) - 1, [1]), 1)], 0)
     counts = segment_sum(fill(column, np.ones((), dy.dtype.as_numpy_dtype)), ids)
-    return [gather(dy / counts, ids), None]
+    # Without NaN for segments that have no rows, which the second derivative would spread.
+    return [gather(div_no_nan(dy, counts), ids), None]
 
 
 @op("SegmentProd", shape=_segments, dtypes=NUMERIC, types=_SORTED)
@@ -111,12 +114,13 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
 @segment_min.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     """Rows that share the extreme share its gradient."""
+    from actorflow.ops.arithmetic import div_no_nan
     from actorflow.ops.cast import cast
     from actorflow.ops.logic import equal, where
 
     data, ids = node.inputs
     chosen = equal(data, gather(node.outputs[0], ids))
-    share = dy / segment_sum(cast(chosen, dy.dtype), ids)
+    share = div_no_nan(dy, segment_sum(cast(chosen, dy.dtype), ids))
     return [where(chosen, gather(share, ids), zeros_like(data)), None]
 
 
@@ -185,6 +189,7 @@ def unsorted_segment_min(
 @unsorted_segment_max.gradient
 @unsorted_segment_min.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.arithmetic import div_no_nan
     from actorflow.ops.cast import cast
     from actorflow.ops.logic import equal, logical_and, where
 
@@ -192,7 +197,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     best, kept = _rows_of(node.outputs[0], ids)
     chosen = logical_and(equal(data, best), kept)
     ties = unsorted_segment_sum(cast(chosen, dy.dtype), ids, count)
-    share, _ = _rows_of(dy / ties, ids)
+    share, _ = _rows_of(div_no_nan(dy, ties), ids)
     return [where(chosen, share, zeros_like(data)), None, None]
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from actorflow.registry.opdef import Inference, ShapeRule
+from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast_all, merge, normalize_axis, show
+
+OneShapeRule = Callable[[Inference], Shape]
 
 
 def elementwise(c: Inference) -> Shape:
@@ -40,7 +42,7 @@ def merged(c: Inference) -> Shape:
     return shape
 
 
-def from_attr(name: str) -> ShapeRule:
+def from_attr(name: str) -> OneShapeRule:
     """The shape that an attribute holds."""
 
     def rule(c: Inference) -> Shape:
@@ -50,7 +52,7 @@ def from_attr(name: str) -> ShapeRule:
     return rule
 
 
-def from_value(index: int) -> ShapeRule:
+def from_value(index: int) -> OneShapeRule:
     """The shape that an input's value spells, where it is constant."""
 
     def rule(c: Inference) -> Shape:
@@ -100,6 +102,3 @@ def at_least_rank(c: Inference, index: int, rank: int) -> Shape:
     if shape is not None and len(shape) < rank:
         raise ValueError(f"Input {index} has to have {rank} dimensions or more, but its shape is {show(shape)}.")
     return shape
-
-
-Checked = Callable[[Inference], Shape]

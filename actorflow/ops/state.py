@@ -7,10 +7,10 @@ atomic step. An update comes in two forms over one kernel: `AssignAdd` gives the
 
 from __future__ import annotations
 
-from actorflow.dtypes import ANY, BOOLEAN, NUMERIC, DTypeLike
+from actorflow.dtypes import ANY, NUMERIC, DTypeLike
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shape_rules import from_attr, no_output, scalar, unchanged
+from actorflow.ops.shape_rules import from_attr, scalar, unchanged
 from actorflow.registry.op import RefLike, T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, compatible, merge, show
@@ -69,7 +69,9 @@ def assign_add_value(ref: RefLike, value: TensorLike, *, name: str | None = None
     """Adds `value` to the variable, atomically; the output is the sum."""
 
 
-@op("AssignAddVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "AssignAddVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True
+)
 def assign_add_target(ref: RefLike, value: TensorLike, *, name: str | None = None) -> Operation:
     """`AssignAdd` without an output."""
 
@@ -79,7 +81,9 @@ def assign_sub_value(ref: RefLike, value: TensorLike, *, name: str | None = None
     """Subtracts `value` from the variable, atomically; the output is the difference."""
 
 
-@op("AssignSubVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "AssignSubVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True
+)
 def assign_sub_target(ref: RefLike, value: TensorLike, *, name: str | None = None) -> Operation:
     """`AssignSub` without an output."""
 
@@ -89,6 +93,8 @@ def assign_mul_value(ref: RefLike, value: TensorLike, *, name: str | None = None
     """Multiplies the variable by `value`, atomically; the output is the product."""
 
 
-@op("AssignMulVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True)
+@op(
+    "AssignMulVariableOp", shape=_checked_update, dtypes=NUMERIC, result=None, gradient=None, stateful=True, writes=True
+)
 def assign_mul_target(ref: RefLike, value: TensorLike, *, name: str | None = None) -> Operation:
     """`AssignMul` without an output."""

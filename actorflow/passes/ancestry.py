@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
-from actorflow.passes.pace import paced
 
 Waits = frozenset[str]
 

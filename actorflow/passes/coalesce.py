@@ -19,9 +19,8 @@ from typing import Any
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.ancestry import waits
 from actorflow.passes.cost_model import node_cost
-from actorflow.passes.subgraph import Subgraph, topological
 from actorflow.passes.pace import paced
-
+from actorflow.passes.subgraph import Subgraph, topological
 
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
@@ -60,9 +59,7 @@ def coalesce(
     )
 
 
-def _regions(
-    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]
-) -> dict[str, list[Node]]:
+def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]) -> dict[str, list[Node]]:
     """The members of each region, in topological order."""
     tokens = waits(graph, partial)
     costs = {name: node_cost(node, graph) for name, node in graph.nodes.items()}
@@ -169,7 +166,9 @@ def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) 
         op="_Region",
         inputs=tuple(inputs),
         controls=tuple(controls),
-        attrs=MappingProxyType({"members": (*constants.values(), *members), "inputs": tuple(inputs), "outputs": tuple(outputs)}),
+        attrs=MappingProxyType(
+            {"members": (*constants.values(), *members), "inputs": tuple(inputs), "outputs": tuple(outputs)}
+        ),
         dtypes=tuple(dtype for dtype, _ in types),
         shapes=tuple(shape for _, shape in types),
         device=members[0].device,

@@ -71,7 +71,7 @@ def compile_subgraphs(
 
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:
     """A later pass may rename a part's fetches, but keeps their order."""
-    owner = {}
+    owner: dict[Endpoint, tuple[int, int]] = {}
     for index, part in enumerate(parts.values()):
         for position, endpoint in enumerate(part.fetches):
             owner.setdefault(endpoint, (index, position))

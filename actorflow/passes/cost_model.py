@@ -40,7 +40,10 @@ def expected_bytes(shape: Shape, dtype: DType) -> int:
 
 
 def expected_cost(
-    node: Node, input_dtypes: Sequence[DType], input_shapes: Sequence[Shape], output_shapes: Sequence[Shape] | None = None
+    node: Node,
+    input_dtypes: Sequence[DType],
+    input_shapes: Sequence[Shape],
+    output_shapes: Sequence[Shape] | None = None,
 ) -> float:
     """Nanoseconds for one execution of `node`."""
     definition = opdef.lookup(node.op)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
-from actorflow.passes.pace import paced
 
 
 def merge_duplicates(graph: Subgraph) -> Subgraph:

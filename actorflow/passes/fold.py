@@ -12,9 +12,9 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
-from actorflow.passes.pace import paced
 
 _LARGEST = 1 << 20
 _SHAPE_OPS = frozenset(("Shape", "Size", "Rank"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from actorflow.passes.ancestry import waits
+from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph, topological
 from actorflow.registry import opdef
-from actorflow.passes.pace import paced
 
 _EFFORT = 200_000  # steps of the search after which the rest is left as it is
 
@@ -50,7 +50,9 @@ def order_writes(graph: Subgraph) -> Subgraph:
     if not added:
         return graph
     nodes = [
-        replace(node, controls=tuple(dict.fromkeys((*node.controls, *added[node.name])))) if node.name in added else node
+        replace(node, controls=tuple(dict.fromkeys((*node.controls, *added[node.name]))))
+        if node.name in added
+        else node
         for node in graph.nodes.values()
     ]
     return topological(graph.with_nodes(nodes))

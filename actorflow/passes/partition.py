@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.subgraph import Subgraph
 from actorflow.passes.pace import paced
+from actorflow.passes.subgraph import Subgraph
 
 
 def partition(graph: Subgraph, first: str) -> dict[str, Subgraph]:
@@ -26,7 +26,9 @@ def partition(graph: Subgraph, first: str) -> dict[str, Subgraph]:
             if endpoint not in fed and nodes[endpoint.node].device != node.device:
                 recv = received.get((endpoint, node.device))
                 if recv is None:
-                    recv = received[endpoint, node.device] = _connect(parts, nodes[endpoint.node], endpoint, node.device)
+                    recv = received[endpoint, node.device] = _connect(
+                        parts, nodes[endpoint.node], endpoint, node.device
+                    )
                 inputs[i] = Endpoint(recv.name, 0)
         controls = list(node.controls)
         for i, source in enumerate(controls):

@@ -93,7 +93,11 @@ def _choose(group: Sequence[Node], devices: Sequence[Device]) -> str:
         if all(device.type in kinds or kernel.ANY_DEVICE in kinds for kinds in _kinds(group)):
             return device.name
     lacking = next(
-        (n for n, kinds in zip(group, _kinds(group)) if kernel.ANY_DEVICE not in kinds and fitting[0].type not in kinds),
+        (
+            n
+            for n, kinds in zip(group, _kinds(group))
+            if kernel.ANY_DEVICE not in kinds and fitting[0].type not in kinds
+        ),
         group[0],
     )
     registered = kernel.devices_of(lacking.op)

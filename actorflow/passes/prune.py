@@ -33,7 +33,7 @@ def prune(graph: Subgraph) -> Subgraph:
         pause()
         name, needs_are_placed = stack.pop()
         if needs_are_placed:
-            order[name] = changed.pop(name, None) or nodes[name]
+            order[name] = changed.get(name) or nodes[name]
             continue
         if name in order:
             continue

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node
-from actorflow.shapes import Shape
 from actorflow.passes.pace import paced
+from actorflow.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)

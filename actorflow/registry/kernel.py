@@ -83,7 +83,9 @@ def kernel(
             for known in entries:
                 same_code = known.function.__code__.co_code == function.__code__.co_code
                 if (known.device, known.dtypes) == (device, dtypes) and not same_code:
-                    raise ValueError(f"Op {op} has a kernel for device {device} already: {known.function.__qualname__}.")
+                    raise ValueError(
+                        f"Op {op} has a kernel for device {device} already: {known.function.__qualname__}."
+                    )
             entries.append(definition)
             entries.sort(key=lambda k: k.device == ANY_DEVICE)
         return function
@@ -103,7 +105,9 @@ def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
             return entry
     if not entries:
         raise UnimplementedError(f"Op {op} has no kernel on any device.", hint="Import the package that registers it.")
-    kinds = [f"{e.device}: {'any type' if e.dtypes is None else ', '.join(sorted(map(str, e.dtypes)))}" for e in entries]
+    kinds = [
+        f"{e.device}: {'any type' if e.dtypes is None else ', '.join(sorted(map(str, e.dtypes)))}" for e in entries
+    ]
     raise UnimplementedError(
         f"Op {op} has no kernel for device type {device} and types ({', '.join(map(str, dtypes))}).",
         details=["It has kernels for " + "; ".join(kinds)],

@@ -160,7 +160,7 @@ def op(
     """
 
     def decorate(function: Callable[P, R]) -> Op[P, R]:
-        code = function.__code__  # type: ignore[attr-defined]
+        code = function.__code__
         inputs, attrs = _schema(type, function, dtypes, types or {}, prefer)
         definition = OpDef(
             type=type,
@@ -255,11 +255,9 @@ def _one_dtype(result: Any) -> Callable[[Inference], DType]:
 
 def _shared_dtype(c: Inference) -> DType:
     """The element type of the first input of the group T."""
-    index = 0
-    for spec in c.op.inputs:
+    for index, spec in enumerate(c.op.inputs):
         if spec.group == "T":
             return c.dtypes[index].base_dtype
-        index += 1
     raise TypeError(f"Op {c.op.type} has no input that shares its type.")
 
 
@@ -329,10 +327,15 @@ def _type_name(value: Any) -> str:
     return f"{type(value).__name__} ({value!r:.40})" if not isinstance(value, (Tensor, Operation)) else repr(value)
 
 
+_PLAIN_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+
+
 def _attribute(spec: AttrDef, value: Any) -> Any:
     """An attribute's value in the immutable form in which nodes keep it."""
     if isinstance(value, (Tensor, Operation)):
-        raise TypeError(f"Attribute {spec.name!r} is fixed as the graph is built, but the tensor {value.name} was given.")
+        raise TypeError(
+            f"Attribute {spec.name!r} is fixed as the graph is built, but the tensor {value.name} was given."
+        )
     if "DTypeLike" in spec.kind:
         return None if value is None else as_dtype(value)
     if "ShapeLike" in spec.kind:
@@ -341,7 +344,9 @@ def _attribute(spec: AttrDef, value: Any) -> Any:
         return tuple(_attribute(spec, v) for v in value)
     if isinstance(value, np.generic):
         value = value.item()
-    expected = {"int": int, "float": (int, float), "bool": bool, "str": str}.get(spec.kind)
+    expected = _PLAIN_KINDS.get(spec.kind)
     if expected is not None and (not isinstance(value, expected) or spec.kind == "int" and isinstance(value, bool)):
-        raise TypeError(f"Attribute {spec.name!r} is {'an' if spec.kind == 'int' else 'a'} {spec.kind}, but {value!r} was given.")
+        raise TypeError(
+            f"Attribute {spec.name!r} is {'an' if spec.kind == 'int' else 'a'} {spec.kind}, but {value!r} was given."
+        )
     return value

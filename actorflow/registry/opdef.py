@@ -16,7 +16,7 @@ from actorflow.dtypes import DType
 from actorflow.shapes import Shape
 
 if TYPE_CHECKING:
-    from actorflow.graph.tensor import Operation
+    pass
 
 InputKind: TypeAlias = Literal["tensor", "list", "ref"]
 
@@ -107,7 +107,7 @@ class OpDef:
     shape_rule: ShapeRule
     signature: str
     where: str
-    gradient: GradientRule | None | _Required = MISSING_GRADIENT
+    gradient: GradientRule | _Required | None = MISSING_GRADIENT
     stateful: bool = False
     commutative: bool = False
     broadcasts: bool = False

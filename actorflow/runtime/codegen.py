@@ -89,9 +89,7 @@ class _Template:
         self._space = function.__globals__
         self._expression = expression
 
-    def fill(
-        self, writer: Writer, xp: Any, arguments: Sequence[str], keywords: dict[str, Any], out: str | None
-    ) -> str:
+    def fill(self, writer: Writer, xp: Any, arguments: Sequence[str], keywords: dict[str, Any], out: str | None) -> str:
         text, holes = self._text(out is None)
         spelled = dict(zip(self._parameters, arguments, strict=False))
         spelled.update((name, writer.bind(value)) for name, value in keywords.items())

@@ -32,10 +32,11 @@ class ReadyQueue(Protocol):
     def __len__(self) -> int: ...
 
 
+_dispatchers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Dispatcher] = weakref.WeakKeyDictionary()
+
+
 class Dispatcher:
     """The ready queue of one event loop (paper section 3.1). `Dispatcher.of(loop)` gives it."""
-
-    _of_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Dispatcher] = weakref.WeakKeyDictionary()
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
@@ -44,12 +45,12 @@ class Dispatcher:
         self._turn_is_open = False
         self._deadline = 0.0
 
-    @classmethod
-    def of(cls, loop: asyncio.AbstractEventLoop) -> Dispatcher:
+    @staticmethod
+    def of(loop: asyncio.AbstractEventLoop) -> Dispatcher:
         """The dispatcher of `loop`; all sessions on it share one."""
-        found = cls._of_loop.get(loop)
+        found = _dispatchers.get(loop)
         if found is None:
-            found = cls._of_loop[loop] = cls(loop)
+            found = _dispatchers[loop] = Dispatcher(loop)
         return found
 
     # What a task asks of its loop

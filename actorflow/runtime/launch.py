@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow.device.base import Device
-from actorflow.dtypes import DType
+from actorflow.dtypes import DType, as_dtype
+from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Node
 from actorflow.registry import kernel, opdef
 from actorflow.registry.kernel import KernelDef
@@ -24,7 +26,7 @@ def kernel_of(node: Node, device: Device, input_dtypes: Sequence[DType]) -> Kern
     """The kernel for `node` on `device`. Raises UnimplementedError, with the node's place, where there is none."""
     try:
         return kernel.lookup(node.op, device.type, node.dtypes or input_dtypes)
-    except kernel.UnimplementedError as error:
+    except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
 
 
@@ -111,11 +113,10 @@ def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Laun
 
     def launch(*inputs: Any) -> Any:
         if takes_out:
-            shape = infer(inputs)[0]
-            if shape is not None and None not in shape:
-                dtype = node.dtypes[0].as_numpy_dtype
-                if num_elements(shape) * dtype.itemsize >= allocator.threshold:  # type: ignore[operator]
-                    return call(*inputs, out=allocator.allocate(shape, dtype))
+            shape: Any = infer(inputs)[0]
+            dtype = node.dtypes[0].as_numpy_dtype
+            if is_static(shape) and math.prod(shape) * dtype.itemsize >= allocator.threshold:
+                return call(*inputs, out=allocator.allocate(shape, dtype))
             return _adopt(call(*inputs), allocator)
         if getattr(allocator, "budget", None) is not None:
             for shape, dtype_ in zip(infer(inputs), node.dtypes):
@@ -157,8 +158,6 @@ class RuntimeShapes:
 
 
 def _dtype_of(value: Any) -> DType:
-    from actorflow.dtypes import as_dtype
-
     dtype = getattr(value, "dtype", None)
     return as_dtype(dtype if dtype is not None else object)
 

@@ -190,9 +190,7 @@ def sum_of_members(node: Node, graph: Subgraph) -> float:
     for member in members_of(node):
         inputs = [types[e] for e in member.inputs]
         total += expected_cost(member, [d for d, _ in inputs], [s for _, s in inputs])
-        types.update(
-            (Endpoint(member.name, port), kind) for port, kind in enumerate(zip(member.dtypes, member.shapes))
-        )
+        types.update((Endpoint(member.name, port), kind) for port, kind in enumerate(zip(member.dtypes, member.shapes)))
     return total
 
 

@@ -173,7 +173,9 @@ class _Emitter:
 
     def finish(self) -> tuple[Callable[..., Any], str]:
         results = [self._spelling[e] for e in self._outputs]
-        return self._writer.build(results[0] if len(results) == 1 else f"({', '.join(results)},)" if results else "None")
+        return self._writer.build(
+            results[0] if len(results) == 1 else f"({', '.join(results)},)" if results else "None"
+        )
 
     def _call(self, member: Node, entry: Any, arguments: list[str], keywords: dict[str, Any]) -> str:
         writer, allocator = self._writer, self._device.allocator
@@ -182,7 +184,9 @@ class _Emitter:
         dtype = member.dtypes[0].as_numpy_dtype
         if entry.takes_out and len(member.shapes) == 1:
             buffer = f"o{writer.line}"
-            writer.add(f"{buffer} = {writer.bind(allocator.allocate)}({writer.bind(member.shapes[0])}, {writer.bind(dtype)})")
+            writer.add(
+                f"{buffer} = {writer.bind(allocator.allocate)}({writer.bind(member.shapes[0])}, {writer.bind(dtype)})"
+            )
             self.lines[writer.line] = member
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, buffer) + f"; del {buffer}"
         nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
@@ -201,9 +205,7 @@ class _Emitter:
 
     def _flat_arguments(self, member: Node) -> list[str]:
         beside_arrays = any(shape != () for shape in member.shapes)
-        return [
-            self._spelling[e] if beside_arrays else self._rank0.get(e, self._spelling[e]) for e in member.inputs
-        ]
+        return [self._spelling[e] if beside_arrays else self._rank0.get(e, self._spelling[e]) for e in member.inputs]
 
     def _arguments(self, member: Node) -> list[str]:
         flat = self._flat_arguments(member)

@@ -32,14 +32,16 @@ class ResourceManager:
         found = resources.get((kind, name))
         if found is None:
             found = resources[(kind, name)] = make()
-        return found  # type: ignore[no-any-return]
+        resource: R = found
+        return resource
 
     def lookup(self, container: str, name: str, kind: type[R]) -> R:
         """The resource of that name. Raises NotFoundError where there is none."""
         found = self._container(container).get((kind, name))
         if found is None:
             raise NotFoundError(f"Container {container!r} has no {kind.__name__} {name!r}.")
-        return found  # type: ignore[no-any-return]
+        resource: R = found
+        return resource
 
     def reset(self, containers: Iterable[str] = ("",)) -> None:
         """Drops what these containers hold; by default the unnamed one. Others keep theirs."""

@@ -23,7 +23,18 @@ class VariableState:
     """One variable's value on a device that computes with numpy. Used only on the event loop's thread, or by the one
     kernel that holds `writer`."""
 
-    __slots__ = ("__weakref__", "_allocator", "_memory", "_root", "_snapshot", "copies", "dtype", "name", "shape", "writer")
+    __slots__ = (
+        "__weakref__",
+        "_allocator",
+        "_memory",
+        "_root",
+        "_snapshot",
+        "copies",
+        "dtype",
+        "name",
+        "shape",
+        "writer",
+    )
 
     def __init__(self, name: str, dtype: DType, shape: Shape, allocator: Allocator) -> None:
         self.name = name
@@ -111,7 +122,7 @@ class VariableState:
         self._root = fresh
         self._snapshot = None
         # bytes, because not every element type has a buffer format
-        self._memory = None if fresh.dtype.hasobject else memoryview(fresh.reshape(-1).view(np.uint8)).toreadonly()
+        self._memory = None if fresh.dtype.hasobject else fresh.reshape(-1).view(np.uint8).data.toreadonly()
 
     def _uninitialized(self) -> FailedPreconditionError:
         return FailedPreconditionError(

@@ -13,7 +13,9 @@ class Admission:
 
     def __init__(self, max_inflight: int, max_queued: int) -> None:
         if max_inflight < 1 or max_queued < 0:
-            raise ValueError(f"max_inflight_steps is 1 or more, max_queued_steps 0 or more; got {max_inflight}, {max_queued}.")
+            raise ValueError(
+                f"max_inflight_steps is 1 or more, max_queued_steps 0 or more; got {max_inflight}, {max_queued}."
+            )
         self.max_inflight = max_inflight
         self.max_queued = max_queued
         self.inflight = 0

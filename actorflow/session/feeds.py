@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow import shapes
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Tensor
 
 
@@ -15,6 +16,9 @@ class Feed:
     """Converts the values of one fed tensor."""
 
     __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "endpoint", "tensor")
+
+    tensor: Tensor
+    endpoint: Endpoint
 
     def __init__(self, tensor: Tensor) -> None:
         if tensor.dtype.is_ref:
@@ -26,8 +30,8 @@ class Feed:
         self.tensor = tensor
         self.endpoint = tensor.endpoint
         self._dtype = tensor.dtype
-        self._numpy = tensor.dtype.as_numpy_dtype
-        self._scalar = None if tensor.dtype.kind == "S" else self._numpy.type
+        self._numpy: np.dtype[Any] = tensor.dtype.as_numpy_dtype
+        self._scalar: Any = None if tensor.dtype.kind == "S" else self._numpy.type
         self._shape = tensor.static_shape
         self._static = shapes.is_static(self._shape)
 
@@ -45,7 +49,7 @@ class Feed:
                 return value
             array = np.asarray(value)
         elif kind is float and self._shape == () and self._dtype.kind == "f":
-            return self._scalar(value)  # type: ignore[misc]
+            return self._scalar(value)
         else:
             array = self._convert(value)
         if array.shape != self._shape and (self._static or not shapes.compatible(self._shape, array.shape)):
@@ -54,7 +58,9 @@ class Feed:
 
     def _convert(self, value: Any) -> np.ndarray[Any, Any]:
         if isinstance(value, Tensor):
-            raise self._error("A tensor can't be fed: a feed is a value, such as one that an earlier run fetched.", value)
+            raise self._error(
+                "A tensor can't be fed: a feed is a value, such as one that an earlier run fetched.", value
+            )
         if self._scalar is None:
             return self._strings(value)
         try:

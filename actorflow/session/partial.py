@@ -47,7 +47,9 @@ class PartialRun:
             converter = self._missing.get(endpoint)
             if converter is None:
                 why = "was fed already" if endpoint in self._feeds else "was not named when the partial run was set up"
-                raise InvalidArgumentError(f"{endpoint} can't be fed: it {why}.", node=element.name, where=element.where)
+                raise InvalidArgumentError(
+                    f"{endpoint} can't be fed: it {why}.", node=element.name, where=element.where
+                )
             values[endpoint] = converter(value)
         structure = Fetches(graph, fetches)
         self._check_fetches(structure, values)

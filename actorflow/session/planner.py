@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from actorflow.device.base import Device
+from actorflow.errors import UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes import pace
@@ -41,7 +42,9 @@ class Compiled:
 class Planner:
     """Makes and keeps the plans of one session. Placement is sticky: a node keeps the device that it first got."""
 
-    def __init__(self, graph: Graph, devices: Sequence[Device], resources: Mapping[str, ResourceManager], options: Options):
+    def __init__(
+        self, graph: Graph, devices: Sequence[Device], resources: Mapping[str, ResourceManager], options: Options
+    ):
         self.compiled_plans = 0
         self.placements: dict[str, str] = {}
         self._graph = graph
@@ -83,7 +86,9 @@ class Planner:
             parts, places = compile_subgraphs(
                 nodes, self.placements, signature, options, self._evaluate, self._mergeable, next(iter(self._devices))
             )
-            plans = tuple(build_plan(part, self._devices[name], self.context_of, options.fold) for name, part in parts.items())
+            plans = tuple(
+                build_plan(part, self._devices[name], self.context_of, options.fold) for name, part in parts.items()
+            )
             for plan in plans:
                 for node in paced(plan.nodes):
                     if node.region is not None:
@@ -107,7 +112,7 @@ class Planner:
             return False
         try:
             entry = kernel.lookup(node.op, self._devices[node.device].type, node.dtypes)
-        except kernel.UnimplementedError:
+        except UnimplementedError:
             return False  # building the plan reports it
         return not (entry.is_async or entry.takes_step)
 

@@ -158,9 +158,7 @@ class Session:
         results = await self._run(prepared.compiled, values, timeout, trace)
         return prepared.fetches.build(results)
 
-    async def _prepare(
-        self, key: Any, fetches: Any, feeds: Mapping[Any, Any], trace: Trace | None = None
-    ) -> _Prepared:
+    async def _prepare(self, key: Any, fetches: Any, feeds: Mapping[Any, Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches)
         converters = tuple(Feed(self._fed_tensor(name)) for name in feeds)
@@ -187,7 +185,11 @@ class Session:
         return element
 
     async def _run(
-        self, compiled: Compiled, feeds: Mapping[Endpoint, Any], timeout: float | None = None, trace: Trace | None = None
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
     ) -> list[Any]:
         """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
         admission = self._admission

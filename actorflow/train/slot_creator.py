@@ -8,21 +8,25 @@ from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.ops.filling import fill, zeros
 from actorflow.ops.shaping import shape
 from actorflow.shapes import is_static
+from actorflow.variables.store import get_variable_scope
 from actorflow.variables.variable import Variable
 
 
 def create_slot(primary: Variable, val: Any, name: str) -> Variable:
     """A slot named `<primary>/<name>`, made unique, with the initial value `val` (or what the function `val()` gives).
 
-    It is a global variable that no optimizer trains, on the device of `primary`.
+    It is a global variable that no optimizer trains, on the device of `primary`. The name scope in force does not add to
+    its name, but an open variable scope does, as in TensorFlow.
     """
-    graph = primary.graph
+    graph, full = primary.graph, f"{primary.op.name}/{name}"
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
+        if scope := get_variable_scope().name:
+            full = f"{scope}/{full}"
         with graph.colocate_with(primary.handle, ignore_existing=True):
             return Variable(
                 val,
                 trainable=False,
-                name=f"{primary.op.name}/{name}",
+                name=full,
                 validate_shape=is_static(primary.static_shape),
             )
 

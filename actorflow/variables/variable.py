@@ -88,8 +88,8 @@ class Variable(Overloads):
                 name=scope,
             )
             """The reference, of a `ref` type, that assignments take."""
-            starting = with_initialized_variables(self._initial_value)
-            self._initializer = state.assign_target(self.handle, starting, name="Assign")
+            self._starting = with_initialized_variables(self._initial_value)
+            self._initializer = state.assign_target(self.handle, self._starting, name="Assign")
             self._snapshot = state.read_variable(self.handle, name="read")
             if caching_device is not None:
                 with graph.device(caching_device):
@@ -184,7 +184,7 @@ class Variable(Overloads):
     def initialized_value(self) -> Tensor:
         """The value, or the initial one while there is none: for the initial value of another variable."""
         with self.graph.control_dependencies(None):
-            return state_sparse.read_variable_or(self.handle, self._initial_value, name="initialized_value")
+            return state_sparse.read_variable_or(self.handle, self._starting, name="initialized_value")
 
     def eval(self, session: Any = None, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ops import checks
+from ops import checks, derivatives
 from ops.elsewhere import COVERED_ELSEWHERE
 from ops.table import Case, Reject
 
@@ -53,7 +53,7 @@ def test_slopes(case: Case) -> None:
 def test_gradients(case: Case, seed: int) -> None:
     for dtype in case.types():
         if dtype.name in ("float64", "complex128"):
-            checks.check_gradients(case, dtype, seed)
+            derivatives.check_gradients(case, dtype, seed)
 
 
 @cases()
