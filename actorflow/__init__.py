@@ -18,8 +18,8 @@ from __future__ import annotations
 from actorflow import blocking, errors, train
 from actorflow import nn as nn
 from actorflow.autodiff.custom import custom_gradient
-from actorflow.autodiff.gradients import gradients
-from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.autodiff.gradients import AggregationMethod, gradients
+from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
 from actorflow.dtypes import (
     DType,
     as_dtype,
@@ -66,10 +66,12 @@ from actorflow.variables.api import __all__ as _variable_names
 __version__ = "0.1.0"
 
 __all__ = [
+    "AggregationMethod",
     "DType",
     "Graph",
     "GraphGrowthWarning",
     "IndexedSlices",
+    "IndexedSlicesValue",
     "Operation",
     "Session",
     "SessionStatistics",

@@ -14,7 +14,7 @@ from typing import IO, Any
 from benchmarks import environment
 from benchmarks.definitions import Side
 
-PATIENCE = 600.0
+PATIENCE = 300.0
 """Seconds after which a worker that does not answer is killed."""
 
 
@@ -43,6 +43,7 @@ class Worker:
     def receive(self) -> dict[str, Any]:
         """The next line. Raises WorkerError where there is none."""
         assert self._process.stdout is not None
+        started = time.monotonic()
         watchdog = threading.Timer(PATIENCE, self._process.kill)
         watchdog.start()
         try:
@@ -50,7 +51,9 @@ class Worker:
         finally:
             watchdog.cancel()
         if not line:
-            raise WorkerError(f"The worker of {self.side} ended with code {self._process.wait()}:\n{self.log_tail()}")
+            silent = time.monotonic() - started >= PATIENCE
+            how = f"was silent for {PATIENCE:.0f} s" if silent else f"ended with code {self._process.wait()}"
+            raise WorkerError(f"The worker of {self.side} {how}:\n{self.log_tail()}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -126,7 +126,9 @@ def main() -> None:
 
     begun = time.perf_counter()
     images, digits = dataset(options.images, options.seed)
-    print(f"{len(images)} images of {SIZE} x {SIZE} pixels, drawn in {time.perf_counter() - begun:.1f} s; a {digits[0]}:")
+    print(
+        f"{len(images)} images of {SIZE} x {SIZE} pixels, drawn in {time.perf_counter() - begun:.1f} s; a {digits[0]}:"
+    )
     print(show(images[0]))
 
     async def work() -> float:

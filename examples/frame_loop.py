@@ -21,6 +21,8 @@ import actorflow as af
 RATE = 60
 BATCH, INPUTS, HIDDEN, CLASSES = 64, 784, 256, 10
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True)
 class Model:
@@ -68,16 +70,22 @@ def build() -> Model:
         return Model(graph, inputs, labels, loss, train, af.global_variables_initializer())
 
 
-async def learn(session: af.Session, model: Model, losses: list[Any]) -> None:
-    """Trains until it is cancelled. The classes are a random projection of random inputs."""
+def dataset() -> tuple[Array, Array]:
+    """Random inputs, [count, 784], and their classes by a random projection, [count]."""
     rng = np.random.default_rng(0)
-    projection = rng.normal(size=(INPUTS, CLASSES)).astype(np.float32)
     inputs = rng.normal(size=(64 * BATCH, INPUTS)).astype(np.float32)
-    labels = np.argmax(inputs @ projection, axis=1)
+    return inputs, np.argmax(inputs @ rng.normal(size=(INPUTS, CLASSES)), axis=1)
+
+
+async def learn(session: af.Session, model: Model, data: tuple[Array, Array], losses: list[Any]) -> None:
+    """Trains until it is cancelled."""
+    inputs, labels = data
     while True:
         start = len(losses) * BATCH % len(inputs)
         batch = slice(start, start + BATCH)
-        loss, _ = await session.run([model.loss, model.train], {model.inputs: inputs[batch], model.labels: labels[batch]})
+        loss, _ = await session.run(
+            [model.loss, model.train], {model.inputs: inputs[batch], model.labels: labels[batch]}
+        )
         losses.append(loss)
 
 
@@ -95,11 +103,12 @@ async def render(world: World, seconds: float) -> list[float]:
 
 async def main(seconds: float) -> None:
     model = build()
+    data = dataset()  # made here, because it takes longer than a frame
     losses: list[Any] = []
     async with af.Session(graph=model.graph) as session:
         await session.run(model.initialize)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(learn, session, model, losses)
+            tasks.start_soon(learn, session, model, data, losses)
             lateness = await render(World(), seconds)
             tasks.cancel_scope.cancel()  # stops the step that is running, too
 

@@ -34,13 +34,13 @@ def make_complex(xp: Any, real: Any, imag: Any, *, out: Any = None) -> Any:
 
 
 @kernel("Real")
-def real_part(xp: Any, x: Any) -> Any:
-    return x.real.copy()
+def real_part(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return x.real.copy() if out is None else _cast_into(xp, x.real, out)
 
 
 @kernel("Imag")
-def imaginary_part(xp: Any, x: Any) -> Any:
-    return x.imag.copy()
+def imaginary_part(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return x.imag.copy() if out is None else _cast_into(xp, x.imag, out)
 
 
 @kernel("Conj")

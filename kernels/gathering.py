@@ -83,7 +83,7 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     wanted = tuple(shape.tolist())
     depth = indices.shape[-1]
-    if updates.ndim == 0 or depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
+    if depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
         raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {wanted}.")
     if out is None:
         out = xp.zeros(wanted, updates.dtype)
@@ -101,7 +101,9 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
 @moving_kernel("DynamicPartition")
 def dynamic_partition(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
     if data.shape[: partitions.ndim] != partitions.shape:
-        raise ValueError(f"Data of shape {data.shape} do not begin with the shape of the partitions, {partitions.shape}.")
+        raise ValueError(
+            f"Data of shape {data.shape} do not begin with the shape of the partitions, {partitions.shape}."
+        )
     check_indices(partitions, num_partitions, "partitions")
     rows = data.reshape(partitions.size, *data.shape[partitions.ndim :])
     flat = partitions.reshape(-1)

@@ -44,9 +44,10 @@ def div_no_nan(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- division with whole results. numpy gives 0 for an integer division by zero; TensorFlow fails.
 
 
-def _check_divisor(xp: Any, y: Any) -> None:
-    if not xp.all(y):
+def _nonzero(y: Any) -> Any:
+    if not (y.all() if y.ndim else y):
         raise InvalidArgumentError("Integer division by zero.")
+    return y
 
 
 @kernel("FloorDiv", dtypes=FLOATING)
@@ -56,8 +57,7 @@ def floor_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("FloorDiv", dtypes=INTEGER)
 def floor_div_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    _check_divisor(xp, y)
-    return x // y if out is None else xp.floor_divide(x, y, out=out)
+    return x // _nonzero(y) if out is None else xp.floor_divide(x, _nonzero(y), out=out)
 
 
 @kernel("FloorMod", dtypes=FLOATING)
@@ -67,15 +67,13 @@ def floor_mod(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("FloorMod", dtypes=INTEGER)
 def floor_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    _check_divisor(xp, y)
-    return x % y if out is None else xp.remainder(x, y, out=out)
+    return x % _nonzero(y) if out is None else xp.remainder(x, _nonzero(y), out=out)
 
 
 @kernel("TruncateDiv")
 def truncate_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    _check_divisor(xp, y)
     # What is left after C's remainder is a multiple of y, so that the division rounds nothing.
-    multiple = x - xp.fmod(x, y)
+    multiple = x - xp.fmod(x, _nonzero(y))
     return multiple // y if out is None else xp.floor_divide(multiple, y, out=out)
 
 
@@ -86,20 +84,23 @@ def truncate_mod(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("TruncateMod", dtypes=INTEGER)
 def truncate_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    _check_divisor(xp, y)
-    return xp.fmod(x, y) if out is None else xp.fmod(x, y, out=out)
+    return xp.fmod(x, _nonzero(y)) if out is None else xp.fmod(x, _nonzero(y), out=out)
 
 
 # ---- powers, extremes, differences
 
 
-@kernel("Pow", dtypes=INTEGER)
-def power_of_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    if xp.any(y < 0):
+def _not_negative(y: Any) -> Any:
+    if (y < 0).any():
         raise InvalidArgumentError(
             "Integers to negative integer powers are not allowed.", hint="Cast the base to a floating type first."
         )
-    return x**y if out is None else xp.power(x, y, out=out)
+    return y
+
+
+@kernel("Pow", dtypes=INTEGER)
+def power_of_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x ** _not_negative(y) if out is None else xp.power(x, _not_negative(y), out=out)
 
 
 @kernel("Pow")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from actorflow.registry.kernel import kernel
 
 # The constants of self-normalizing networks (Klambauer et al.).

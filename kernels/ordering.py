@@ -43,7 +43,9 @@ def _distinct(x: Any, out_idx: DType) -> tuple[Any, Any, Any]:
     """The distinct elements in the order in which they first appear, for each element which it is, and the counts."""
     if x.ndim != 1:
         raise ValueError(f"unique takes a vector, but the shape is {x.shape}.")
-    values, first, which, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    values, first, which, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

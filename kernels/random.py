@@ -66,9 +66,7 @@ def random_uniform(
 
 
 @kernel("RandomUniformInt")
-def random_uniform_int(
-    xp: Any, shape: Any, low: Any, high: Any, *, seed: int, seed2: int, ctx: KernelContext
-) -> Any:
+def random_uniform_int(xp: Any, shape: Any, low: Any, high: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
     if low >= high:
         raise ValueError(f"random_uniform needs minval < maxval, but they are {int(low)} and {int(high)}.")
     drawn = generator(ctx, seed, seed2).integers(int(low), int(high), sizes(shape), low.dtype)

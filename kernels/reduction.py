@@ -79,29 +79,33 @@ def _limit(x: Any, largest: bool) -> Any:
     return dtype.max if largest else dtype.min
 
 
-def _empty_extreme(xp: Any, x: Any, axis: Any, keep_dims: bool, largest: bool) -> Any:
+def _extreme(xp: Any, x: Any, axis: Any, keep_dims: bool, largest: bool, out: Any) -> Any:
+    if x.size:
+        return (x.max if largest else x.min)(_axes(axis), out, keep_dims)
     shape = x.sum(_axes(axis), xp.float32, None, keep_dims).shape
-    return xp.full(shape, _limit(x, largest), x.dtype)
+    result = xp.empty(shape, x.dtype) if out is None else out
+    result[...] = _limit(x, not largest)
+    return result
 
 
 @kernel("Max")
-def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    return x.max(_axes(axis), None, keep_dims) if x.size else _empty_extreme(xp, x, axis, keep_dims, False)
+def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _extreme(xp, x, axis, keep_dims, True, out)
 
 
 @kernel("Min")
-def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    return x.min(_axes(axis), None, keep_dims) if x.size else _empty_extreme(xp, x, axis, keep_dims, True)
+def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _extreme(xp, x, axis, keep_dims, False, out)
 
 
 @kernel("Any")
-def any_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    return xp.any(x, axis=_axes(axis), keepdims=keep_dims)
+def any_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return xp.any(x, axis=_axes(axis), keepdims=keep_dims, out=out)
 
 
 @kernel("All")
-def all_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    return xp.all(x, axis=_axes(axis), keepdims=keep_dims)
+def all_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return xp.all(x, axis=_axes(axis), keepdims=keep_dims, out=out)
 
 
 @kernel("Unreduce")

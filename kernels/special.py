@@ -22,28 +22,32 @@ def _library(xp: Any) -> Any:
         ) from None
 
 
-def _apply(xp: Any, name: str, *inputs: Any) -> Any:
+def _apply(xp: Any, name: str, *inputs: Any, out: Any = None) -> Any:
     """The function of that name in the inputs' type; halves are computed in float32, which scipy has loops for."""
     kind = inputs[0].dtype
     function = getattr(_library(xp), name)
-    if kind.itemsize == 2:
-        return xp.asarray(function(*(value.astype(xp.float32) for value in inputs))).astype(kind)
-    return function(*inputs)
+    if kind.itemsize > 2:
+        return function(*inputs, out=out)
+    result = xp.asarray(function(*(value.astype(xp.float32) for value in inputs)))
+    if out is None:
+        return result.astype(kind)
+    xp.copyto(out, result, casting="same_kind")
+    return out
 
 
 @kernel("Erf")
-def erf(xp: Any, x: Any) -> Any:
-    return _apply(xp, "erf", x)
+def erf(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return _apply(xp, "erf", x, out=out)
 
 
 @kernel("Erfc")
-def erfc(xp: Any, x: Any) -> Any:
-    return _apply(xp, "erfc", x)
+def erfc(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return _apply(xp, "erfc", x, out=out)
 
 
 @kernel("Lgamma")
-def lgamma(xp: Any, x: Any) -> Any:
-    return _apply(xp, "gammaln", x)
+def lgamma(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return _apply(xp, "gammaln", x, out=out)
 
 
 @kernel("Digamma")

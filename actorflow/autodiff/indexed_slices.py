@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +80,12 @@ class IndexedSlices:
 
     def get_shape(self) -> TensorShape:
         return self.shape
+
+    def _fetch_parts(self) -> tuple[list[Tensor], Callable[..., IndexedSlicesValue]]:
+        """What a run fetches for it, and how the values become one (see `actorflow.session.fetches`)."""
+        if self.dense_shape is None:
+            return [self.values, self.indices], lambda values, indices: IndexedSlicesValue(values, indices, None)
+        return [self.values, self.indices, self.dense_shape], IndexedSlicesValue
 
     def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)

@@ -12,9 +12,9 @@ from actorflow.dtypes import FLOATING, INDEX, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor, symbolic_dtype
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shaping import broadcast_to, expand_dims, reshape, shape
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.shape_rules import from_value, require_rank, unchanged
+from actorflow.ops.shaping import broadcast_to, expand_dims, reshape, shape
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, is_static, merge, normalize_axis
@@ -225,7 +225,13 @@ def _one_hot(c: Inference) -> Shape:
     gradient=None,
 )
 def one_hot_op(
-    indices: TensorLike, depth: TensorLike, on_value: TensorLike, off_value: TensorLike, *, axis: int = -1, name: str | None = None
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike,
+    off_value: TensorLike,
+    *,
+    axis: int = -1,
+    name: str | None = None,
 ) -> Tensor:
     """`on_value` at the position that each index names, `off_value` elsewhere. See `one_hot`."""
 
@@ -330,4 +336,3 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """A tensor that gives `input` where a run feeds nothing, of any value that fits `shape` (`tf.placeholder_with_default`)."""
     return placeholder_with_default_op(input, shape=shape, name=name)
-

@@ -144,7 +144,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _scattered(c: Inference) -> Shape:
-    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), at_least_rank(c, 1, 1)
+    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
     if wanted is not None and indices is not None and indices[-1] is not None and updates is not None:
         if indices[-1] > len(wanted):
             raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(wanted)}.")
@@ -211,7 +211,9 @@ def _partitioned(c: Inference) -> list[Shape]:
     if data is None or partitions is None:
         return [None] * count
     if len(partitions) > len(data) or not compatible(data[: len(partitions)], partitions):
-        raise ValueError(f"The shape of the data, {show(data)}, has to begin with that of the partitions, {show(partitions)}.")
+        raise ValueError(
+            f"The shape of the data, {show(data)}, has to begin with that of the partitions, {show(partitions)}."
+        )
     return [(None, *data[len(partitions) :])] * count
 
 
@@ -255,7 +257,9 @@ def _stitched_type(c: Inference) -> Any:
     count = len(c.dtypes) // 2
     indices, data = c.dtypes[:count], c.dtypes[count:]
     if len(c.dtypes) % 2 or not data:
-        raise TypeError(f"dynamic_stitch takes one tensor or more, each with its indices, but got {len(c.dtypes)} inputs.")
+        raise TypeError(
+            f"dynamic_stitch takes one tensor or more, each with its indices, but got {len(c.dtypes)} inputs."
+        )
     if any(d is not int32 for d in indices) or any(d is not data[0] for d in data):
         raise TypeError("dynamic_stitch takes indices of type int32, and data of one type.")
     return data[0]
@@ -269,7 +273,9 @@ def _stitched(c: Inference) -> Shape:
         indices, data = c.shapes[i], c.shapes[count + i]
         if indices is not None and data is not None:
             if not compatible(data[: len(indices)], indices) or len(data) < len(indices):
-                raise ValueError(f"The shape of data {i}, {show(data)}, has to begin with that of its indices, {show(indices)}.")
+                raise ValueError(
+                    f"The shape of data {i}, {show(data)}, has to begin with that of its indices, {show(indices)}."
+                )
             element = merge(element, data[len(indices) :])
         value = c.value(i)
         if value is None or largest is None:
@@ -306,4 +312,3 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
         kind = next((d for v in data if (d := symbolic_dtype(v)) is not None), None)
         parts = [convert_to_tensor(d, kind) for d in data]
         return dynamic_stitch_op([*places, *parts], name=scope)
-

@@ -204,7 +204,7 @@ def strided_slice_grad(
     """Zeros of `shape` with `dy` in the part that StridedSlice takes: the gradient of StridedSlice."""
 
 
-def _masks(node: Operation) -> dict[str, int]:
+def _masks(node: Operation) -> dict[str, Any]:
     return {mask: node.get_attr(mask) for mask in _MASKS}
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from actorflow.dtypes import INDEX
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shaping import shape
 from actorflow.ops.building import known_value, or_zeros, outputs_of
+from actorflow.ops.shaping import shape
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show

@@ -109,11 +109,16 @@ def dropout(
     """
     if (keep_prob is None) == (rate is None):
         raise ValueError("dropout needs `rate` or `keep_prob`, and not both.")
-    dropped: Any = rate if keep_prob is None else 1 - keep_prob if is_symbolic(keep_prob) else 1 - float(keep_prob)  # type: ignore[operator]
+    dropped: Any = rate
+    if keep_prob is not None:
+        kept: Any = keep_prob
+        dropped = 1 - (kept if is_symbolic(kept) else float(kept))
     with composite(name, "dropout", x) as scope:
         tensor = convert_to_tensor(x)
         if not tensor.dtype.is_floating:
-            raise ValueError(f"dropout scales its input, so that has to be floating, but {tensor.name} is {tensor.dtype}.")
+            raise ValueError(
+                f"dropout scales its input, so that has to be floating, but {tensor.name} is {tensor.dtype}."
+            )
         if not is_symbolic(dropped):
             if not 0 <= dropped < 1:
                 raise ValueError(f"The rate of dropout is in [0, 1), but {dropped} was given.")

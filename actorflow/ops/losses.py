@@ -29,7 +29,9 @@ def _cross_entropy(c: Inference) -> list[Shape]:
     return [(None,), (None, None)] if both is None else [both[:1], both]
 
 
-@op("SoftmaxCrossEntropyWithLogits", shape=_cross_entropy, dtypes=FLOATING, result=lambda c: (c.dtypes[0],) * 2, work=30)
+@op(
+    "SoftmaxCrossEntropyWithLogits", shape=_cross_entropy, dtypes=FLOATING, result=lambda c: (c.dtypes[0],) * 2, work=30
+)
 def softmax_cross_entropy_op(
     features: TensorLike, labels: TensorLike, *, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -124,7 +126,10 @@ def softmax_cross_entropy_with_logits(
     """
     _check_named("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     return softmax_cross_entropy_with_logits_v2(
-        stop_gradient(labels), logits, axis=dim if axis is None else axis, name=name or "softmax_cross_entropy_with_logits_sg"
+        stop_gradient(labels),
+        logits,
+        axis=dim if axis is None else axis,
+        name=name or "softmax_cross_entropy_with_logits_sg",
     )
 
 
@@ -212,7 +217,9 @@ def sparse_softmax_cross_entropy_with_logits(
             if not x.static_shape:
                 raise ValueError("Logits have rank 1 or more, but a scalar was given.")
             if len(t.static_shape) != len(x.static_shape) - 1:
-                raise ValueError(f"Labels {show(t.static_shape)} have to have one dimension less than logits {show(x.static_shape)}.")
+                raise ValueError(
+                    f"Labels {show(t.static_shape)} have to have one dimension less than logits {show(x.static_shape)}."
+                )
             if not compatible(t.static_shape, x.static_shape[:-1]):
                 raise ValueError(f"Labels {show(t.static_shape)} don't fit logits {show(x.static_shape)}.")
             if len(x.static_shape) == 2:

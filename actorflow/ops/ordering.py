@@ -37,7 +37,9 @@ def _top_k(c: Inference) -> list[Shape]:
 
 
 @op("TopKV2", shape=_top_k, dtypes=REAL, types={"k": int32}, result=(T, int32), work=20)
-def top_k_op(input: TensorLike, k: TensorLike, *, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+def top_k_op(
+    input: TensorLike, k: TensorLike, *, sorted: bool = True, name: str | None = None
+) -> tuple[Tensor, Tensor]:
     """The `k` largest elements of each last dimension, and their indices. See `nn.top_k`."""
 
 
@@ -68,11 +70,19 @@ def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str |
 def _in_top_k(c: Inference) -> Shape:
     predictions, targets = require_rank(c, 0, 2), require_rank(c, 1, 1)
     if predictions is not None and targets is not None and not compatible(predictions[:1], targets):
-        raise ValueError(f"in_top_k: {show(predictions)} has another number of rows than there are targets {show(targets)}.")
+        raise ValueError(
+            f"in_top_k: {show(predictions)} has another number of rows than there are targets {show(targets)}."
+        )
     return targets or (None if predictions is None else predictions[0],)
 
 
-@op("InTopKV2", shape=_in_top_k, types={"predictions": float32, "targets": INDEX, "k": INDEX}, result=dt.bool, gradient=None)
+@op(
+    "InTopKV2",
+    shape=_in_top_k,
+    types={"predictions": float32, "targets": INDEX, "k": INDEX},
+    result=dt.bool,
+    gradient=None,
+)
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether the target class of each row of `predictions` is among its `k` best (`tf.nn.in_top_k`).
 
@@ -123,7 +133,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: Tensor
     idx: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]  # TensorFlow's name, which hides a method of tuples
 
 
 class ListDiff(NamedTuple):
@@ -266,5 +276,3 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     """`tensor` itself (`tf.check_numerics`). Raises InvalidArgumentError with `message` in the run where it has a NaN or
     an infinity."""
     return check_numerics_op(convert_to_tensor(tensor), message=message, name=name)
-
-

@@ -9,11 +9,12 @@ import numpy as np
 from actorflow.dtypes import INDEX
 from actorflow.graph.convert import is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shaping import rank, reshape, shape, transpose
 from actorflow.ops.joining import stack
+from actorflow.ops.shaping import rank, reshape, shape, transpose
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
+
 
 def _padded(c: Inference) -> Shape:
     source, widths, given = c.shapes[0], c.shapes[1], c.value(1)
@@ -40,7 +41,9 @@ def check_mirror(shape: Shape, paddings: np.ndarray[Any, Any], mode: str) -> Non
     for size, (before, after) in zip(shape or (), paddings, strict=True):
         longest = None if size is None else size - (mode == "REFLECT")
         if longest is not None and max(before, after) > longest:
-            raise ValueError(f"Mode {mode} can pad a dimension of {size} by {longest} at most, not {max(before, after)}.")
+            raise ValueError(
+                f"Mode {mode} can pad a dimension of {size} by {longest} at most, not {max(before, after)}."
+            )
 
 
 @op("Pad", shape=_padded, types={"paddings": INDEX})
@@ -49,7 +52,9 @@ def pad_op(input: TensorLike, paddings: TensorLike, *, name: str | None = None) 
 
 
 @op("PadV2", shape=_padded, types={"paddings": INDEX})
-def pad_v2_op(input: TensorLike, paddings: TensorLike, constant_values: TensorLike, *, name: str | None = None) -> Tensor:
+def pad_v2_op(
+    input: TensorLike, paddings: TensorLike, constant_values: TensorLike, *, name: str | None = None
+) -> Tensor:
     """`input` with a constant around it. See `pad`."""
 
 
@@ -138,7 +143,9 @@ def _tiled(c: Inference) -> Shape:
     if source is None:
         return None
     if c.shapes[1] is not None and not compatible(c.shapes[1], (len(source),)):
-        raise ValueError(f"tile needs {len(source)} multiples for {show(source)}, but they have shape {show(c.shapes[1])}.")
+        raise ValueError(
+            f"tile needs {len(source)} multiples for {show(source)}, but they have shape {show(c.shapes[1])}."
+        )
     if times is None:
         return (None,) * len(source)
     if np.any(times < 0):
@@ -166,4 +173,3 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     summed = reduce_sum(reshape(dy, both), axes)
     summed.set_shape(source.shape)
     return [summed, None]
-

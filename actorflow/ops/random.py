@@ -67,21 +67,46 @@ def _uniform_integers(c: Inference) -> Shape:
     return from_value(0)(c)
 
 
-@op("RandomUniformInt", shape=_uniform_integers, dtypes=INDEX, types={"shape": INDEX}, result=T, gradient=None, stateful=True, work=20)
+@op(
+    "RandomUniformInt",
+    shape=_uniform_integers,
+    dtypes=INDEX,
+    types={"shape": INDEX},
+    result=T,
+    gradient=None,
+    stateful=True,
+    work=20,
+)
 def random_uniform_int_op(
     shape: TensorLike, minval: TensorLike, maxval: TensorLike, *, seed: int = 0, seed2: int = 0, name: str | None = None
 ) -> Tensor:
     """Integers drawn uniformly from [minval, maxval). See `random_uniform`."""
 
 
-@op("RandomStandardNormal", shape=from_value(0), types={"shape": INDEX}, result="dtype", gradient=None, stateful=True, work=50)
+@op(
+    "RandomStandardNormal",
+    shape=from_value(0),
+    types={"shape": INDEX},
+    result="dtype",
+    gradient=None,
+    stateful=True,
+    work=50,
+)
 def random_normal_op(
     shape: TensorLike, *, dtype: DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None
 ) -> Tensor:
     """Floats from the normal distribution of mean 0 and standard deviation 1. See `random_normal`."""
 
 
-@op("TruncatedNormal", shape=from_value(0), types={"shape": INDEX}, result="dtype", gradient=None, stateful=True, work=80)
+@op(
+    "TruncatedNormal",
+    shape=from_value(0),
+    types={"shape": INDEX},
+    result="dtype",
+    gradient=None,
+    stateful=True,
+    work=80,
+)
 def truncated_normal_op(
     shape: TensorLike, *, dtype: DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None
 ) -> Tensor:
@@ -101,7 +126,16 @@ def _samples(c: Inference) -> Shape:
     return (None if logits is None else logits[0], None if count is None else int(count))
 
 
-@op("Multinomial", shape=_samples, dtypes=REAL, types={"num_samples": dt.int32}, result="output_dtype", gradient=None, stateful=True, work=50)
+@op(
+    "Multinomial",
+    shape=_samples,
+    dtypes=REAL,
+    types={"num_samples": dt.int32},
+    result="output_dtype",
+    gradient=None,
+    stateful=True,
+    work=50,
+)
 def multinomial_op(
     logits: TensorLike,
     num_samples: TensorLike,

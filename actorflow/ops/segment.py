@@ -135,7 +135,9 @@ def _unsorted(c: Inference) -> Shape:
     if data is None or ids is None:
         return None
     if len(ids) > len(data) or not compatible(data[: len(ids)], ids):
-        raise ValueError(f"The shape of the data, {show(data)}, has to begin with that of the segment ids, {show(ids)}.")
+        raise ValueError(
+            f"The shape of the data, {show(data)}, has to begin with that of the segment ids, {show(ids)}."
+        )
     return (None if count is None else int(count), *data[len(ids) :])
 
 

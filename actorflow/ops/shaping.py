@@ -103,7 +103,9 @@ def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int
     """The size that is -1 in the new shape of a tensor without elements: what the sizes that are not 0 leave of it."""
     have, want = (math.prod(s for s in part if s) for part in (shape or (), (s for s in sizes if s != -1)))
     if shape is None or 0 not in shape or have % want:
-        raise ValueError(f"The elements of {show(None if shape is None else tuple(shape))} can't be divided into {list(sizes)}.")
+        raise ValueError(
+            f"The elements of {show(None if shape is None else tuple(shape))} can't be divided into {list(sizes)}."
+        )
     return have // want
 
 
@@ -207,7 +209,9 @@ def _transposed(c: Inference) -> Shape:
         source = (None,) * len(axes)
     axes = [a + len(source) if a < 0 else a for a in axes]
     if order.ndim != 1 or sorted(axes) != list(range(len(source))):
-        raise ValueError(f"`perm` {order.tolist()} is no permutation of the {len(source)} dimensions of {show(source)}.")
+        raise ValueError(
+            f"`perm` {order.tolist()} is no permutation of the {len(source)} dimensions of {show(source)}."
+        )
     return tuple(source[a] for a in axes)
 
 
@@ -302,7 +306,9 @@ def _bitcast(c: Inference) -> Shape:
     if old > new:
         return (*source, old // new)
     if not source or source[-1] not in (None, new // old):
-        raise ValueError(f"The last dimension of {show(source)} has to be {new // old}, the elements of one {new} byte value.")
+        raise ValueError(
+            f"The last dimension of {show(source)} has to be {new // old}, the elements of one {new} byte value."
+        )
     return source[:-1]
 
 
@@ -324,4 +330,3 @@ def _either(new: Any, old: Any, new_name: str, old_name: str) -> Any:
     if (new is None) == (old is None):
         raise ValueError(f"Give `{new_name}`" + (f" or `{old_name}`, not both." if new is not None else "."))
     return old if new is None else new
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actorflow.graph.node import Endpoint
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
@@ -9,7 +10,7 @@ from actorflow.registry import opdef
 Waits = frozenset[str]
 
 
-def waits(graph: Subgraph, partial: frozenset[object] = frozenset()) -> dict[str, Waits]:
+def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset()) -> dict[str, Waits]:
     """For each node, the ancestors that run asynchronously (Recv, Dequeue) or may give dead tokens (Switch, by port), and
     the feeds in `partial`, which come later than others.
 

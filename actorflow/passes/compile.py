@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from actorflow.dtypes import DType
+from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import coalesce
 from actorflow.passes.cse import merge_duplicates
@@ -47,11 +49,17 @@ def compile_subgraphs(
     evaluate: Evaluate,
     mergeable: Callable[[Node], bool],
     first_device: str,
+    refused: Mapping[str, OpError] = MappingProxyType({}),
 ) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
     """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
     and as which of its fetches. `placed` gives each node's device; fetches that are fed come out of the first one.
+    `refused` says why a node has none; the error is raised where the node is needed.
     """
     graph = prune(Subgraph(nodes, signature.feeds, signature.fetches, signature.targets))
+    if refused:
+        for name in graph.nodes:
+            if name in refused:
+                raise refused[name].located()
     graph = graph.with_nodes([replace(node, device=placed[node.name]) for node in graph.nodes.values()])
     if options.fold:
         graph = fold(graph, evaluate)
@@ -62,7 +70,7 @@ def compile_subgraphs(
     places = _places(graph, parts)
     partial = frozenset(signature.feeds) if signature.partial else frozenset()
     for device, part in parts.items():
-        part = order_writes(part)
+        part = order_writes(part, partial)
         if options.coalesce:
             part = coalesce(part, mergeable, partial)
         parts[device] = part

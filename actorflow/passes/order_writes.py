@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from actorflow.graph.node import Endpoint
 from actorflow.passes.ancestry import waits
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph, topological
 from actorflow.registry import opdef
 
+_READS = frozenset(("ReadVariableOp", "ReadVariableOr"))
 _EFFORT = 200_000  # steps of the search after which the rest is left as it is
 
 
-def order_writes(graph: Subgraph) -> Subgraph:
-    """Adds control edges from the users of a variable's reads to its writes, where that makes no cycle."""
+def order_writes(graph: Subgraph, partial: frozenset[Endpoint] = frozenset()) -> Subgraph:
+    """Adds control edges from the users of a variable's reads to its writes, where that makes no cycle. `partial` are
+    feeds that come while the step runs: no write waits for one that it needs not."""
     reads: dict[str, list[str]] = {}
     writes: dict[str, list[str]] = {}
     successors: dict[str, list[str]] = {name: [] for name in graph.nodes}
@@ -29,11 +32,11 @@ def order_writes(graph: Subgraph) -> Subgraph:
             for endpoint in node.inputs:
                 if endpoint not in graph.feeds and graph.nodes[endpoint.node].dtypes[endpoint.port].is_ref:
                     writes.setdefault(endpoint.node, []).append(node.name)
-        elif node.op == "ReadVariableOp":
+        elif node.op in _READS:
             reads.setdefault(node.inputs[0].node, []).append(node.name)
     if not any(handle in reads for handle in writes):
         return graph
-    tokens = waits(graph)
+    tokens = waits(graph, partial)
     added: dict[str, list[str]] = {}
     effort = 0
     for handle, writers in writes.items():

@@ -55,7 +55,8 @@ def _connect(parts: dict[str, dict[str, Node]], source: Node, endpoint: Endpoint
     """Adds the Send on the source's device and the Recv on the destination; gives the Recv."""
     edge = str(endpoint) if endpoint else f"^{source.name}"
     key = f"{source.device};{destination};{edge}"
-    short = destination.rsplit("/device:", 1)[-1].replace(":", "_")
+    task = source.device.partition("/device:")[0] + "/device:"
+    short = destination.removeprefix(task).strip("/").replace("/", "_").replace(":", "_")
     port = f"_{endpoint.port}" if endpoint else "_control"
     base = f"{source.name}/{port}_to_{short}"
     send = Node(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from actorflow.device.base import Device
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.node import Node
 from actorflow.passes.pace import paced
 from actorflow.registry import kernel, opdef
@@ -37,8 +37,16 @@ class UnionFind:
         self._parent[self.find(left)] = self.find(right)
 
 
-def place(nodes: Mapping[str, Node], devices: Sequence[Device], known: Mapping[str, str]) -> dict[str, str]:
+def place(
+    nodes: Mapping[str, Node],
+    devices: Sequence[Device],
+    known: Mapping[str, str],
+    refused: dict[str, OpError] | None = None,
+) -> dict[str, str]:
     """The full device name of each node. Those in `known` stay where they are, and so does what must be with them.
+
+    With `refused`, a node that can't be placed is left out and its error is put there, for a run that needs the node;
+    the rest of the graph works all the same.
 
     Raises:
         InvalidArgumentError: no device meets the constraints of a group; the message lists them with their lines.
@@ -55,22 +63,40 @@ def place(nodes: Mapping[str, Node], devices: Sequence[Device], known: Mapping[s
                 if source.dtypes[endpoint.port].is_ref:
                     groups.join(node.name, source.name)
     placed = dict(known)
-    decided = {groups.find(name): device for name, device in known.items()}
+    decided: dict[str, str] = {}
+    apart: dict[str, tuple[str, str]] = {}
+    for name, device in known.items():
+        if decided.setdefault(root := groups.find(name), device) != device:
+            apart[root] = (decided[root], device)
     alone: dict[tuple[str, str], str] = {}
     members: dict[str, list[Node]] = {}
     for node in paced(fresh):
         members.setdefault(groups.find(node.name), []).append(node)
     for root, group in members.items():
-        if root in decided:
-            device = _check_known(group, decided[root], devices)
-        elif len(group) == 1:
-            key = (group[0].op, group[0].device)
-            device = alone.get(key) or _choose(group, devices)
-            alone[key] = device
-        else:
-            device = _choose(group, devices)
+        try:
+            if root in apart:
+                raise _torn(group[0], *apart[root])
+            if root in decided:
+                device = decided[root]
+            elif len(group) == 1:
+                key = (group[0].op, group[0].device)
+                device = alone.get(key) or _choose(group, devices)
+                alone[key] = device
+            else:
+                device = _choose(group, devices)
+        except OpError as error:
+            if refused is None:
+                raise
+            refused.update(dict.fromkeys((node.name for node in group), error))
+            continue
         for node in group:
-            placed[node.name] = device
+            conflict = _conflict(node, device) if root in decided else None
+            if conflict is None:
+                placed[node.name] = device
+            elif refused is None:
+                raise conflict
+            else:
+                refused[node.name] = conflict
     return placed
 
 
@@ -115,14 +141,23 @@ def _kinds(group: Sequence[Node]) -> list[tuple[str, ...]]:
     return [kernel.devices_of(node.op) for node in group]
 
 
-def _check_known(group: Sequence[Node], device: str, devices: Sequence[Device]) -> str:
-    spec = DeviceSpec.parse(device)
-    for node in group:
-        if not DeviceSpec.parse(node.device).matches(spec):
-            raise InvalidArgumentError(
-                f"It asks for {node.device}, but must be with a variable that lives on {device} already.",
-                node=node.name,
-                op=node.op,
-                where=node.where,
-            )
-    return device
+def _torn(node: Node, one: str, other: str) -> OpError:
+    return InvalidArgumentError(
+        f"It must be with what lives on {one} and with what lives on {other}.",
+        node=node.name,
+        op=node.op,
+        where=node.where,
+        details=[f"colocated with {name}" for name in node.colocate],
+    )
+
+
+def _conflict(node: Node, device: str) -> OpError | None:
+    """What is wrong where `node` must be with something that is on `device` already."""
+    if DeviceSpec.parse(node.device).matches(DeviceSpec.parse(device)):
+        return None
+    return InvalidArgumentError(
+        f"It asks for {node.device}, but must be with a variable that lives on {device} already.",
+        node=node.name,
+        op=node.op,
+        where=node.where,
+    )

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
 
 from actorflow.device.base import Device
-from actorflow.errors import InvalidArgumentError, OpError, ResourceExhaustedError, UnknownError
+from actorflow.errors import (
+    CancelledError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnknownError,
+)
 from actorflow.graph.node import Node
 from actorflow.runtime.plan import PlanNode
 
 _INVALID = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError)
 
 
-def located(error: Exception, plan_node: PlanNode, device: Device) -> OpError:
+def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpError:
     """`error` as an `OpError` with its place. A region's error names the member at whose line it happened."""
     node: Node = plan_node.node
     if plan_node.region is not None:
@@ -28,8 +36,20 @@ def located(error: Exception, plan_node: PlanNode, device: Device) -> OpError:
         return found.with_traceback(None)
     if isinstance(error, MemoryError):
         kind: type[OpError] = ResourceExhaustedError
+    elif isinstance(error, asyncio.CancelledError):
+        kind = CancelledError  # of something inside the kernel: the caller of run() was not cancelled
     else:
         kind = InvalidArgumentError if isinstance(error, _INVALID) else UnknownError
     made = kind(f"The kernel of {node.op} failed: {type(error).__name__}: {error}", **facts)
     made.__cause__ = error
     return made
+
+
+def wrong_outputs(plan_node: PlanNode, result: Any) -> InternalError:
+    """What a kernel raises that returned another number of outputs than its op has."""
+    wanted = len(plan_node.edges)
+    given = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
+    return InternalError(
+        f"The kernel of {plan_node.node.op} returned {given}, but the op has {wanted} output{'s' if wanted > 1 else ''}.",
+        hint="A kernel returns one array, or a tuple with one array for each of several outputs.",
+    )

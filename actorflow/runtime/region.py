@@ -198,6 +198,8 @@ class _Emitter:
         """A constant takes no line. One of rank 0 has two spellings: an array beside arrays, a scalar beside scalars."""
         endpoint = Endpoint(member.name, 0)
         value = member.attrs["value"]
+        if endpoint in self._spelling:
+            return  # it is fed
         self._spelling[endpoint] = self._writer.bind(value, "c")
         self._shapes[endpoint] = value.shape
         if value.ndim == 0 and not value.dtype.hasobject:

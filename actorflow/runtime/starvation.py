@@ -40,6 +40,11 @@ def _lines(part: Part) -> list[str]:
     for index in sorted(running):
         node = part.nodes[index].node
         lines.append(f"{node.name} ({node.op}, {node.where}) waits in its asynchronous kernel")
+    for owner, plan_node in part.step.on_threads.values():
+        if owner is part:
+            node = plan_node.node
+            lines.append(f"{node.name} ({node.op}, {node.where}) runs on the thread of {part.plan.device.name}")
+            running.add(plan_node.index)
     by_name = {node.node.name: node.index for node in part.nodes}
     for plan_node in part.nodes[1:]:
         if part.pending[plan_node.index] <= 0:
@@ -57,8 +62,8 @@ def _lines(part: Part) -> list[str]:
             else:
                 causes.append(f"input {endpoint}")
         for control in node.controls:
-            source = by_name[control]
-            if part.pending[source] > 0 or source in running:
+            source = by_name.get(control)  # none for a constant, which nobody waits for
+            if source is not None and (part.pending[source] > 0 or source in running):
                 causes.append(f"control input ^{control}")
         line = f"{node.name} ({node.op}, {node.where}) waits for {', '.join(causes) or 'a token that nobody sends'}"
         sources = [by_name[e.node] for e in empty if e not in part.plan.feeds]

@@ -84,7 +84,10 @@ class Part:
         if len(edges) == 1:
             self.deliver(edges[0], result)
         elif edges:
-            for some, value in zip(edges, node.dead_outputs if result is DEAD else result, strict=True):
+            values = node.dead_outputs if result is DEAD else result
+            if type(values) not in (tuple, list) or len(values) != len(edges):
+                raise faults.wrong_outputs(node, values)
+            for some, value in zip(edges, values):
                 self.deliver(some, value)
         if node.controls:
             pending = self.pending
@@ -102,20 +105,23 @@ async def run_node(part: Part, node: PlanNode) -> None:
     slots = part.slots
     inputs = slots[node.begin : node.end]
     slots[node.begin : node.end] = node.blank
+    if node.touches_state and unlocked.writing:
+        await unlocked.wait(step, node, inputs)
     if not step.stopped:
         try:
             if part.dead and node.index in part.dead and not node.fires_dead:
                 result = DEAD
             else:
-                if node.touches_state and unlocked.writers:
-                    await unlocked.wait(node, inputs)
                 cost = node.cost if node.costs is None else node.costs.of(inputs)
-                if cost.nanoseconds > INLINE_LIMIT_NS:
-                    result = await run_on_thread(part, node, inputs, cost)
-                elif node.takes_step:
+                if node.takes_step:
+                    begun = perf_counter_ns()
                     if node.index in part.dead and node.node.op == "_Send":
                         inputs = [DEAD]
                     result = node.launch(*inputs, step=step)
+                    if step.trace is not None:
+                        step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+                elif cost.nanoseconds > INLINE_LIMIT_NS:
+                    result = await run_on_thread(part, node, inputs, cost)
                 elif step.timed or cost.samples < 4:
                     begun = perf_counter_ns()
                     result = node.launch(*inputs) if node.region is None else node.region(inputs)
@@ -123,6 +129,8 @@ async def run_node(part: Part, node: PlanNode) -> None:
                     cost.add(ended - begun)
                     if step.trace is not None:
                         step.trace.add(node.node, part.plan.device.name, begun, ended)
+                    if type(result) is tuple and len(node.edges) == 1:
+                        raise faults.wrong_outputs(node, result)
                 else:
                     result = node.launch(*inputs) if node.region is None else node.region(inputs)
                 part.launched += 1
@@ -140,8 +148,12 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: list[Any]) -> Non
     """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
     step = part.step
     keywords = {"step": step} if node.takes_step else {}
+    begun = perf_counter_ns()
+    result: Any = None
     try:
-        if node.aborts_itself:
+        if step.stopped:
+            pass
+        elif node.aborts_itself:
             result = await node.launch(*inputs, **keywords)
         else:
             with anyio.CancelScope() as scope:
@@ -152,6 +164,8 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: list[Any]) -> Non
                     forget()
         del inputs
         part.launched += 1
+        if step.trace is not None and not step.stopped:
+            step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
         step.active_again()
         if not step.stopped:
             part.propagate(node, result)
@@ -178,6 +192,7 @@ class Step:
         *,
         trace: Trace | None = None,
         expected_feeds: int = 0,
+        grace: float = 1.0,
         on_blocked: Callable[[bool], None] | None = None,
     ) -> None:
         self.id = step_id
@@ -198,10 +213,12 @@ class Step:
         self.dispatcher = dispatcher
         self._blocked = False
         self._on_blocked = on_blocked
+        self._grace = grace
+        self._abandoning: asyncio.TimerHandle | None = None
         self._cancel: dict[int, Callable[[], None]] = {}
         self._cancels = 0
-        self.threaded = 0
-        """How many kernels run on devices' threads."""
+        self.on_threads: dict[int, tuple[Part, PlanNode]] = {}
+        """The nodes whose kernels run on devices' threads, or wait for them."""
         self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
@@ -234,7 +251,9 @@ class Step:
         inputs = part.slots[node.begin : node.end]
         part.slots[node.begin : node.end] = node.blank
         self.waiting += 1
-        task = self.loop.create_task(run_asynchronous(part, node, inputs), name=node.node.name, context=self.context)
+        # a context of its own, because it pumps at its end, and the nodes that run then enter the step's
+        context = self.context.copy()
+        task = self.loop.create_task(run_asynchronous(part, node, inputs), name=node.node.name, context=context)
         self._tasks[task] = (part, node)
         task.add_done_callback(self._tasks.pop)
 
@@ -263,10 +282,12 @@ class Step:
     def fail(self, part: Part, node: PlanNode, error: BaseException) -> None:
         """A kernel raised: the first error of a step is the step's, and stops it."""
         if not self.stopped:
-            self.stop(faults.located(error, node, part.plan.device) if isinstance(error, Exception) else error)
+            ordinary = isinstance(error, (Exception, asyncio.CancelledError))
+            self.stop(faults.located(error, node, part.plan.device) if ordinary else error)
 
     def stop(self, error: BaseException) -> None:
-        """Stops the step with `error`: nothing new fires, and what waits is woken. Tasks end by themselves."""
+        """Stops the step with `error`: nothing new fires, and what waits is woken. Tasks end by themselves; what has not
+        ended after the grace is left behind."""
         if self.stopped or self.finished:
             return
         self.stopped = True
@@ -277,6 +298,8 @@ class Step:
         self.rendezvous.abort(error)
         if self.live == 0:
             self._finish()
+        else:
+            self._abandoning = self.loop.call_later(self._grace, self.abandon)
 
     def quiet(self) -> None:
         """Nothing of the step runs or is ready: it is finished, or waits, or starves."""
@@ -298,6 +321,12 @@ class Step:
 
     def _finish(self) -> None:
         self.finished = True
+        if self._abandoning is not None:
+            self._abandoning.cancel()
+        if self._blocked:
+            self._blocked = False
+            if self._on_blocked is not None:
+                self._on_blocked(False)
         for part in self.parts:
             part.plan.device.count(part.launched - part.threaded, part.threaded)
         waiters, self._waiters = self._waiters, []
@@ -314,8 +343,9 @@ class Step:
 
     def abandon(self) -> None:
         """Gives up waiting for kernels that can't be stopped; their outputs will be dropped."""
-        self.abandoned = True
-        self._finish()
+        if not self.finished:
+            self.abandoned = True
+            self._finish()
 
     def pending(self) -> str:
         """A report of the nodes that wait, the channels that are empty, and who should fill them."""

@@ -49,9 +49,9 @@ class Admission:
         try:
             await place
         except BaseException:
-            if place.done() and not place.cancelled():
+            if place.done() and not place.cancelled() and place.exception() is None:
                 self.leave()  # the place was given just as the caller was cancelled
-            else:
+            elif place in self._queue:  # unless `leave` has come by it meanwhile
                 self._queue.remove(place)
             raise
 
@@ -63,6 +63,13 @@ class Admission:
             if not place.done():
                 self.inflight += 1
                 place.set_result(None)
+
+    def refuse(self, error: Exception) -> None:
+        """Raises `error` in all that wait."""
+        waiting, self._queue = self._queue, deque()
+        for place in waiting:
+            if not place.done():
+                place.set_exception(error)
 
     def blocked(self, is_blocked: bool) -> None:
         """A step went to wait in asynchronous kernels, or came back. Coming back never waits, so the limit may be

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.graph.tensor import Tensor
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import EMPTY
 from actorflow.session.feeds import Feed
@@ -37,18 +36,20 @@ class PartialRun:
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         """One part; see `Session.partial_run`."""
+        session, step = self._session, self._step
+        session._open()
         if self._ended:
             raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
-        graph = self._session.graph
+        graph = session.graph
         values: dict[Endpoint, Any] = {}
         for name, value in feeds.items():
-            element = graph.as_graph_element(name)
-            endpoint = element.endpoint if isinstance(element, Tensor) else Endpoint(element.name, 0)
+            tensor = session._fed_tensor(name)
+            endpoint = tensor.endpoint
             converter = self._missing.get(endpoint)
             if converter is None:
                 why = "was fed already" if endpoint in self._feeds else "was not named when the partial run was set up"
                 raise InvalidArgumentError(
-                    f"{endpoint} can't be fed: it {why}.", node=element.name, where=element.where
+                    f"{endpoint} can't be fed: it {why}.", node=tensor.op.name, where=tensor.where
                 )
             values[endpoint] = converter(value)
         structure = Fetches(graph, fetches)
@@ -56,18 +57,21 @@ class PartialRun:
         for endpoint in values:
             del self._missing[endpoint]
         self._fed.update(values)
-        step = self._step
-        step.feed(values)
-        self._session._dispatcher.pump()  # type: ignore[union-attr]
+        await session._admission.enter()
         try:
+            if step.error is None:
+                step.feed(values)
+                session._dispatcher.pump()  # type: ignore[union-attr]
             await self._wait_for(structure)
         except BaseException:
             self._end()
-            await self._session._drain(step, CancelledError("The partial run was cancelled."))
+            await session._drain(step, CancelledError("The partial run was cancelled."))
             raise
+        finally:
+            session._admission.leave()
         if step.error is not None:
             self._end()
-            await self._session._drain(step, step.error)
+            await session._drain(step, step.error)
             raise step.error.with_traceback(None)
         results = []
         for endpoint in structure.endpoints:
@@ -119,9 +123,8 @@ class PartialRun:
         return self._step.live == 0
 
     def _end(self) -> None:
-        if not self._ended:
-            self._ended = True
-            self._session._end_partial(self._step)
+        self._ended = True
+        self._session._steps.pop(self._step.id, None)
 
 
 def _needed(

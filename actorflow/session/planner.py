@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from actorflow.device.base import Device
-from actorflow.errors import UnimplementedError
+from actorflow.errors import OpError, UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes import pace
@@ -81,10 +81,18 @@ class Planner:
             found = self._plans.get(key)
             if found is not None:
                 return found
+            refused: dict[str, OpError] = {}
             if len(self.placements) != len(nodes):
-                self.placements = place(nodes, list(self._devices.values()), self.placements)
+                self.placements = place(nodes, list(self._devices.values()), self.placements, refused)
             parts, places = compile_subgraphs(
-                nodes, self.placements, signature, options, self._evaluate, self._mergeable, next(iter(self._devices))
+                nodes,
+                self.placements,
+                signature,
+                options,
+                self._evaluate,
+                self._mergeable,
+                next(iter(self._devices)),
+                refused,
             )
             plans = tuple(
                 build_plan(part, self._devices[name], self.context_of, options.fold) for name, part in parts.items()

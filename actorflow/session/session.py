@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.errors import (
-    AbortedError,
     CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
@@ -142,7 +140,11 @@ class Session:
             errors.OpError: see `actorflow.errors`; the first error of a step stops it.
             errors.Overloaded: too many steps run and wait already.
         """
-        feeds = feeds or {}
+        if feeds is None:
+            feeds = {}
+        elif type(feeds) is not dict and not isinstance(feeds, Mapping):
+            raise TypeError(f"feeds is a dict from tensors (or names) to values, but it was given {feeds!r:.60}.")
+        begun = None if timeout is None else asyncio.get_running_loop().time()
         prepared = None
         key = cache_key(fetches) if trace is None else None
         if key is not None:
@@ -150,18 +152,24 @@ class Session:
             prepared = self._prepared.get(key)
         if prepared is None or self._closed:
             self._open()
-            with anyio.fail_after(timeout) if timeout is not None else anyio.CancelScope():
-                prepared = await self._prepare(key, fetches, feeds, trace)
+            try:
+                with anyio.fail_after(timeout):
+                    prepared = await self._prepare(key, fetches, feeds, trace)
+            except TimeoutError:
+                raise DeadlineExceededError(
+                    f"The run's time of {timeout} s was up while its plan was made.",
+                    hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
+                ) from None
         values = {}
         for feed, value in zip(prepared.feeds, feeds.values()):
             values[feed.endpoint] = feed(value)
-        results = await self._run(prepared.compiled, values, timeout, trace)
+        results = await self._run(prepared.compiled, values, timeout, trace, begun)
         return prepared.fetches.build(results)
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Mapping[Any, Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches)
-        converters = tuple(Feed(self._fed_tensor(name)) for name in feeds)
+        converters = self._converters(feeds)
         signature = Signature(
             feeds={f.endpoint: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.endpoints,
@@ -173,6 +181,19 @@ class Session:
             self._prepared[key] = prepared
         self.graph.mark_run()
         return prepared
+
+    def _converters(self, names: Iterable[Any]) -> tuple[Feed, ...]:
+        """What converts the values of the tensors that are fed, each of which may be named once."""
+        made: dict[Endpoint, Feed] = {}
+        for name in names:
+            feed = Feed(self._fed_tensor(name))
+            if made.setdefault(feed.endpoint, feed) is not feed:
+                raise InvalidArgumentError(
+                    f"{feed.tensor.name} is fed twice, under its name and as a tensor.",
+                    node=feed.tensor.op.name,
+                    where=feed.tensor.where,
+                )
+        return tuple(made.values())
 
     def _fed_tensor(self, name: Any) -> Tensor:
         element = self.graph.as_graph_element(name)
@@ -190,19 +211,23 @@ class Session:
         feeds: Mapping[Endpoint, Any],
         timeout: float | None = None,
         trace: Trace | None = None,
+        begun: float | None = None,
     ) -> list[Any]:
         """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
         admission = self._admission
-        begun = time.perf_counter()
+        clock = self._loop.time  # type: ignore[union-attr]
+        if begun is None:
+            begun = clock()
         if not admission.enter_nowait():
-            await self._enter(timeout)
+            await self._enter(timeout, begun)
         try:
             step = self._start(compiled, feeds, trace)
             timer = None
             if timeout is not None:
-                left = max(0.0, timeout - (time.perf_counter() - begun))
+                left = max(0.0, timeout - (clock() - begun))
                 timer = step.loop.call_later(left, self._expire, step, timeout)
             try:
+                step.dispatcher.pump()
                 if step.finished:
                     await _yield()
                 else:
@@ -214,24 +239,25 @@ class Session:
             finally:
                 if timer is not None:
                     timer.cancel()
-                self._steps.pop(step.id, None)
+                self._left(step)
             if step.error is not None:
                 self._failed += 1
-                await self._drain(step, step.error)
                 raise step.error.with_traceback(None)
         finally:
             admission.leave()
-        elapsed = time.perf_counter() - begun
+        elapsed = clock() - begun
         admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
         self._nodes += compiled.executed
         return fetched(step, compiled.places, feeds)
 
-    async def _enter(self, timeout: float | None) -> None:
+    async def _enter(self, timeout: float | None, begun: float) -> None:
+        """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
+        self._open()
         if timeout is None:
             await self._admission.enter()
             return
         try:
-            with anyio.fail_after(timeout):
+            with anyio.fail_after(max(0.0, timeout - (asyncio.get_running_loop().time() - begun))):
                 await self._admission.enter()
         except TimeoutError:
             raise DeadlineExceededError(
@@ -239,9 +265,14 @@ class Session:
             ) from None
 
     def _start(
-        self, compiled: Compiled, feeds: Mapping[Endpoint, Any], trace: Trace | None = None, expected_feeds: int = 0
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        trace: Trace | None = None,
+        expected_feeds: int | None = None,
     ) -> Step:
-        if self._loop is not asyncio.get_running_loop():
+        """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
+        if self._closed or self._loop is not asyncio.get_running_loop():
             self._open()
         assert self._dispatcher is not None and self._loop is not None
         with np.errstate(all="ignore"):
@@ -255,13 +286,18 @@ class Session:
             context,
             self._transport,
             trace=trace,
-            expected_feeds=expected_feeds,
-            on_blocked=self._admission.blocked,
+            expected_feeds=expected_feeds or 0,
+            grace=GRACE,
+            on_blocked=self._admission.blocked if expected_feeds is None else None,
         )
         self._steps[step.id] = step
         step.start(feeds)
-        self._dispatcher.pump()
         return step
+
+    def _left(self, step: Step) -> None:
+        """A step is over, or its grace is."""
+        if self._steps.pop(step.id, None) is not None:
+            self._abandoned += step.abandoned
 
     def _expire(self, step: Step, timeout: float) -> None:
         report = step.pending().splitlines()
@@ -274,21 +310,18 @@ class Session:
         )
 
     async def _drain(self, step: Step, error: BaseException) -> None:
-        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind."""
+        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
+        cancellation that comes meanwhile is raised then."""
         step.stop(error)
-        if step.finished:
-            return
-        timer = step.loop.call_later(GRACE, step.abandon)
-        try:
-            with anyio.CancelScope(shield=True):
-                while not step.finished:
-                    try:
-                        await step.wait()
-                    except asyncio.CancelledError:
-                        continue  # cancelled again while it ends; the first cancellation is raised when it has
-        finally:
-            timer.cancel()
-            self._abandoned += step.abandoned
+        cancelled: asyncio.CancelledError | None = None
+        with anyio.CancelScope(shield=True):
+            while not step.finished:
+                try:
+                    await step.wait()
+                except asyncio.CancelledError as again:
+                    cancelled = again
+        if cancelled is not None:
+            raise cancelled
 
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
@@ -307,10 +340,13 @@ class Session:
     # Partial runs
 
     async def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] = ()) -> PartialRun:
-        """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`)."""
+        """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`).
+
+        Between these calls it takes no place among the steps in flight.
+        """
         self._open()
         structure = Fetches(self.graph, fetches)
-        converters = {f.endpoint: f for f in (Feed(self._fed_tensor(name)) for name in feeds)}
+        converters = {feed.endpoint: feed for feed in self._converters(feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
             fetches=structure.endpoints,
@@ -319,7 +355,10 @@ class Session:
         )
         compiled = await self._planner.plan(signature)
         await self._admission.enter()
-        step = self._start(compiled, {}, expected_feeds=len(converters))
+        try:
+            step = self._start(compiled, {}, expected_feeds=len(converters))
+        finally:
+            self._admission.leave()
         return PartialRun(self, step, compiled, structure, converters)
 
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
@@ -330,10 +369,6 @@ class Session:
                 still missing.
         """
         return await handle.run(fetches, feeds or {})
-
-    def _end_partial(self, step: Step) -> None:
-        self._steps.pop(step.id, None)
-        self._admission.leave()
 
     # The graph and the state
 
@@ -395,9 +430,12 @@ class Session:
             self._loop = loop
             self._dispatcher = Dispatcher.of(loop)
         elif self._loop is not loop:
-            raise FailedPreconditionError(
-                "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
-            )
+            raise self._wrong_loop()
+
+    def _wrong_loop(self) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
+        )
 
     async def __aenter__(self) -> Session:
         self._open()
@@ -410,17 +448,27 @@ class Session:
         """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
         if self._closed:
             return
+        here = self._loop is None or self._loop is asyncio.get_running_loop()
+        if not here and self._steps and not self._loop.is_closed():  # type: ignore[union-attr]
+            raise self._wrong_loop()
         self._closed = True
         self._prepared.clear()
-        for step in list(self._steps.values()):
-            step.stop(CancelledError("The session was closed while the step was running."))
-        for step in list(self._steps.values()):
-            await self._drain(step, AbortedError("The session was closed."))
-        self._steps.clear()
-        for resources in self._resources.values():
-            resources.reset()
-        for device in self._devices:
-            device.close()
+        self._admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
+        steps = list(self._steps.values()) if here else []
+        error = CancelledError("The session was closed while the step was running.")
+        try:
+            for step in steps:
+                step.stop(error)
+            for step in steps:
+                await self._drain(step, error)
+        finally:
+            for step in steps:
+                self._left(step)
+            self._steps.clear()
+            for resources in self._resources.values():
+                resources.reset()
+            for device in self._devices:
+                device.close()
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None:
