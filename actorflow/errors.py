@@ -85,6 +85,12 @@ class NotFoundError(OpError):
     code = 5
 
 
+class UnknownNameError(KeyError, ValueError):
+    """Nothing of a graph has that name. A ValueError too, because TensorFlow's `run` raises that."""
+
+    __str__ = Exception.__str__  # a KeyError shows the repr of its text
+
+
 class AlreadyExistsError(OpError):
     """Something that was to be made exists already."""
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from actorflow.ops.layers import (
     batch_normalization,
+    crelu,
     dropout,
     embedding_lookup,
     l2_normalize,
     moments,
+    relu_layer,
+    swish,
     xw_plus_b,
+    zero_fraction,
 )
 from actorflow.ops.losses import (
     sigmoid_cross_entropy_with_logits,
@@ -37,6 +41,7 @@ from actorflow.ops.unary import sigmoid
 __all__ = [
     "batch_normalization",
     "bias_add",
+    "crelu",
     "dropout",
     "elu",
     "embedding_lookup",
@@ -48,6 +53,7 @@ __all__ = [
     "moments",
     "relu",
     "relu6",
+    "relu_layer",
     "selu",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
@@ -57,8 +63,10 @@ __all__ = [
     "softplus",
     "softsign",
     "sparse_softmax_cross_entropy_with_logits",
+    "swish",
     "tanh",
     "top_k",
     "weighted_cross_entropy_with_logits",
     "xw_plus_b",
+    "zero_fraction",
 ]

@@ -1,7 +1,7 @@
 """The host allocator: counted buffers, a budget, and reuse of large blocks.
 
-A buffer is one array over a block of memory. numpy makes that array the base of each view, so a weak reference to it
-ends with the last view, and the block goes back to the pool. Such callbacks come on any thread and inside the garbage
+A buffer is one array over a block of memory. That array is the base of each view (see `owned_buffer`), so a weak reference
+to it ends with the last view, and the block goes back to the pool. Such callbacks come on any thread and inside the garbage
 collector; they only append to a queue, which the next allocation drains.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import AllocatorStatistics
+from actorflow.device.memory import owned_buffer
 from actorflow.errors import ResourceExhaustedError
 
 THRESHOLD = 64 * 1024
@@ -25,7 +26,7 @@ class _Lease(weakref.ref[Any]):
     """A weak reference to a buffer that remembers its block, and how much of the budget it takes."""
 
     __slots__ = ("block", "nbytes")
-    block: np.ndarray[Any, Any] | None
+    block: memoryview | None
     nbytes: int
 
 
@@ -43,7 +44,7 @@ class PoolAllocator:
         self.budget = budget
         self._owner = owner
         self._pool_limit = pool_limit
-        self._pool: dict[int, list[np.ndarray[Any, Any]]] = {}
+        self._pool: dict[int, list[memoryview]] = {}
         self._leases: dict[int, _Lease] = {}  # a weak reference has the hash of its array, and arrays have none
         self._freed: deque[_Lease] = deque()
         self._lock = threading.Lock()
@@ -69,8 +70,8 @@ class PoolAllocator:
             else:
                 raw = np.empty(size + _ALIGNMENT, np.uint8)
                 start = -raw.ctypes.data % _ALIGNMENT
-                block = raw[start : start + size]
-            array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, block.data)
+                block = owned_buffer(raw[start : start + size])
+            array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, block)
             self._count(array, block, nbytes)
         return array
 
@@ -119,7 +120,7 @@ class PoolAllocator:
             hint="Use smaller batches, drop results that are kept, or raise the device's budget.",
         )
 
-    def _count(self, array: np.ndarray[Any, Any], block: np.ndarray[Any, Any] | None, nbytes: int) -> None:
+    def _count(self, array: np.ndarray[Any, Any], block: memoryview | None, nbytes: int) -> None:
         lease = _Lease(array, self._freed.append)
         lease.block = block
         lease.nbytes = nbytes
@@ -137,11 +138,11 @@ class PoolAllocator:
             if lease.block is not None:
                 self._recycle(lease.block)
 
-    def _recycle(self, block: np.ndarray[Any, Any]) -> None:
+    def _recycle(self, block: memoryview) -> None:
         """Takes back a block that nothing refers to any more."""
-        if self._pooled + block.size <= self._pool_limit:
-            self._pool.setdefault(block.size, []).append(block)
-            self._pooled += block.size
+        if self._pooled + block.nbytes <= self._pool_limit:
+            self._pool.setdefault(block.nbytes, []).append(block)
+            self._pooled += block.nbytes
 
 
 def _size_class(nbytes: int) -> int:

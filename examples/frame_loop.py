@@ -4,7 +4,8 @@ python examples/frame_loop.py --seconds 5
 
 Each frame moves a few hundred particles, as a game or an instrument's display would. Its lateness is the time from when
 it was due until it began. Steps of the model share the loop: their small kernels run in slices of at most 2 ms, their
-large ones on a thread.
+large ones on a thread. OPENBLAS_NUM_THREADS=1 in the environment keeps numpy's own threads from taking the processor from
+the loop.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def build() -> Model:
     graph = af.Graph()
     with graph.as_default():
         af.set_random_seed(0)
-        inputs = af.placeholder(af.float32, [None, INPUTS], name="inputs")
-        labels = af.placeholder(af.int64, [None], name="labels")
+        inputs = af.placeholder(af.float32, [BATCH, INPUTS], name="inputs")
+        labels = af.placeholder(af.int64, [BATCH], name="labels")
         w1 = af.Variable(af.random_normal([INPUTS, HIDDEN], stddev=INPUTS**-0.5), name="w1")
         b1 = af.Variable(af.zeros([HIDDEN]), name="b1")
         w2 = af.Variable(af.random_normal([HIDDEN, CLASSES], stddev=HIDDEN**-0.5), name="w2")
@@ -107,6 +108,7 @@ async def main(seconds: float) -> None:
     losses: list[Any] = []
     async with af.Session(graph=model.graph) as session:
         await session.run(model.initialize)
+        await session.warmup([model.loss, model.train], [model.inputs, model.labels])  # plans before frames are due
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(learn, session, model, data, losses)
             lateness = await render(World(), seconds)

@@ -36,6 +36,8 @@ logger = logging.getLogger("service")
 PIXELS, HIDDEN, CLASSES = 64, 128, 10
 BATCH = 32
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True)
 class Model:
@@ -90,6 +92,7 @@ class Service:
 
     Args:
         model: what is trained and asked.
+        pixels, digits: what it is trained with, [count, 64] and [count].
         epochs: how long to train.
         deadline: seconds that a prediction may take.
         max_inflight_steps, max_queued_steps: the session's limits. What is beyond them is answered with 429.
@@ -103,6 +106,8 @@ class Service:
     def __init__(
         self,
         model: Model,
+        pixels: Array,
+        digits: Array,
         *,
         epochs: int = 50,
         deadline: float = 1.0,
@@ -110,6 +115,8 @@ class Service:
         max_queued_steps: int = 64,
     ) -> None:
         self.model = model
+        self.pixels = pixels
+        self.digits = digits
         self.epochs = epochs
         self.deadline = deadline
         self.limits = {"max_inflight_steps": max_inflight_steps, "max_queued_steps": max_queued_steps}
@@ -132,6 +139,7 @@ class Service:
         self.ended = anyio.Event()
         async with af.Session(graph=self.model.graph, **self.limits) as self.session:
             await self.session.run(self.model.initialize)
+            await self.session.warmup(self.model.probabilities, [self.model.pixels])
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.train)
                 yield
@@ -141,12 +149,12 @@ class Service:
         """Trains for some epochs. When it fails, predictions go on with the variables as they are."""
         training = self.training
         try:
-            pixels, digits = load_digits(return_X_y=True)
             rng = np.random.default_rng(0)
             for training.epoch in range(1, self.epochs + 1):
-                order = rng.permutation(len(digits))
+                order = rng.permutation(len(self.digits))
                 for start in range(0, len(order), BATCH):
-                    await self.step(pixels[order[start : start + BATCH]], digits[order[start : start + BATCH]])
+                    batch = order[start : start + BATCH]
+                    await self.step(self.pixels[batch], self.digits[batch])
             training.state = "trained"
         except Exception:
             training.state = "failed"
@@ -154,7 +162,7 @@ class Service:
         finally:
             self.ended.set()
 
-    async def step(self, pixels: np.ndarray[Any, Any], digits: np.ndarray[Any, Any]) -> None:
+    async def step(self, pixels: Array, digits: Array) -> None:
         """One training step. It gives way where the session is overloaded, for requests are worth more."""
         model, training = self.model, self.training
         feeds = {model.pixels: pixels, model.labels: digits}
@@ -218,7 +226,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000, help="port to listen at; 0 takes a free one (8000)")
     parser.add_argument("--epochs", type=int, default=50, help="rounds through the images (50)")
     options = parser.parse_args()
-    uvicorn.run(Service(build(), epochs=options.epochs).app, host=options.host, port=options.port)
+    pixels, digits = load_digits(return_X_y=True)
+    service = Service(build(), pixels, digits, epochs=options.epochs)
+    uvicorn.run(service.app, host=options.host, port=options.port)
 
 
 if __name__ == "__main__":

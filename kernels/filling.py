@@ -27,7 +27,7 @@ def fill(xp: Any, dims: Any, value: Any, *, out: Any = None) -> Any:
 
 def filled(out: Any, value: Any) -> Any:
     """`out` with `value` everywhere."""
-    out.fill(value)
+    out[...] = value  # fill() would put an array of rank 0 itself into an array of objects
     return out
 
 

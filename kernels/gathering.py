@@ -88,7 +88,7 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
     if out is None:
         out = xp.zeros(wanted, updates.dtype)
     else:
-        out.fill(0)
+        out[...] = 0
     numbers = _row_numbers(indices, wanted[:depth])
     if out.size and numbers.size:
         accumulate(xp, xp.add, out.reshape(math.prod(wanted[:depth]), -1), numbers, updates)

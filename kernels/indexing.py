@@ -80,7 +80,7 @@ def strided_slice_grad(
     if out is None:
         out = xp.zeros(shape.tolist(), dy.dtype)
     else:
-        out.fill(0)
+        out[...] = 0
     types = begin.dtype.char + end.dtype.char + strides.dtype.char
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     try:

@@ -54,6 +54,34 @@ def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any 
     return xp.matmul(_turned(xp, x, adj_x), _turned(xp, y, adj_y), out=out)
 
 
+@kernel("Einsum", dtypes=_HALVES)
+def einsum_halves(xp: Any, inputs: Any, *, equation: str) -> Any:
+    total = _einsum(xp, [value.astype(xp.float32) for value in inputs], equation)
+    return total.astype(inputs[0].dtype)
+
+
+@kernel("Einsum")
+def einsum(xp: Any, inputs: Any, *, equation: str, out: Any = None) -> Any:
+    total = _einsum(xp, inputs, equation)
+    if out is None:
+        return total
+    xp.copyto(out, total)
+    return out
+
+
+def _einsum(xp: Any, inputs: Any, equation: str) -> Any:
+    # numpy would broadcast a label of size 1.
+    sizes: dict[str, int] = {}
+    for names, value in zip(equation.partition("->")[0].split(","), inputs):
+        if len(names) != value.ndim or any(sizes.setdefault(n, size) != size for n, size in zip(names, value.shape)):
+            raise InvalidArgumentError(
+                f"The shapes don't fit the equation {equation!r}.", details=[f"shape: {v.shape}" for v in inputs]
+            )
+    result = xp.einsum(equation, *inputs, optimize=len(inputs) > 1)
+    # What only moves dimensions is a view.
+    return result.copy() if result.base is not None else result
+
+
 # ---- diagonals
 
 

@@ -91,14 +91,22 @@ def softsign_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("BiasAdd")
 def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
-    if value.ndim < 2 or bias.ndim != 1:
-        raise ValueError(f"A bias is a vector for two dimensions or more, not {bias.shape} for {value.shape}.")
-    at = _channel(data_format, value.ndim)
-    if bias.shape[0] != value.shape[at]:
-        raise ValueError(f"A bias of {bias.shape[0]} can't be added to dimension {at} of {value.shape}.")
-    if at != value.ndim - 1:
-        bias = bias.reshape((-1,) + (1,) * (value.ndim - 1 - at))
-    return value + bias if out is None else xp.add(value, bias, out=out)
+    return (
+        value + _along_channels(bias, value.shape, data_format)
+        if out is None
+        else xp.add(value, _along_channels(bias, value.shape, data_format), out=out)
+    )
+
+
+def _along_channels(bias: Any, shape: tuple[int, ...], data_format: str) -> Any:
+    """The bias as it is broadcast to a value of this shape."""
+    rank = len(shape)
+    if rank < 2 or bias.ndim != 1:
+        raise ValueError(f"A bias is a vector for two dimensions or more, not {bias.shape} for {shape}.")
+    at = _channel(data_format, rank)
+    if bias.shape[0] != shape[at]:
+        raise ValueError(f"A bias of {bias.shape[0]} can't be added to dimension {at} of {shape}.")
+    return bias if at == rank - 1 else bias.reshape((-1,) + (1,) * (rank - 1 - at))
 
 
 def _channel(data_format: str, rank: int) -> int:

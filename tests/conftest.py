@@ -3,6 +3,8 @@
 After each test the fixture `no_leaks` compares tasks, threads, child processes, file descriptors and shared memory with
 those before it, and fails the test that left something. A test that can't help it (a library keeps a socket, say) is
 marked `@pytest.mark.allow_leaks("fds")`; the kinds are tasks, threads, children, fds, shm.
+
+Devices get the allocator of `poison.py`, except in tests marked `@pytest.mark.real_memory`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from hypothesis import settings
+from poison import PoisonAllocator
+
+from actorflow.devices import cpu
 
 GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
 POLL = 0.002
@@ -35,6 +40,7 @@ settings.load_profile("actorflow")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"allow_leaks(*kinds): the test may leave these behind: {', '.join(KINDS)}")
+    config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
 
 
 def _uses_loop(item: pytest.Function) -> bool:
@@ -188,6 +194,16 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     if found:
         more = [f"and {len(found) - 20} more"] if len(found) > 20 else []
         pytest.fail("\n  ".join(["the test left behind:", *found[:20], *more]), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def poisoned_memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Memory that is read before it is written, or after it is freed, is full of garbage."""
+    real = cpu.make_allocator
+    if request.node.get_closest_marker("real_memory") is None:
+        cpu.make_allocator = PoisonAllocator
+    yield
+    cpu.make_allocator = real
 
 
 @pytest.fixture

@@ -26,6 +26,6 @@ class PoisonAllocator(PoolAllocator):
             array.reshape(-1).view(np.uint8)[:] = GARBAGE
         return array
 
-    def _recycle(self, block: np.ndarray[Any, Any]) -> None:
-        block[:] = GARBAGE
+    def _recycle(self, block: memoryview) -> None:
+        np.frombuffer(block, np.uint8)[:] = GARBAGE
         super()._recycle(block)

@@ -91,6 +91,7 @@ def test_leaks_are_found(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(LEAKS.replace("SHM", repr(str(shm))))
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
+        f"pythonpath = {Path(__file__).parent}\n"
     )
     try:
         result = subprocess.run(

@@ -83,6 +83,8 @@ def _parse(name: str) -> DeviceSpec:
         elif numbered:
             new = {numbered: None if number == "*" else int(number)}
         else:
+            if kind.lower() in ("job", "replica", "task", "device"):
+                raise ValueError(f"Device name {name!r}: the part {part!r} names no {kind.lower()}.")
             new = {"kind": kind.upper(), "index": None if index in (None, "*") else int(index)}
         twice = fields.keys() & new.keys()
         if twice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -10,12 +10,15 @@ import msgpack
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where
+from actorflow.registry import opdef
 
 FORMAT = 1
 _DTYPE, _ARRAY, _STRINGS, _TUPLE, _COMPLEX = 1, 2, 3, 4, 5
 _MOST_NODES = 10_000_000
+_ERRORS = "surrogateescape"  # a path need not be UTF-8
 
 
 def encode_nodes(nodes: Sequence[Node]) -> bytes:
@@ -24,7 +27,7 @@ def encode_nodes(nodes: Sequence[Node]) -> bytes:
     for node in nodes:
         try:
             attrs = {name: _encode(value) for name, value in node.attrs.items()}
-        except TypeError as error:
+        except (TypeError, OverflowError) as error:
             raise TypeError(
                 f"Node {node.name} ({node.op}), made at {node.where}, can't be serialised: {error}"
             ) from None
@@ -43,15 +46,20 @@ def encode_nodes(nodes: Sequence[Node]) -> bytes:
                 list(node.colocate),
             ]
         )
-    packed: bytes = msgpack.packb([FORMAT, records], use_bin_type=True)
-    return packed
+    return _pack([FORMAT, records])
 
 
 def decode_nodes(data: bytes) -> list[Node]:
     """The nodes of `encode_nodes`. Raises ValueError for damaged data or another format."""
     try:
         version, records = msgpack.unpackb(
-            data, raw=False, strict_map_key=True, ext_hook=_decode_extension, use_list=True, max_array_len=_MOST_NODES
+            data,
+            raw=False,
+            strict_map_key=True,
+            ext_hook=_decode_extension,
+            use_list=True,
+            max_array_len=_MOST_NODES,
+            unicode_errors=_ERRORS,
         )
         if version != FORMAT:
             raise ValueError(f"it has format {version}, but this version reads {FORMAT}")
@@ -62,6 +70,17 @@ def decode_nodes(data: bytes) -> list[Node]:
 
 def _decode_node(record: Sequence[Any]) -> Node:
     name, op, inputs, controls, attrs, types, shapes, device, where, origin, colocate = record
+    strings = [name, op, device, *controls, *colocate, *types]
+    if not all(isinstance(text, str) for text in strings) or not name or not isinstance(attrs, dict):
+        raise ValueError(f"the record of node {name!r:.40} is malformed")
+    if origin is not None and not isinstance(origin, str) or len(types) != len(shapes):
+        raise ValueError(f"the record of node {name!r} is malformed")
+    if where is not None and [type(part) for part in where] != [str, int]:
+        raise ValueError(f"node {name!r} has a malformed line")
+    ports = [port for _, port in inputs] + [size for s in shapes if s is not None for size in s if size is not None]
+    if not all(type(number) is int and number >= 0 for number in ports):
+        raise ValueError(f"node {name!r} has a malformed input or shape")
+    DeviceSpec.parse(device)
     return Node(
         name=name,
         op=op,
@@ -77,27 +96,61 @@ def _decode_node(record: Sequence[Any]) -> Node:
     )
 
 
+def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
+    """Checks decoded nodes against the ops that are registered, and their edges against the nodes that there are.
+
+    Raises:
+        ValueError: an edge leads nowhere, or a node is not what its op's declaration says.
+        UnknownNameError: there is no such op.
+    """
+    known = {node.name: node for node in nodes}
+    if len(known) != len(nodes):
+        raise ValueError("The data is no serialised graph: two nodes have one name.")
+    for node in nodes:
+        definition = opdef.lookup(node.op)
+        if node.attrs.keys() != {attr.name for attr in definition.attrs}:
+            raise ValueError(
+                f"Node {node.name!r} has the attributes {sorted(node.attrs)}, but its op is {definition.signature}."
+            )
+        several = any(spec.kind == "list" for spec in definition.inputs)
+        if (
+            len(node.inputs) < len(definition.inputs) - several
+            or not several
+            and len(node.inputs) > len(definition.inputs)
+        ):
+            raise ValueError(f"Node {node.name!r} has {len(node.inputs)} inputs, but its op is {definition.signature}.")
+        for name, port in (*node.inputs, *((name, -1) for name in (*node.controls, *node.colocate))):
+            source = known.get(name) or present.get(name)
+            if source is None or port >= len(source.dtypes):
+                raise ValueError(f"Node {node.name!r} refers to {Endpoint(name, port)}, which is not there.")
+
+
+def _pack(value: Any) -> bytes:
+    packed: bytes = msgpack.packb(value, use_bin_type=True, unicode_errors=_ERRORS)
+    return packed
+
+
 def _encode(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, DType):
         return msgpack.ExtType(_DTYPE, value.name.encode())
     if isinstance(value, tuple):
-        return msgpack.ExtType(_TUPLE, msgpack.packb([_encode(v) for v in value], use_bin_type=True))
+        return msgpack.ExtType(_TUPLE, _pack([_encode(v) for v in value]))
     if isinstance(value, complex):
-        return msgpack.ExtType(_COMPLEX, msgpack.packb([value.real, value.imag]))
+        return msgpack.ExtType(_COMPLEX, _pack([value.real, value.imag]))
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            return msgpack.ExtType(_STRINGS, msgpack.packb([list(value.shape), list(value.flat)], use_bin_type=True))
+            return msgpack.ExtType(_STRINGS, _pack([list(value.shape), list(value.flat)]))
         content = np.ascontiguousarray(value).tobytes()
-        return msgpack.ExtType(_ARRAY, msgpack.packb([value.dtype.name, list(value.shape), content], use_bin_type=True))
+        return msgpack.ExtType(_ARRAY, _pack([value.dtype.name, list(value.shape), content]))
     raise TypeError(f"an attribute holds a {type(value).__name__}")
 
 
 def _decode_extension(code: int, data: bytes) -> Any:
     if code == _DTYPE:
         return dtypes.as_dtype(data.decode())
-    content = msgpack.unpackb(data, raw=False, ext_hook=_decode_extension)
+    content = msgpack.unpackb(data, raw=False, ext_hook=_decode_extension, unicode_errors=_ERRORS)
     if code == _TUPLE:
         return tuple(content)
     if code == _COMPLEX:

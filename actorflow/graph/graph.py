@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections import Counter
@@ -13,7 +14,7 @@ from typing import Any
 
 from actorflow import shapes
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import describe
+from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
@@ -22,6 +23,7 @@ from actorflow.registry import opdef
 _NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 _GROWTH_WARNING = 1000
+_keys = itertools.count()
 
 
 class GraphGrowthWarning(UserWarning):
@@ -36,6 +38,8 @@ class Graph:
     """
 
     def __init__(self) -> None:
+        self.key = next(_keys)
+        """A number that no other graph of the process has or had; an address may come again."""
         self._nodes: dict[str, Node] = {}
         self.nodes: Mapping[str, Node] = MappingProxyType(self._nodes)
         """All nodes by name, in the order in which they were made."""
@@ -60,14 +64,14 @@ class Graph:
         return list(self._operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Raises KeyError with the nearest names where there is none."""
+        """Raises UnknownNameError (a KeyError) with the nearest names where there is none."""
         found = self._operations.get(name)
         if found is None:
-            raise KeyError(f"The graph has no operation {name!r}.{self._similar(name)}")
+            raise UnknownNameError(f"The graph has no operation {name!r}.{self._similar(name)}")
         return found
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `op:index`. Raises ValueError for another form of name and KeyError where there is none."""
+        """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError where there is none."""
         op_name, colon, port = name.rpartition(":")
         if not colon or not port.isdigit():
             raise ValueError(
@@ -75,7 +79,15 @@ class Graph:
             )
         operation = self.get_operation_by_name(op_name)
         if int(port) >= len(operation.outputs):
-            raise KeyError(f"Operation {op_name!r} has {len(operation.outputs)} outputs, so there is no {name!r}.")
+            names = ", ".join(t.name for t in operation.outputs) or "none"
+            raise UnknownNameError(
+                describe(
+                    f"There is no tensor {name!r}; the outputs of {op_name!r}: {names}.",
+                    node=op_name,
+                    op=operation.type,
+                    where=operation.where,
+                )
+            )
         return operation.outputs[int(port)]
 
     def as_graph_element(
@@ -85,7 +97,7 @@ class Graph:
 
         Raises:
             ValueError: it belongs to another graph.
-            KeyError: there is nothing of that name.
+            UnknownNameError: there is nothing of that name.
             TypeError: it is nothing of a graph.
         """
         found: Any = element
@@ -102,7 +114,7 @@ class Graph:
                     describe(f"{found.name} belongs to another graph than the one it is used with.", where=found.where)
                 )
             return found
-        raise TypeError(f"{element!r} (a {type(element).__name__}) is no tensor or operation of a graph.")
+        raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
 
     def tensor_at(self, endpoint: Endpoint) -> Tensor:
         return self._operations[endpoint.node].outputs[endpoint.port]
@@ -245,9 +257,9 @@ class Graph:
                 break
             wanted = entry(operation) if callable(entry) else entry
             if wanted:
-                chosen = chosen.merge(DeviceSpec.parse(wanted))
+                chosen = chosen.merge(DeviceSpec.parse(str(wanted)))
         if scope.colocate:
-            chosen = DeviceSpec.parse(self._nodes[scope.colocate[0]].device) if scope.colocate else chosen
+            chosen = DeviceSpec.parse(self._nodes[scope.colocate[0]].device)
         if device := str(chosen):
             self._nodes[operation.name] = replace(self._nodes[operation.name], device=device)
 
@@ -317,8 +329,11 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
-        if name and not _SCOPE_NAME.match(name):
-            raise ValueError(f"{name!r} is no name for a scope.")
+        if name and not (_SCOPE_NAME if scopes.of(self).names else _NAME).match(name):
+            raise ValueError(
+                f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
+                + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.match(name) else ".")
+            )
         if not name:
             full = ""
         elif name.endswith("/"):
@@ -346,20 +361,22 @@ class Graph:
             yield
 
     @contextmanager
-    def device(self, device: str | scopes.DeviceFunction | None) -> Iterator[None]:
+    def device(self, device: str | DeviceSpec | scopes.DeviceFunction | None) -> Iterator[None]:
         """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
 
         Inner scopes override outer ones part by part; None ignores the outer ones.
         """
-        if isinstance(device, str):
-            DeviceSpec.parse(device)
+        if device is not None and not callable(device):
+            if not isinstance(device, (str, DeviceSpec)):
+                raise TypeError(f"A device is asked for by its name or by a function, but {device!r:.60} was given.")
+            DeviceSpec.parse(device := str(device))
         with scopes.changed(self, devices=(*scopes.of(self).devices, device)):
             yield
 
     @contextmanager
     def colocate_with(self, element: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Nodes made inside share the device of `element` (paper section 4.3)."""
-        found = self.as_graph_element(element)
+        found = self.as_graph_element(getattr(element, "handle", element))  # a variable itself, not a copy of its value
         name = found.op.name if isinstance(found, Tensor) else found.name
         outer = () if ignore_existing else scopes.of(self).colocate
         with scopes.changed(self, colocate=tuple(dict.fromkeys((name, *outer)))):
@@ -413,19 +430,31 @@ class Graph:
 
     @staticmethod
     def from_bytes(data: bytes) -> Graph:
-        """A graph from `to_bytes()`. Raises ValueError for damaged data and KeyError for an op that is not registered."""
+        """A graph from `to_bytes()`.
+
+        Raises:
+            ValueError: the data is damaged, or of another format.
+            UnknownNameError: an op is not registered here.
+        """
         graph = Graph()
         graph.extend_from_bytes(data)
         return graph
 
     def extend_from_bytes(self, data: bytes) -> list[Operation]:
-        """Adds the nodes of `to_bytes()`. Raises ValueError where a name is taken."""
-        from actorflow.graph.codec import decode_nodes
+        """Adds the nodes of `to_bytes()`, all or none.
 
+        Raises:
+            ValueError: the data is damaged, or a name is taken.
+            UnknownNameError: an op is not registered here.
+        """
+        from actorflow.graph.codec import check_nodes, decode_nodes
+
+        self._check_open()
         nodes = decode_nodes(data)
         taken = [n.name for n in nodes if n.name in self._nodes]
         if taken:
             raise ValueError(f"The graph has nodes of these names already: {', '.join(taken[:5])}.")
+        check_nodes(nodes, self._nodes)
         return [self.add_node(node) for node in nodes]
 
     def __len__(self) -> int:
@@ -464,7 +493,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
     return get_default_graph().name_scope(name if name is not None else default_name)
 
 
-def device(name: str | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
+def device(name: str | DeviceSpec | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
     """`Graph.device` of the default graph."""
     return get_default_graph().device(name)
 

@@ -47,14 +47,14 @@ _default: ContextVar[Graph | None] = ContextVar("actorflow_default_graph", defau
 
 def of(graph: Graph) -> Scopes:
     """The scopes in force for `graph` here."""
-    return _scopes.get().get(id(graph), _NONE)
+    return _scopes.get().get(graph.key, _NONE)
 
 
 @contextmanager
 def changed(graph: Graph, **changes: Any) -> Iterator[None]:
     """Changes fields of `graph`'s scopes inside the block."""
     before = _scopes.get()
-    token = _scopes.set({**before, id(graph): replace(before.get(id(graph), _NONE), **changes)})
+    token = _scopes.set({**before, graph.key: replace(before.get(graph.key, _NONE), **changes)})
     try:
         yield
     finally:

@@ -41,6 +41,7 @@ from actorflow.ops.control import (
     with_dependencies,
 )
 from actorflow.ops.diagonal import diag, diag_part, matrix_diag, matrix_diag_part, matrix_set_diag
+from actorflow.ops.einsum import einsum
 from actorflow.ops.filling import (
     fill,
     linspace,
@@ -221,6 +222,7 @@ __all__ = [
     "div_no_nan",
     "dynamic_partition",
     "dynamic_stitch",
+    "einsum",
     "equal",
     "erf",
     "erfc",

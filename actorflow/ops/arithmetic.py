@@ -18,6 +18,8 @@ from actorflow.ops.logic import greater, greater_equal, less_equal, not_equal, w
 from actorflow.ops.shape_rules import elementwise, merged
 from actorflow.ops.unary import log
 from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import num_elements
 
 
 @op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
@@ -229,7 +231,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 # ---- sums of several
 
 
-@op("AddN", shape=merged, dtypes=NUMERIC, work=lambda c: float(len(c.shapes)) if c.shapes else 0.0)
+def _additions(c: Inference) -> float:
+    """One for each element of each input but the first."""
+    elements = num_elements(merged(c))
+    return float((len(c.shapes) - 1) * (1 if elements is None else elements))
+
+
+@op("AddN", shape=merged, dtypes=NUMERIC, work=_additions)
 def add_n_op(inputs: Sequence[TensorLike], *, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and type, without broadcasting."""
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INDEX, DType, DTypeLike, as_dtype
-from actorflow.graph.convert import convert_to_tensor, symbolic_dtype
-from actorflow.graph.graph import Graph
+from actorflow.graph.convert import as_array, convert_to_tensor, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.shape_rules import from_value, require_rank, unchanged
@@ -161,17 +160,11 @@ def range_(
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    found = [symbolic_dtype(v) or convert_to_tensor_type(v) for v in values]
+    found = [_type_of(v) for v in values]
     for candidate in (dt.float64, dt.float32, dt.int64):
         if candidate in found:
             return candidate
     return found[0] if found[0] not in (dt.bool, dt.string) else dt.int32
-
-
-def convert_to_tensor_type(value: Any) -> DType:
-    """The element type that a plain value would take."""
-    with Graph().as_default():
-        return convert_to_tensor(value).dtype
 
 
 def _as_type(value: Any, dtype: DType) -> Any:
@@ -250,7 +243,7 @@ def one_hot(
     The values are 1 and 0 of `dtype` (float32) by default. An index outside [0, depth) gives `off_value` throughout.
     Raises TypeError where `dtype` and the values' types differ.
     """
-    kinds = [k for k in (None if v is None else _given_type(v, dtype) for v in (on_value, off_value)) if k is not None]
+    kinds = [k for k in (None if v is None else _type_of(v, dtype) for v in (on_value, off_value)) if k is not None]
     kind = as_dtype(dtype) if dtype is not None else kinds[0] if kinds else dt.float32
     if any(k is not kind for k in kinds):
         raise TypeError(f"one_hot: the values have types {', '.join(map(str, kinds))}, but dtype is {kind}.")
@@ -262,12 +255,14 @@ def one_hot(
         return one_hot_op(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
 
 
-def _given_type(value: Any, dtype: DTypeLike | None) -> DType:
-    """The type of a value; a plain one takes `dtype` where it can."""
-    if (found := symbolic_dtype(value)) is not None:
-        return found
-    with Graph().as_default():
-        return convert_to_tensor(value, preferred_dtype=dtype).dtype
+def _type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
+    """The type of a tensor, or the one that a plain value would take: `preferred` where it can."""
+    found = symbolic_dtype(value)
+    return (
+        as_dtype(as_array(value, None, None if preferred is None else as_dtype(preferred)).dtype)
+        if found is None
+        else found
+    )
 
 
 def sequence_mask(

@@ -23,6 +23,7 @@ from actorflow.shapes import Shape, merge, show
 newaxis = None
 """In an index, a new dimension of size 1."""
 
+_BOUNDS = {"begin": INDEX, "end": INDEX, "strides": INDEX}
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 # ---- slice
@@ -159,13 +160,7 @@ def _check_single(index: int | None, step: int | None, whole: int | None, dimens
         raise ValueError(f"Index {index} is outside dimension {dimension}, which has {whole} elements.")
 
 
-@op(
-    "StridedSlice",
-    shape=_strided,
-    types={"begin": INDEX, "end": INDEX, "strides": INDEX},
-    view=True,
-    work=0,
-)
+@op("StridedSlice", shape=_strided, types=_BOUNDS, view=True, work=0)
 def strided_slice_op(
     input: TensorLike,
     begin: TensorLike,
@@ -182,11 +177,7 @@ def strided_slice_op(
     """The part `input[begin:end:strides]`. See `strided_slice`."""
 
 
-@op(
-    "StridedSliceGrad",
-    shape=from_value(0),
-    types={"shape": INDEX, "begin": INDEX, "end": INDEX, "strides": INDEX},
-)
+@op("StridedSliceGrad", shape=from_value(0), types={"shape": INDEX, **_BOUNDS})
 def strided_slice_grad(
     shape: TensorLike,
     begin: TensorLike,
@@ -344,8 +335,7 @@ def _index_type(values: Sequence[Any]) -> DType:
 
 def _vector(values: Sequence[Any], kind: DType) -> Any:
     if not any(is_symbolic(v) for v in values):
-        bounds = np.iinfo(kind.as_numpy_dtype)
-        return np.asarray([min(max(v, bounds.min), bounds.max) for v in values], kind.as_numpy_dtype)
+        return np.asarray([min(max(v, kind.min), kind.max) for v in values], kind.as_numpy_dtype)
     from actorflow.ops.joining import stack
 
     return stack([_as_scalar(v, kind) if is_symbolic(v) else np.asarray(v, kind.as_numpy_dtype) for v in values])

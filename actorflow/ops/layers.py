@@ -12,14 +12,16 @@ from actorflow.ops.arithmetic import maximum, multiply, squared_difference
 from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
 from actorflow.ops.control import identity
-from actorflow.ops.filling import range_
+from actorflow.ops.filling import range_, zeros_like
 from actorflow.ops.gathering import dynamic_partition, dynamic_stitch, gather
+from actorflow.ops.joining import concat
+from actorflow.ops.logic import equal
 from actorflow.ops.matmul import matmul
-from actorflow.ops.nn import bias_add
+from actorflow.ops.nn import bias_add, relu
 from actorflow.ops.random import random_uniform
 from actorflow.ops.reduction import reduce_mean, reduce_sum
 from actorflow.ops.shaping import rank, reshape, shape, size, squeeze
-from actorflow.ops.unary import rsqrt, square
+from actorflow.ops.unary import negative, rsqrt, sigmoid, square
 from actorflow.shapes import as_shape
 
 
@@ -27,6 +29,33 @@ def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str 
     """matmul(x, weights) + biases, of [batch, in], [in, out] and [out] (`tf.nn.xw_plus_b`)."""
     with composite(name, "xw_plus_b", x, weights, biases) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
+
+
+def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
+    """relu(matmul(x, weights) + biases) (`tf.nn.relu_layer`)."""
+    with composite(name, "relu_layer", x, weights, biases) as scope:
+        return relu(bias_add(matmul(x, weights), biases), name=scope)
+
+
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
+    """The positive part of `features`, and after it along `axis` the negative part, both positive (`tf.nn.crelu`)."""
+    with composite(name, "CRelu", features) as scope:
+        tensor = convert_to_tensor(features)
+        return relu(concat([tensor, negative(tensor)], axis), name=scope)
+
+
+def swish(features: TensorLike, name: str | None = None) -> Tensor:
+    """features · sigmoid(features), elementwise (`tf.nn.swish`)."""
+    with composite(name, "swish", features) as scope:
+        tensor = convert_to_tensor(features)
+        return multiply(tensor, sigmoid(tensor), name=scope)
+
+
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """The share of zeros among the elements of `value`, as a float32 scalar (`tf.nn.zero_fraction`)."""
+    with composite(name, "zero_fraction", value) as scope:
+        tensor = convert_to_tensor(value)
+        return reduce_mean(cast(equal(tensor, zeros_like(tensor)), float32), name=scope)
 
 
 def l2_normalize(
@@ -182,8 +211,6 @@ def embedding_lookup(
         places = dynamic_partition(range_(size(flat)), cast(table_of, "int32"), len(tables))
         found = dynamic_stitch(places, [gather(t, rows) for t, rows in zip(tables, chosen)])
         row = shape(convert_to_tensor(tables[0]))[1:]
-        from actorflow.ops.joining import concat
-
         shaped = reshape(found, concat([shape(wanted), row], 0))
         first = convert_to_tensor(tables[0]).static_shape
         if first is not None and wanted.static_shape is not None:

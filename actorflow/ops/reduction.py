@@ -28,45 +28,45 @@ def _reduced(c: Inference) -> Shape:
     return reduction(c)
 
 
-def _input_size(c: Inference) -> float:
+def input_size(c: Inference) -> float:
     """One operation for each element of the input."""
     shape = c.shapes[0]
     return float(np.prod(shape)) if is_static(shape) else 1.0  # type: ignore[arg-type]
 
 
-@op("Sum", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=_input_size)
+@op("Sum", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
 def sum_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """The sum over the dimensions `axis`, a scalar or a vector, which are left out, or kept with size 1.
 
     Raises ValueError, or InvalidArgumentError in the run, for an axis that does not exist or is named twice."""
 
 
-@op("Mean", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=_input_size)
+@op("Mean", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
 def mean_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """`Sum` divided by the number of elements that entered each sum; NaN of none. Integers are truncated."""
 
 
-@op("Prod", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=_input_size)
+@op("Prod", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
 def prod_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """The product over the dimensions `axis`; see `Sum`."""
 
 
-@op("Max", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=_input_size)
+@op("Max", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
 def max_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """The largest element over the dimensions `axis`, the type's smallest value where there is none; see `Sum`."""
 
 
-@op("Min", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=_input_size)
+@op("Min", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
 def min_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """The smallest element over the dimensions `axis`, the type's largest value where there is none; see `Sum`."""
 
 
-@op("Any", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=_input_size)
+@op("Any", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=input_size)
 def any_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """Whether any element is true over the dimensions `axis`; see `Sum`."""
 
 
-@op("All", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=_input_size)
+@op("All", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=input_size)
 def all_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
     """Whether all elements are true over the dimensions `axis`; see `Sum`."""
 

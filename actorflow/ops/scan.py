@@ -7,6 +7,7 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import INDEX, NUMERIC, REAL, DTypeLike
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.reduction import input_size
 from actorflow.ops.shape_rules import axes_of
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
@@ -32,14 +33,30 @@ def _with_axis(c: Inference) -> Shape:
     return shape
 
 
-@op("ArgMax", shape=_without_axis, dtypes=REAL, types={"dimension": INDEX}, result="output_type", gradient=None)
+@op(
+    "ArgMax",
+    shape=_without_axis,
+    dtypes=REAL,
+    types={"dimension": INDEX},
+    result="output_type",
+    gradient=None,
+    work=input_size,
+)
 def argmax_op(
     input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
 ) -> Tensor:
     """The index of the largest element along `dimension`, the first of several, as int32 or int64."""
 
 
-@op("ArgMin", shape=_without_axis, dtypes=REAL, types={"dimension": INDEX}, result="output_type", gradient=None)
+@op(
+    "ArgMin",
+    shape=_without_axis,
+    dtypes=REAL,
+    types={"dimension": INDEX},
+    result="output_type",
+    gradient=None,
+    work=input_size,
+)
 def argmin_op(
     input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
 ) -> Tensor:

@@ -59,6 +59,7 @@ def kernel(
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
+        ValueError: there is such a kernel already. An interactive program may register one again.
     """
 
     def decorate(function: F) -> F:
@@ -80,17 +81,35 @@ def kernel(
                 aborts_itself=aborts_itself,
             )
             entries = _KERNELS.setdefault(op, [])
-            for known in entries:
-                same_code = known.function.__code__.co_code == function.__code__.co_code
-                if (known.device, known.dtypes) == (device, dtypes) and not same_code:
+            known = next((e for e in entries if (e.device, e.dtypes) == (device, dtypes)), None)
+            if known is not None:
+                if _where(known.function) != _where(function) and not (
+                    known.function.__module__ == function.__module__ == "__main__"
+                ):
                     raise ValueError(
-                        f"Op {op} has a kernel for device {device} already: {known.function.__qualname__}."
+                        f"Op {op} has a kernel for device {device} already: {known.function.__qualname__} at "
+                        f"{_where(known.function)}. This one is {function.__qualname__} at {_where(function)}."
                     )
+                entries.remove(known)
             entries.append(definition)
             entries.sort(key=lambda k: k.device == ANY_DEVICE)
         return function
 
     return decorate
+
+
+def _where(function: Callable[..., Any]) -> str:
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether `function` can be called with so many positional arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return True
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return sum(p.default is p.empty for p in positional) <= count <= len(positional)
 
 
 def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
@@ -126,12 +145,24 @@ def registered() -> Mapping[str, Sequence[KernelDef]]:
 
 
 def verify() -> None:
-    """Raises TypeError for a kernel whose op does not exist or lacks an attribute that it names."""
+    """Raises TypeError for a kernel whose op does not exist, has another number of inputs, or lacks an attribute that it
+    names."""
     for op, entries in _KERNELS.items():
         try:
-            declared = {a.name for a in opdef.lookup(op).attrs}
+            definition = opdef.lookup(op)
         except KeyError:
-            raise TypeError(f"The kernel {entries[0].function.__qualname__} is for {op!r}, which is no op.") from None
+            function = entries[0].function
+            raise TypeError(
+                f"The kernel {function.__qualname__} at {_where(function)} is for {op!r}, which is no op."
+            ) from None
+        declared = {a.name for a in definition.attrs}
         for entry in entries:
+            if not _takes(entry.function, 1 + len(definition.inputs)):
+                raise TypeError(
+                    f"The kernel of {op} at {_where(entry.function)} has to take xp and {len(definition.inputs)} inputs."
+                )
             if unknown := [a for a in entry.attrs if a not in declared]:
-                raise TypeError(f"The kernel of {op} names {unknown}, but the op's attributes are {sorted(declared)}.")
+                raise TypeError(
+                    f"The kernel of {op} at {_where(entry.function)} names {unknown}, but the op's attributes are "
+                    f"{sorted(declared)}."
+                )

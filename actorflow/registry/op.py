@@ -15,8 +15,9 @@ Keyword-only parameters are attributes.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ForwardRef, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -26,10 +27,10 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic, symbolic_dtype
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
-from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.registry import opdef
 from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
-from actorflow.shapes import as_shape
+from actorflow.shapes import ShapeLike, as_shape
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,9 +52,14 @@ _ANNOTATIONS: dict[str, opdef.InputKind] = {
     "TensorLike": "tensor",
     "Tensor": "tensor",
     "Sequence[TensorLike]": "list",
+    "Sequence[Tensor]": "list",
     "Sequence[Any]": "list",
     "RefLike": "ref",
 }
+
+
+_ALIASES: dict[Any, str] = {TensorLike: "TensorLike", dt.DTypeLike: "DTypeLike", ShapeLike: "ShapeLike"}
+_MODULES = re.compile(r"\b\w+\.(?=\w)")
 
 
 class Op(Generic[P, R]):
@@ -170,6 +176,7 @@ def op(
             shape_rule=shape,
             signature=f"{function.__name__}{inspect.signature(function)}".replace("'", ""),
             where=f"{code.co_filename}:{code.co_firstlineno}",
+            module=function.__module__,
             gradient=gradient,
             stateful=stateful,
             commutative=commutative,
@@ -199,7 +206,7 @@ def _schema(
     inputs: list[InputDef] = []
     attrs: list[AttrDef] = []
     for parameter in inspect.signature(function).parameters.values():
-        annotation = str(parameter.annotation)
+        annotation = _spelling(parameter.annotation)
         if parameter.name == "name":
             continue
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -224,6 +231,22 @@ def _schema(
     if unknown := set(own) - {i.name for i in inputs}:
         raise TypeError(f"Op {op_type}: `types` names {sorted(unknown)}, which are no inputs.")
     return tuple(inputs), tuple(attrs)
+
+
+def _spelling(annotation: Any) -> str:
+    """An annotation as it is written, without the modules of its names; modules that don't postpone the evaluation of
+    annotations (`from __future__ import annotations`) give objects."""
+    if annotation in _ALIASES:
+        return _ALIASES[annotation]
+    if isinstance(annotation, str):
+        return _MODULES.sub("", annotation)
+    if isinstance(annotation, ForwardRef):
+        return _spelling(annotation.__forward_arg__)
+    if get_origin(annotation) is Sequence:
+        return f"Sequence[{_spelling(get_args(annotation)[0])}]"
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return _MODULES.sub("", str(annotation))
 
 
 def _dtype_rule(result: Any) -> opdef.DtypeRule:

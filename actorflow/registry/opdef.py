@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from actorflow.dtypes import DType
+from actorflow.errors import UnknownNameError
 from actorflow.shapes import Shape
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class OpDef:
     shape_rule: ShapeRule
     signature: str
     where: str
+    module: str = ""
     gradient: GradientRule | _Required | None = MISSING_GRADIENT
     stateful: bool = False
     commutative: bool = False
@@ -135,9 +137,10 @@ _OPS: dict[str, OpDef] = {}
 
 
 def register(definition: OpDef) -> None:
-    """Adds `definition` to the table. Raises ValueError where another op has its name."""
+    """Adds `definition` to the table. Raises ValueError where another op has its name; an interactive program may declare
+    one again."""
     known = _OPS.get(definition.type)
-    if known is not None and known.where != definition.where:
+    if known is not None and known.where != definition.where and not known.module == definition.module == "__main__":
         raise ValueError(
             f"Op {definition.type!r} is declared at {definition.where}, but {known.where} has declared that name already."
         )
@@ -145,10 +148,10 @@ def register(definition: OpDef) -> None:
 
 
 def lookup(op_type: str) -> OpDef:
-    """The declaration of `op_type`. Raises KeyError with the way out where there is none."""
+    """The declaration of `op_type`. Raises UnknownNameError (a KeyError) with the way out where there is none."""
     found = _OPS.get(op_type)
     if found is None:
-        raise KeyError(f"No op {op_type!r} is registered; import the package that declares it.")
+        raise UnknownNameError(f"No op {op_type!r} is registered; import the package that declares it.")
     return found
 
 

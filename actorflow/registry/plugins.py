@@ -16,15 +16,25 @@ from actorflow.errors import NotFoundError
 from actorflow.registry import kernel, opdef
 
 
-@functools.cache
 def load_kernels() -> None:
-    """Imports each package of kernels, then checks that all registrations are complete.
+    """Imports each package of kernels, then checks that all registrations are complete, those made since as well.
 
     Raises:
         TypeError: an op lacks its gradient, or a kernel has no op.
     """
+    _import_kernels()
+    _verify(len(opdef.registered()), sum(map(len, kernel.registered().values())))
+
+
+@functools.cache
+def _import_kernels() -> None:
     for entry in entry_points(group="actorflow.kernels"):
         entry.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _verify(ops: int, kernels: int) -> None:
+    """Looks again only when there is more than last time."""
     opdef.verify()
     kernel.verify()
 

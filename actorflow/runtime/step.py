@@ -345,6 +345,10 @@ class Step:
         """Gives up waiting for kernels that can't be stopped; their outputs will be dropped."""
         if not self.finished:
             self.abandoned = True
+            import structlog  # only here: its import takes longer than many a program's whole run
+
+            left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values())]
+            structlog.get_logger("actorflow").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
             self._finish()
 
     def pending(self) -> str:

@@ -1,8 +1,8 @@
 """The buffer of a variable, its snapshots, and writes that never change a value that was read.
 
 A read hands out one read-only array over the buffer, the *snapshot*, shared by all reads until the next write. The
-variable keeps only a weak reference to it. numpy makes the snapshot the base of each view that is cut from it, so the
-weak reference is dead exactly when the last view is gone: then a write may go in place. While it lives, a write fills a
+variable keeps only a weak reference to it. The snapshot is the base of each view that is cut from it (see `owned_buffer`),
+so the weak reference is dead exactly when the last view is gone: then a write may go in place. While it lives, a write fills a
 fresh buffer instead. A training step whose reads are used up before its update copies no weights.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import Allocator
+from actorflow.device.memory import owned_buffer
 from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.shapes import Shape, compatible, show
@@ -121,8 +122,7 @@ class VariableState:
         np.copyto(fresh, value)
         self._root = fresh
         self._snapshot = None
-        # bytes, because not every element type has a buffer format
-        self._memory = None if fresh.dtype.hasobject else fresh.reshape(-1).view(np.uint8).data.toreadonly()
+        self._memory = None if fresh.dtype.hasobject or not fresh.size else owned_buffer(fresh).toreadonly()
 
     def _uninitialized(self) -> FailedPreconditionError:
         return FailedPreconditionError(

@@ -68,7 +68,10 @@ class Feed:
         except (TypeError, ValueError) as error:
             raise self._error(f"It can't become an array: {error}", value) from None
         if array.dtype.kind not in "biufcV" and array.dtype != self._numpy:
-            raise self._error(f"It is of type {array.dtype}, but {self._dtype} is needed.", value)
+            kind = {"O": f"holds a {_kind_in(array)}", "U": "is text", "S": "is bytes"}
+            raise self._error(
+                f"It {kind.get(array.dtype.kind, f'is of type {array.dtype}')}, but {self._dtype} is needed.", value
+            )
         if array.size and not np.can_cast(array.dtype, self._numpy, "same_kind"):
             if not (array.dtype.kind == "i" and self._dtype.kind == "u" and array.min() >= 0):
                 raise self._error(f"It is of type {array.dtype}, which does not convert to {self._dtype}.", value)
@@ -83,7 +86,7 @@ class Feed:
         for i, item in enumerate(source.flat):
             encoded = item.encode() if isinstance(item, str) else item
             if not isinstance(encoded, bytes):
-                raise self._error(f"It holds a {type(item).__name__}, which is no byte string.", value)
+                raise self._error(f"It holds a {_kind_in(source)}, but byte strings are needed.", value)
             array.flat[i] = encoded
         return array
 
@@ -96,3 +99,8 @@ class Feed:
             where=self.tensor.where,
             details=[f"the value: {text if len(text) < 60 else text[:57] + '...'}"],
         )
+
+
+def _kind_in(array: np.ndarray[Any, Any]) -> str:
+    """The type of the first of Python's objects in `array` that is no text."""
+    return next((type(item).__name__ for item in array.flat if not isinstance(item, (str, bytes))), "str")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from actorflow.graph.graph import Graph
@@ -28,10 +30,12 @@ class Fetches:
 
     def _parse(self, structure: Any) -> Build:
         if isinstance(structure, Mapping):
-            kind = type(structure)
+            make: Callable[[Any], Any] = type(structure)
+            if isinstance(structure, defaultdict):
+                make = partial(type(structure), structure.default_factory)
             keys = list(structure)
             parts = [self._parse(structure[key]) for key in keys]
-            return lambda values: kind((key, part(values)) for key, part in zip(keys, parts))  # type: ignore[call-arg]
+            return lambda values: make((key, part(values)) for key, part in zip(keys, parts))
         if isinstance(structure, (list, tuple)):
             parts = [self._parse(part) for part in structure]
             if hasattr(structure, "_fields"):  # a named tuple
@@ -69,7 +73,14 @@ def cache_key(structure: Any) -> Any:
     if kind is list or kind is tuple:
         parts = tuple([part if type(part) in _LEAVES else cache_key(part) for part in structure])
         return None if None in parts else (kind, parts)
-    if isinstance(structure, Mapping) or structure is None or isinstance(structure, tuple):
+    if kind is dict or isinstance(structure, tuple):
+        named = kind is not dict
+        keys = () if named else tuple(structure)
+        if named and not hasattr(kind, "_fields") or not all(type(key) is str for key in keys):
+            return None
+        parts = tuple([cache_key(part) for part in (structure if named else structure.values())])
+        return None if None in parts else (kind, keys, parts)
+    if isinstance(structure, Mapping) or structure is None:
         return None
     return structure if structure.__hash__ is not None else None
 

@@ -36,10 +36,17 @@ class PartialRun:
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         """One part; see `Session.partial_run`."""
-        session, step = self._session, self._step
-        session._open()
+        self._session._open()
         if self._ended:
             raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
+        await self._session._admission.enter()
+        try:
+            return await self._part(fetches, feeds)
+        finally:
+            self._session._admission.leave()
+
+    async def _part(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
+        session, step = self._session, self._step
         graph = session.graph
         values: dict[Endpoint, Any] = {}
         for name, value in feeds.items():
@@ -57,7 +64,6 @@ class PartialRun:
         for endpoint in values:
             del self._missing[endpoint]
         self._fed.update(values)
-        await session._admission.enter()
         try:
             if step.error is None:
                 step.feed(values)
@@ -67,8 +73,6 @@ class PartialRun:
             self._end()
             await session._drain(step, CancelledError("The partial run was cancelled."))
             raise
-        finally:
-            session._admission.leave()
         if step.error is not None:
             self._end()
             await session._drain(step, step.error)

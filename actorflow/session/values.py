@@ -28,10 +28,12 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[E
     if type(value) is np.ndarray:
         if not value.ndim:
             return value[()]
+        if feeds and (value.base is not None or value.flags.writeable):
+            for fed in feeds.values():
+                if type(fed) is np.ndarray and (value is fed or np.may_share_memory(value, fed)):
+                    value = value.copy()  # what the caller fed stays the caller's to write
+                    break
         if value.flags.writeable:
-            root = value if value.base is None else value.base
-            if any(root is fed or root is getattr(fed, "base", None) for fed in feeds.values()):
-                value = value.copy()  # what the caller fed stays the caller's to write
             value.flags.writeable = False
         return value
     if value is DEAD:

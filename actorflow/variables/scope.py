@@ -107,7 +107,7 @@ def variable_scope(
         before = dict(store.opened)
         store.opened[name] = store.opened.get(name, 0) + 1
         scopes = current_scopes.get()
-        token = current_scopes.set({**scopes, id(graph): scope})
+        token = current_scopes.set({**scopes, graph.key: scope})
         try:
             yield scope
         finally:

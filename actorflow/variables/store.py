@@ -121,4 +121,4 @@ def get_variable_scope() -> VariableScope:
 
 def scope_of(graph: Graph) -> VariableScope:
     """The variable scope that is open here for `graph`."""
-    return current_scopes.get().get(id(graph)) or store_of(graph).root
+    return current_scopes.get().get(graph.key) or store_of(graph).root

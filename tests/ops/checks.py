@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreter import arguments
-from ops.running import KNOWLEDGE, Built, Knowledge, Runner, compare, run
+from ops.harness import KNOWLEDGE, Built, Knowledge, Runner, compare, run
 from ops.table import Case, Literal, Reject
 
 from actorflow import errors, shapes
@@ -52,6 +52,9 @@ def check_values(case: Case, dtype: DType, seed: int) -> None:
             by: Runner = "session" if (number + mode) % 3 == 0 else "interpreter"
             message = f"{what}, known: {known}, by {by} (ACTORFLOW_TEST_SEED={seed})"
             values = built.run(by)
+            assert all(a.tobytes() == np.asarray(b).tobytes() for a, b in zip(arrays, given)), (
+                f"{message} changes a feed"
+            )
             assert expected is None or len(expected) == len(values), message
             for index, (tensor, value) in enumerate(zip(built.outputs, values, strict=True)):
                 _check_inferred(message, tensor, value, known == "shape" and case.static)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ops.running import Built, run
+from ops.harness import Built, run
 from ops.table import Case
 
 from actorflow.autodiff.gradients import gradients

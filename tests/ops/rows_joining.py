@@ -159,7 +159,7 @@ JOINED = [
             sheets(axis),
             [(shape,)],
             Literal(([1.0, 2.0, 3.0],), (1, 2, 3)),
-            note=f"axis {axis}",
+            note=f"axis {axis} of {len(shape)}",
             rejects=[Reject(EITHER, (np.zeros((2, 2)),)), Reject(EITHER, (np.zeros(()),))],
         )
         for axis, shape in ((0, (3, 2)), (-1, (2, 3)), (0, (3,)))

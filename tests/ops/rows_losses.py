@@ -164,6 +164,43 @@ def batch_normalized(x: Any, mean: Any, variance: Any, offset: Any, scale: Any) 
     return each(lambda v, m, s, o, k: k * (v - m) / math.sqrt(s + 0.001) + o)(x, mean, variance, offset, scale)
 
 
+def composed(
+    ops: str, build: Any, reference: Any, inputs: tuple[Any, ...], output: Any, *shapes: Any, **more: Any
+) -> Case:
+    return Case(ops, build, reference, [shapes], Literal(inputs, output), note=build.__name__, **more)
+
+
+SMALL = [
+    composed(
+        "MatMul Relu",
+        nn.relu_layer,
+        lambda x, w, b: np.maximum(np.einsum("ik,kj->ij", x, w) + b, 0),
+        ([[1.0, 2.0]], [[3.0, -4.0], [1.0, 1.0]], [5.0, 0.0]),
+        [[10, 0]],
+        *((2, 3), (3, 2), (2,)),
+        dtypes=WIDE,
+    ),
+    composed(
+        "Relu ConcatV2",
+        nn.crelu,
+        lambda x: np.array([[max(v, 0) for v in row] + [max(-v, 0) for v in row] for row in x.tolist()]),
+        ([[1.0, -2.0]],),
+        [[1, 0, 0, 2]],
+        (2, 3),
+    ),
+    composed("Sigmoid Mul", nn.swish, each(lambda x: x / (1 + math.exp(-x))), ([0.0, 2.0],), [0, 1.7615942], (2, 3)),
+    composed(
+        "Equal Mean",
+        nn.zero_fraction,
+        lambda x: np.array(np.mean([v == 0 for v in x.reshape(-1).tolist()])),
+        ([[0.0, 3.0], [-0.0, NAN]],),
+        np.float32(0.5),
+        (2, 3),
+        gradient=0,
+        loose=1e3,
+    ),
+]
+
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 IDS = i32([0, 3], [4, 1])
 LAYERS = [
@@ -250,4 +287,4 @@ LAYERS = [
     ),
 ]
 
-CASES = [*LOSSES, *LAYERS]
+CASES = [*LOSSES, *SMALL, *LAYERS]

@@ -14,6 +14,8 @@ from actorflow import nn
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.ops import array as af
+from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
+from actorflow.ops.unary import log
 
 INF, NAN = math.inf, math.nan
 ORDERED = f"{REALS} bool string"
@@ -83,6 +85,13 @@ def banded(x: Any, lower: Any, upper: Any) -> Any:
         return x[index] if (lower < 0 or below <= lower) and (upper < 0 or -below <= upper) else 0
 
     return built(x.shape, x, element)
+
+
+def all_checked(x: Any) -> Any:
+    """A square after checks of all tensors, of which the logarithm of -1 is none."""
+    log(x, name="bad_log")
+    with x.graph.control_dependencies([add_check_numerics_ops()]):
+        return x * x
 
 
 PREDICTIONS = np.float32([[0.1, 0.3, 0.2], [0.4, 0.4, 0.1], [NAN, 1, 2], [INF, 1, 2]])
@@ -222,6 +231,18 @@ VALUES = [
     ),
     Case(
         "CheckNumerics",
+        lambda x: verify_tensor_all_finite(x, "bad"),
+        lambda x: x,
+        [((2, 3),)],
+        Literal(([1.0, -2.0],), [1, -2]),
+        note="all finite",
+        rejects=[
+            Reject(InvalidArgumentError, ([1.0, NAN],), match="bad : Tensor had NaN values"),
+            Reject(ValueError, ([1.0],), build=lambda x: verify_tensor_all_finite(x)),
+        ],
+    ),
+    Case(
+        "CheckNumerics",
         lambda x: af.check_numerics(x, "bad"),
         lambda x: x,
         [((),), ((2, 3),)],
@@ -231,6 +252,7 @@ VALUES = [
             Reject(InvalidArgumentError, ([INF, NAN],), match="bad : Tensor had NaN and Inf values"),
             Reject(InvalidArgumentError, (-INF,), match="bad : Tensor had Inf values"),
             Reject(TypeError, (i32(1),)),
+            Reject(InvalidArgumentError, ([1.0, -1.0],), build=all_checked, match="bad_log:0 : Tensor had NaN values"),
         ],
     ),
 ]

@@ -8,8 +8,8 @@
         literal=Literal(([-1.0, 3.0],), [-0.5, 0.75]),
     )
 
-Modules `rows_*.py` in this folder hold lists `CASES` of them. `checks` and `derivatives` check one row, `running` builds and
-runs it, and `test_table` makes the tests.
+Modules `rows_*.py` in this folder hold lists `CASES` of them. `checks` and `derivatives` check one row, `harness` builds
+and runs it, and `test_table` makes the tests.
 """
 
 from __future__ import annotations

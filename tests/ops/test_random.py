@@ -109,6 +109,16 @@ def test_nodes_of_one_graph_draw_different_numbers() -> None:
     assert not np.array_equal(first, second)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["random_uniform", "random_normal", "truncated_normal"])
+def test_large_tensors_are_drawn_into_memory_of_the_device(name: str, dtype: str) -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        values = getattr(af, name)([300, 200], dtype=dtype, seed=5)
+    with af.blocking.Session(graph=graph) as session:
+        np.testing.assert_array_equal(session.run(values), Interpreter(graph).run([values])[0])
+
+
 @pytest.mark.parametrize(
     ("graph_seed", "op_seed", "expected"),
     [

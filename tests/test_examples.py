@@ -1,0 +1,403 @@
+"""The examples do what they say: scripts in processes of their own, the service and the notebook in the test's loop."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import anyio
+import httpx
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+from probes import Probe, hold, probe, wait
+
+import actorflow as af
+
+__all__ = ["probe"]
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+BOUND = 50  # seconds for one process; far more than any needs
+WAIT = 20  # seconds for an event that is sure to come
+# BLAS threads spin, which costs all others their time slices where tests share a machine.
+ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
+
+
+def run(name: str, *arguments: str | Path) -> str:
+    """What an example prints; warnings are errors in it."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, *arguments],
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers at the first match of `pattern`, one for each group."""
+    found = re.search(pattern, text)
+    assert found, f"no {pattern!r} in\n{text}"
+    return [float(group) for group in found.groups()]
+
+
+def load(name: str) -> ModuleType:
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(f"examples_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_example_has_a_test() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    missing = [p.name for p in EXAMPLES.glob("*.*") if f'"{p.name}"' not in text and f'load("{p.stem}")' not in text]
+    assert not missing
+
+
+# ---- scripts
+
+
+def test_adder() -> None:
+    assert run("adder.py").splitlines() == ["3 + 4.5 = 7.5", "[1, 3] + [2, 4] = [3. 7.]"]
+
+
+def test_linear_regression() -> None:
+    printed = run("linear_regression.py")
+    losses = [float(text) for text in re.findall(r"loss ([\d.]+)", printed)]
+    assert len(losses) == 11 and losses == sorted(losses, reverse=True) and losses[-1] < 0.02
+    slope, intercept = numbers(r"y = (\S+) x (\S+),", printed)
+    assert abs(slope - 3) < 0.05 and abs(intercept + 1.5) < 0.05
+
+
+def test_digits(tmp_path: Path) -> None:
+    printed = run("digits.py", "--output", tmp_path / "out", "--seed", "3")
+    (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)
+    assert accuracy >= 96
+    assert len(re.findall(r"(?m)^epoch +\d+  loss [\d.]+  train accuracy +[\d.]+%  +[\d.]+ ms$", printed)) == 30
+    assert str(tmp_path / "out") in printed.splitlines()[-1]
+
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text(encoding="utf-8"))
+    assert [epoch["epoch"] for epoch in metrics["history"]] == list(range(1, 31))
+    assert metrics["history"][-1]["train_accuracy"] > 0.99
+    assert f"{metrics['test_accuracy']:.2%}" == f"{accuracy:.2f}%"
+
+    # The weights are those that made the predictions.
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    pixels, digits = load_digits(return_X_y=True)
+    _, pixels, _, digits = train_test_split(pixels, digits, test_size=0.25, random_state=3, stratify=digits)
+    weights = np.load(tmp_path / "out" / "weights.npz")
+    hidden = np.maximum(pixels / 16 @ weights["hidden/kernel"] + weights["hidden/bias"], 0)
+    logits = hidden @ weights["logits/kernel"] + weights["logits/bias"]
+    predictions = np.load(tmp_path / "out" / "predictions.npy")
+    np.testing.assert_array_equal(predictions, logits.argmax(1))
+    assert np.mean(predictions == digits) == pytest.approx(metrics["test_accuracy"], abs=1e-6)
+
+
+def test_digits_node_by_node(tmp_path: Path) -> None:
+    """Merging nodes changes the way and not the result."""
+    histories = []
+    for options in ([], ["--no-coalesce"]):
+        run("digits.py", "--output", tmp_path, "--epochs", "3", *options)
+        metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+        assert metrics["settings"]["coalesce"] is (not options)
+        histories.append([epoch["loss"] for epoch in metrics["history"]])
+    np.testing.assert_allclose(*histories, rtol=1e-3)
+
+
+def test_binary_digits() -> None:
+    printed = run("binary_digits.py", "--seed", "1")
+    (accuracy,) = numbers(r"held out: ([\d.]+)%", printed)
+    assert accuracy >= 95
+
+
+def test_frame_loop() -> None:
+    printed = run("frame_loop.py", "--seconds", "1.5")
+    steps, first, last = numbers(r"(\d+) training steps, loss ([\d.]+) to ([\d.]+)", printed)
+    assert steps > 20 and last < first
+    assert numbers(r"(\d+) frames", printed) == [90]
+    p50, p99, latest = numbers(r"p50 ([\d.]+) ms, p99 ([\d.]+) ms, max ([\d.]+) ms", printed)
+    assert 0 <= p50 <= p99 <= latest < 250
+
+
+def test_concurrent_steps() -> None:
+    printed = run("concurrent_steps.py", "--steps", "12", "--concurrent", "3")
+    assert re.findall(r"(\d+) at once: +[\d.]+ steps/s, up to (\d+) requests open", printed) == [("1", "1"), ("3", "3")]
+
+
+# ---- the service
+
+service = load("service")
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Any, Any]:
+    from sklearn.datasets import load_digits
+
+    pixels, digits = load_digits(return_X_y=True)
+    return pixels, digits
+
+
+class Client:
+    """Raw ASGI requests to /predict, whose client may leave."""
+
+    def __init__(self, app: Any, pixels: Any) -> None:
+        self.app = app
+        self.body = json.dumps({"pixels": list(pixels)}).encode()
+        self.left = anyio.Event()
+        self.answered = anyio.Event()
+        self.status: list[int] = []
+
+    async def post(self) -> None:
+        """One request, with its body in two parts."""
+        messages: list[dict[str, Any]] = [
+            {"type": "http.request", "body": self.body[:10], "more_body": True},
+            {"type": "http.request", "body": self.body[10:]},
+        ]
+
+        async def receive() -> dict[str, Any]:
+            if messages:
+                return messages.pop(0)
+            await self.left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                self.status.append(message["status"])
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/predict",
+            "raw_path": b"/predict",
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(b"content-type", b"application/json")],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+        }
+        await self.app(scope, receive, send)
+        self.answered.set()
+
+
+def web(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
+
+
+def waiting(model: Any) -> Any:
+    """The model with predictions that wait for the test at the gate "predict"."""
+    with model.graph.as_default():
+        return replace(model, probabilities=wait(model.probabilities, tag="predict") * 1.0)
+
+
+async def test_service_answers_while_it_trains(data: tuple[Any, Any]) -> None:
+    pixels, digits = data
+    made = service.Service(service.build(), *data, epochs=8)
+    with anyio.fail_after(BOUND):
+        async with made.app.router.lifespan_context(made.app), web(made.app) as client:
+            health = (await client.get("/health")).json()
+            assert health["training"]["state"] == "training" and health["session"]["steps"] >= 1
+            early = await client.post("/predict", json={"pixels": pixels[0].tolist()})
+            assert early.status_code == 200 and set(early.json()) == {"digit", "probability", "training_steps"}
+            await made.ended.wait()
+            health = (await client.get("/health")).json()
+            assert health["training"]["state"] == "trained" and health["training"]["steps"] == 8 * 57
+            assert health["session"]["failed"] == health["session"]["cancelled"] == 0
+            answers = [await client.post("/predict", json={"pixels": row.tolist()}) for row in pixels[:100]]
+            right = sum(a.json()["digit"] == digit for a, digit in zip(answers, digits, strict=False))
+            assert right >= 95
+            assert answers[0].json()["training_steps"] == 8 * 57
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x",
+        "[]",
+        "{}",
+        '{"pixels": null}',
+        '{"pixels": [1, 2]}',
+        '{"pixels": "abc"}',
+        '{"pixels": [' + "NaN," * 63 + "1]}",
+    ],
+)
+async def test_service_refuses_bad_requests(body: str, data: tuple[Any, Any]) -> None:
+    made = service.Service(service.build(), *data, epochs=0)
+    with anyio.fail_after(WAIT):
+        async with made.app.router.lifespan_context(made.app), web(made.app) as client:
+            answer = await client.post("/predict", content=body)
+            assert answer.status_code == 400 and answer.json()["error"]
+            assert (await client.post("/predict", json={"pixels": [0] * 64})).status_code == 200
+
+
+async def test_service_stops_a_step_whose_client_leaves(probe: Probe, data: tuple[Any, Any]) -> None:
+    made = service.Service(waiting(service.build()), *data, epochs=0, deadline=WAIT)
+    leaving, staying = Client(made.app, data[0][0]), Client(made.app, data[0][1])
+    with anyio.fail_after(WAIT):
+        async with made.app.router.lifespan_context(made.app), anyio.create_task_group() as tasks:
+            for client in (leaving, staying):
+                tasks.start_soon(client.post)
+            while probe.ran["predict"] < 2:  # both steps wait at the gate
+                await probe.arrived("predict").wait()
+                probe.arrived("predict").clear()
+            leaving.left.set()
+            await leaving.answered.wait()
+            assert leaving.status == [499]
+            assert made.session.statistics().cancelled == 1
+            assert not staying.answered.is_set()
+            assert made.session.pending().count("step ") == 1
+            probe.gate("predict").set()
+            await staying.answered.wait()
+            assert staying.status == [200]
+            assert made.session.pending() == "no step is in flight"
+            async with web(made.app) as client:
+                assert (await client.post("/predict", json={"pixels": [0] * 64})).status_code == 200
+
+
+async def test_service_refuses_what_is_too_much(probe: Probe, data: tuple[Any, Any]) -> None:
+    model = service.build()
+    with model.graph.as_default():
+        held = hold(af.constant(1.0))
+    made = service.Service(model, *data, epochs=0, max_inflight_steps=1, max_queued_steps=1)
+    first, second = Client(made.app, data[0][0]), Client(made.app, data[0][1])
+    with anyio.fail_after(WAIT):
+        async with (
+            made.app.router.lifespan_context(made.app),
+            anyio.create_task_group() as tasks,
+            web(made.app) as client,
+        ):
+            await made.ended.wait()
+            tasks.start_soon(made.session.run, held)  # takes the one place, and a request the one in the queue
+            while not made.session.statistics().inflight:
+                await anyio.lowlevel.checkpoint()
+            tasks.start_soon(first.post)
+            while not made.session.statistics().queued:
+                await anyio.lowlevel.checkpoint()
+            answer = await client.post("/predict", json={"pixels": [0] * 64})
+            assert answer.status_code == 429
+            assert int(answer.headers["retry-after"]) >= 1
+            assert (await client.get("/health")).json()["session"]["queued"] == 1
+            # Who leaves the queue makes room in it.
+            first.left.set()
+            await first.answered.wait()
+            assert first.status == [499] and made.session.statistics().queued == 0
+            tasks.start_soon(second.post)
+            while not made.session.statistics().queued:
+                await anyio.lowlevel.checkpoint()
+            probe.release.set()
+            await second.answered.wait()
+            assert second.status == [200]
+
+
+async def test_service_keeps_its_deadline(probe: Probe, data: tuple[Any, Any]) -> None:
+    made = service.Service(waiting(service.build()), *data, epochs=0, deadline=0.05)
+    with anyio.fail_after(WAIT):
+        async with made.app.router.lifespan_context(made.app), web(made.app) as client:
+            answer = await client.post("/predict", json={"pixels": [0] * 64})
+            assert answer.status_code == 504
+            assert made.session.pending() == "no step is in flight"
+
+
+async def test_service_ends_while_a_step_waits(probe: Probe, data: tuple[Any, Any]) -> None:
+    """The end of the lifespan stops the training in the middle of a step."""
+    model = service.build()
+    with model.graph.as_default():
+        slow = replace(model, loss=wait(model.loss, tag="train"))
+    made = service.Service(slow, *data)
+    with anyio.fail_after(WAIT):
+        async with made.app.router.lifespan_context(made.app):
+            await probe.arrived("train").wait()
+    assert made.training.state == "training" and made.training.steps == 0
+    assert made.ended.is_set() and made.session.statistics().cancelled == 1
+
+
+async def test_service_answers_when_the_training_fails(data: tuple[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
+    model = service.build()
+    with model.graph.as_default():
+        broken = replace(model, loss=af.check_numerics(model.loss / 0, "no loss"))
+    made = service.Service(broken, *data)
+    with anyio.fail_after(WAIT):
+        async with made.app.router.lifespan_context(made.app), web(made.app) as client:
+            await made.ended.wait()
+            assert (await client.get("/health")).json()["training"]["state"] == "failed"
+            assert (await client.post("/predict", json={"pixels": [0] * 64})).status_code == 200
+    assert "the training failed in epoch 1" in caplog.text and "no loss" in caplog.text
+
+
+@contextmanager
+def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The service in a process of its own, and its address."""
+    command = [sys.executable, str(EXAMPLES / "service.py"), "--port", "0", "--epochs", "1"]
+    environment = ENVIRONMENT | {"PYTHONWARNINGS": "default"}  # those of the web server are not ours
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if found := re.search(r"running on (http://[\d.:]+)", line):
+                    yield process, found[1]
+                    return
+            pytest.fail("".join(lines))
+        finally:
+            process.kill()
+
+
+def test_service_as_a_program(data: tuple[Any, Any]) -> None:
+    with served() as (process, address), httpx.Client(base_url=address, timeout=WAIT) as client:
+        assert client.get("/health").json()["training"]["state"] in ("training", "trained")
+        assert client.post("/predict", json={"pixels": data[0][0].tolist()}).status_code == 200
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=WAIT)
+        assert process.returncode in (0, -signal.SIGINT), rest
+        assert "shutdown complete" in rest and "Traceback" not in rest
+
+
+# ---- the notebook
+
+
+async def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell, each a task of its own in the kernel's loop."""
+    for variable in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert any("await session.run" in cell.source for cell in code) and "async with" not in "".join(
+        c.source for c in code
+    )
+    assert not any(cell.outputs for cell in code), "the notebook is kept without outputs"
+    with anyio.fail_after(BOUND):
+        await nbclient.NotebookClient(notebook, timeout=WAIT, kernel_name="python3").async_execute()
+    shown = [output for cell in code for output in cell.outputs]
+    assert all(output.output_type == "execute_result" for output in shown), shown
+    texts = [output.data["text/plain"] for output in shown]
+    assert "0 steps in flight" in texts[0] and "closed" in texts[-1]
+    (before,), (after,) = (numbers(r"error ([\d.]+)", text) for text in texts[1:3])
+    assert after < 0.1 < before
+    assert "'the strongest wave has frequency 1'" in texts
