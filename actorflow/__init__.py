@@ -52,7 +52,7 @@ from actorflow.graph.graph import (
     name_scope,
     reset_default_graph,
 )
-from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.api import *  # noqa: F403
 from actorflow.ops.api import __all__ as _op_names
 from actorflow.registry.kernel import kernel
@@ -76,6 +76,7 @@ __all__ = [
     "Session",
     "SessionStatistics",
     "Tensor",
+    "TensorLike",
     "TensorShape",
     "Trace",
     "as_dtype",

@@ -119,7 +119,8 @@ class Service:
         self.digits = digits
         self.epochs = epochs
         self.deadline = deadline
-        self.limits = {"max_inflight_steps": max_inflight_steps, "max_queued_steps": max_queued_steps}
+        self.max_inflight_steps = max_inflight_steps
+        self.max_queued_steps = max_queued_steps
         self.app = Starlette(
             routes=[
                 Route("/health", self.health, methods=["GET"]),
@@ -137,7 +138,11 @@ class Service:
         """
         self.training = Training()
         self.ended = anyio.Event()
-        async with af.Session(graph=self.model.graph, **self.limits) as self.session:
+        async with af.Session(
+            graph=self.model.graph,
+            max_inflight_steps=self.max_inflight_steps,
+            max_queued_steps=self.max_queued_steps,
+        ) as self.session:
             await self.session.run(self.model.initialize)
             await self.session.warmup(self.model.probabilities, [self.model.pixels])
             async with anyio.create_task_group() as tasks:

@@ -11,6 +11,8 @@ from actorflow.dtypes import COMPLEX
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from . import blas
+
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
 
@@ -24,6 +26,11 @@ def _matrix(x: Any, transpose: bool) -> Any:
 def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left, right = a.astype(xp.float32), b.astype(xp.float32)
     return xp.matmul(_matrix(left, transpose_a), _matrix(right, transpose_b)).astype(a.dtype)
+
+
+@kernel("MatMul", device="CPU")
+def matmul_on_cpu(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    return blas.matmul(_matrix(a, transpose_a), _matrix(b, transpose_b), out)
 
 
 @kernel("MatMul")

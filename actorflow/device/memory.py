@@ -17,7 +17,8 @@ def owned_buffer(array: np.ndarray[Any, Any]) -> memoryview:
     ended. Over this buffer each array made by `np.ndarray(shape, dtype, buffer)` is the base of all its views, so a weak
     reference to it is dead exactly when the last of them is gone.
     """
-    return memoryview(_bytes_type(array.nbytes).from_buffer(array))
+    flat = array.reshape(-1).view(np.uint8)  # not every element type has a buffer format
+    return memoryview(_bytes_type(array.nbytes).from_buffer(flat))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 _PART = re.compile(
-    r"^(?:(job):([A-Za-z_][A-Za-z0-9_\-]*)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z_]+)(?::(\d+|\*))?)$"
+    r"(?:(job):([A-Za-z_][A-Za-z0-9_\-]*)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z_]+)(?::(\d+|\*))?)"
 )
 
 
@@ -71,7 +71,7 @@ def _parse(name: str) -> DeviceSpec:
     if name and not name.startswith("/"):
         raise ValueError(f"Device name {name!r} has to start with '/', as in '/job:worker/task:1/device:CPU:0'.")
     for part in name.split("/")[1:]:
-        found = _PART.match(part)
+        found = _PART.fullmatch(part)
         if found is None:
             raise ValueError(
                 f"Device name {name!r}: the part {part!r} is none of job:NAME, replica:N, task:N, device:KIND:N."

@@ -27,7 +27,7 @@ def encode_nodes(nodes: Sequence[Node]) -> bytes:
     for node in nodes:
         try:
             attrs = {name: _encode(value) for name, value in node.attrs.items()}
-        except (TypeError, OverflowError) as error:
+        except TypeError as error:
             raise TypeError(
                 f"Node {node.name} ({node.op}), made at {node.where}, can't be serialised: {error}"
             ) from None
@@ -73,6 +73,8 @@ def _decode_node(record: Sequence[Any]) -> Node:
     strings = [name, op, device, *controls, *colocate, *types]
     if not all(isinstance(text, str) for text in strings) or not name or not isinstance(attrs, dict):
         raise ValueError(f"the record of node {name!r:.40} is malformed")
+    if not all(_is_attribute(value) for value in attrs.values()):
+        raise ValueError(f"node {name!r} has an attribute of a kind that there is not")
     if origin is not None and not isinstance(origin, str) or len(types) != len(shapes):
         raise ValueError(f"the record of node {name!r} is malformed")
     if where is not None and [type(part) for part in where] != [str, int]:
@@ -94,6 +96,12 @@ def _decode_node(record: Sequence[Any]) -> Node:
         origin=origin,
         colocate=tuple(colocate),
     )
+
+
+def _is_attribute(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_attribute, value))
+    return not isinstance(value, (list, dict, msgpack.Timestamp))
 
 
 def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
@@ -131,6 +139,8 @@ def _pack(value: Any) -> bytes:
 
 
 def _encode(value: Any) -> Any:
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise TypeError(f"an attribute holds {value}, which does not fit 64 bits")
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return value
     if isinstance(value, DType):

@@ -20,8 +20,8 @@ from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
 
-_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
-_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
+_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 _GROWTH_WARNING = 1000
 _keys = itertools.count()
 
@@ -282,12 +282,13 @@ class Graph:
     def _watch_growth(self, where: Where) -> None:
         self._made_by_line[where] += 1
         if self._made_by_line[where] == _GROWTH_WARNING:
-            warnings.warn(
+            warnings.warn_explicit(
                 f"{where} made {_GROWTH_WARNING} nodes after the graph first ran. A graph that grows in a loop gets slower "
                 f"and keeps its memory: build the nodes once, before the loop, and feed what changes. "
                 f"graph.finalize() makes this an error.",
                 GraphGrowthWarning,
-                stacklevel=3,
+                where.file,
+                where.line,
             )
 
     def nodes_by_line(self) -> list[tuple[Where, int]]:
@@ -320,7 +321,7 @@ class Graph:
             if exact in self._nodes:
                 raise ValueError(f"The graph has a node {exact!r} already.")
             return exact
-        if not _NAME.match(name):
+        if not _NAME.fullmatch(name):
             raise ValueError(
                 f"{name!r} is no name for a node: letters, digits and _ . - / are allowed, and it can't start with _ - or /."
             )
@@ -329,10 +330,10 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
-        if name and not (_SCOPE_NAME if scopes.of(self).names else _NAME).match(name):
+        if name and not (_SCOPE_NAME if scopes.of(self).names else _NAME).fullmatch(name):
             raise ValueError(
                 f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
-                + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.match(name) else ".")
+                + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.fullmatch(name) else ".")
             )
         if not name:
             full = ""

@@ -21,6 +21,7 @@ _PER_BYTE = 0.03  # reading or writing a byte that a cache holds
 _PER_FAR_BYTE = 0.1  # the same where none does
 _CACHE = 1 << 22
 _PER_DENSE_FLOP = 0.01  # inside BLAS
+_UNKNOWN_FLOPS = 1e6
 _UNKNOWN_SIZE = 64  # stands for a size that only the run knows
 
 
@@ -54,14 +55,23 @@ def expected_cost(
     moved += sum(expected_bytes(s, d) for s, d in zip(outputs, node.dtypes))
     memory = moved * (_PER_BYTE if moved < _CACHE else _PER_FAR_BYTE)
     if callable(definition.work):
-        flops = definition.work(
-            opdef.Inference(definition, node.attrs, input_dtypes, _guessed(input_shapes), lambda index: None)
-        )
+        flops = _flops(definition, node, input_dtypes, input_shapes)
         return _CALL + max(flops * _PER_DENSE_FLOP, memory)
     if all(s == () for s in (*input_shapes, *outputs)):
         return _SCALAR * max(1.0, definition.work / 4)
     elements = max((expected_elements(s) for s in (*outputs, *input_shapes)), default=1)
     return _CALL + max(elements * definition.work * _PER_ELEMENT, memory)
+
+
+def _flops(definition: opdef.OpDef, node: Node, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> float:
+    """What the op's work rule says, with a guess for each unknown size, or without where guesses contradict sizes."""
+    assert callable(definition.work)
+    for known in (_guessed(shapes), shapes):
+        try:
+            return definition.work(opdef.Inference(definition, node.attrs, dtypes, known, lambda index: None))
+        except (TypeError, ValueError):
+            continue
+    return _UNKNOWN_FLOPS
 
 
 def _guessed(shapes: Sequence[Shape]) -> list[Shape]:

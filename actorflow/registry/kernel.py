@@ -54,7 +54,7 @@ def kernel(
     """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
 
     `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
-    device type goes before one for every type. `aborts_itself` promises that an asynchronous kernel ends soon after a
+    device type goes before one for every device, and one for named types before one for every type. `aborts_itself` promises that an asynchronous kernel ends soon after a
     callback that it gave to `step.on_cancel` is called; others are cancelled through an anyio scope, which costs more.
 
     Raises:
@@ -92,7 +92,7 @@ def kernel(
                     )
                 entries.remove(known)
             entries.append(definition)
-            entries.sort(key=lambda k: k.device == ANY_DEVICE)
+            entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
         return function
 
     return decorate

@@ -48,6 +48,7 @@ class _SameType:
 T = _SameType()
 ResultType: TypeAlias = "DType | str | _SameType | Callable[[Inference], DType]"
 
+_QUALIFIER = re.compile(r"\b\w+\.")  # `af.TensorLike` means the same as `TensorLike`
 _ANNOTATIONS: dict[str, opdef.InputKind] = {
     "TensorLike": "tensor",
     "Tensor": "tensor",

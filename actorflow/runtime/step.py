@@ -348,7 +348,9 @@ class Step:
             import structlog  # only here: its import takes longer than many a program's whole run
 
             left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values())]
-            structlog.get_logger("actorflow").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
+            structlog.get_logger("actorflow").warning(
+                "kernels_left_behind", step=self.id, nodes=left, grace=self._grace
+            )
             self._finish()
 
     def pending(self) -> str:

@@ -1,0 +1,114 @@
+"""How many threads a matrix product takes, decided by what the last ones cost.
+
+OpenBLAS splits a product over its threads and lets them wait for each other in a loop. On idle cores that halves the time.
+As soon as anything else wants a core, one of them waits for a whole time slice of the operating system, and a product of
+50 µs takes 10 ms. Nothing says beforehand which it will be, so each size of product is measured: it runs on all threads
+while that pays, and when it does not, on one for a while that doubles with each disappointment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import os
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+WORTH_SPLITTING = 250_000
+"""Below so many multiplications OpenBLAS itself takes one thread."""
+
+_SHORTEST, _LONGEST = 16, 4096
+_MOST_SIZES = 256
+
+
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """`a @ b` of two matrices, on as many threads as pay at present."""
+    size = a.shape[0] * a.shape[1] * b.shape[1]
+    if size < WORTH_SPLITTING or type(a) is not np.ndarray or a.shape[1] != b.shape[0]:
+        return np.matmul(a, b, out=out)
+    library = _library()
+    if library is None:
+        return np.matmul(a, b, out=out)
+    return library.governed(a, b, out)
+
+
+class Governor:
+    """What one size of product has cost on one thread and on all."""
+
+    __slots__ = ("_many", "_one", "_patience", "_rest")
+
+    def __init__(self) -> None:
+        self._one = 0.0
+        self._many = 0.0
+        self._rest = 0
+        self._patience = _SHORTEST
+
+    def splits(self) -> bool:
+        """Whether the next product should take all threads."""
+        if self._rest > 0:
+            self._rest -= 1
+            return False
+        return self._many == 0.0 or self._one > 0.0
+
+    def add(self, split: bool, nanoseconds: int) -> None:
+        """Takes a measurement in, and decides what the next products do."""
+        if not split:
+            self._one = nanoseconds if self._one == 0.0 else min(nanoseconds, self._one + (nanoseconds - self._one) * 0.1)
+            return
+        self._many = nanoseconds if self._many == 0.0 else self._many + (nanoseconds - self._many) * 0.2
+        if self._one and (nanoseconds > 2 * self._one or self._many > self._one):
+            self._rest = self._patience
+            self._patience = min(2 * self._patience, _LONGEST)
+            self._many = min(self._many, self._one * 0.9)  # one try, later, does not fail for the past
+        elif self._patience > _SHORTEST:
+            self._patience -= 1
+
+
+class Library:
+    """The OpenBLAS that numpy came with, and the governors of its products."""
+
+    def __init__(self, get: Callable[[], int], set_: Callable[[int], None]) -> None:
+        self._get = get
+        self._set = set_
+        self._governors: dict[tuple[int, ...], Governor] = {}
+
+    def governed(self, a: Any, b: Any, out: Any) -> Any:
+        """One product, measured. The number of threads is the process's own afterwards."""
+        key = (*a.shape, b.shape[1], a.dtype.num)
+        governor = self._governors.get(key)
+        if governor is None:
+            if len(self._governors) >= _MOST_SIZES:
+                self._governors.clear()
+            governor = self._governors[key] = Governor()
+        split = governor.splits()
+        begun = perf_counter_ns()
+        if split:
+            result = np.matmul(a, b, out=out)
+        else:
+            threads = self._get()
+            self._set(1)
+            try:
+                result = np.matmul(a, b, out=out)
+            finally:
+                self._set(threads)
+        governor.add(split, perf_counter_ns() - begun)
+        return result
+
+
+@functools.cache
+def _library() -> Library | None:
+    """numpy's OpenBLAS, where it has one and more than one thread."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
+    for path in glob.glob(os.path.join(folder, "*openblas*")):
+        try:
+            loaded = ctypes.CDLL(path)  # the one that numpy uses: it is loaded once
+            get, set_ = loaded.scipy_openblas_get_num_threads64_, loaded.scipy_openblas_set_num_threads64_
+        except (OSError, AttributeError):
+            continue
+        if get() > 1:
+            return Library(get, set_)
+    return None
