@@ -1,0 +1,1 @@
+"""What the core asks of devices, and how they are named."""

@@ -70,7 +70,7 @@ def decode_nodes(data: bytes) -> list[Node]:
 
 def _decode_node(record: Sequence[Any]) -> Node:
     name, op, inputs, controls, attrs, types, shapes, device, where, origin, colocate = record
-    strings = [name, op, device, *controls, *colocate, *types]
+    strings = [name, op, device, *controls, *colocate, *types, *attrs]
     if not all(isinstance(text, str) for text in strings) or not name or not isinstance(attrs, dict):
         raise ValueError(f"the record of node {name!r:.40} is malformed")
     if not all(_is_attribute(value) for value in attrs.values()):

@@ -6,8 +6,8 @@ import itertools
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -17,11 +17,10 @@ from actorflow.device.spec import DeviceSpec
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
+from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
 
-_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
-_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 _GROWTH_WARNING = 1000
 _keys = itertools.count()
 
@@ -30,7 +29,7 @@ class GraphGrowthWarning(UserWarning):
     """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
 
 
-class Graph:
+class Graph(Scoped):
     """A dataflow graph.
 
     Nodes are only ever added; `version` counts them. A session sees nodes added later at its next run. Dtypes and
@@ -294,106 +293,6 @@ class Graph:
     def nodes_by_line(self) -> list[tuple[Where, int]]:
         """How many nodes each line of the program made, most first."""
         return Counter(n.where for n in self._nodes.values() if n.where is not None).most_common()
-
-    # Names and scopes
-
-    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` under the scope in force, made unique as TensorFlow does: x, x_1, x_2."""
-        return self._unique(f"{scope}/{name}" if (scope := scopes.of(self).names) else name, mark_as_used)
-
-    def _unique(self, name: str, mark_as_used: bool = True) -> str:
-        key = name.lower()
-        count = self._names_in_use.get(key, 0)
-        if mark_as_used:
-            self._names_in_use[key] = count + 1
-        if count == 0:
-            return name
-        while (candidate := f"{key}_{count}") in self._names_in_use:
-            count += 1
-        if mark_as_used:
-            self._names_in_use[key] = count + 1
-            self._names_in_use[candidate] = 1
-        return f"{name}_{count}"
-
-    def _node_name(self, name: str, scope: scopes.Scopes) -> str:
-        if name.endswith("/"):
-            exact = name[:-1]
-            if exact in self._nodes:
-                raise ValueError(f"The graph has a node {exact!r} already.")
-            return exact
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"{name!r} is no name for a node: letters, digits and _ . - / are allowed, and it can't start with _ - or /."
-            )
-        return self._unique(f"{scope.names}/{name}" if scope.names else name)
-
-    @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
-        """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
-        if name and not (_SCOPE_NAME if scopes.of(self).names else _NAME).fullmatch(name):
-            raise ValueError(
-                f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
-                + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.fullmatch(name) else ".")
-            )
-        if not name:
-            full = ""
-        elif name.endswith("/"):
-            full = name[:-1]
-        else:
-            full = self.unique_name(name)
-        with scopes.changed(self, names=full):
-            yield f"{full}/" if full else ""
-
-    def get_name_scope(self) -> str:
-        return scopes.of(self).names
-
-    @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks."""
-        if control_inputs is None:
-            with scopes.changed(self, controls=()):
-                yield
-            return
-        names: dict[str, None] = {}
-        for element in control_inputs:
-            found = self.as_graph_element(element)
-            names[found.op.name if isinstance(found, Tensor) else found.name] = None
-        with scopes.changed(self, controls=(*scopes.of(self).controls, scopes.ControlScope(tuple(names)))):
-            yield
-
-    @contextmanager
-    def device(self, device: str | DeviceSpec | scopes.DeviceFunction | None) -> Iterator[None]:
-        """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
-
-        Inner scopes override outer ones part by part; None ignores the outer ones.
-        """
-        if device is not None and not callable(device):
-            if not isinstance(device, (str, DeviceSpec)):
-                raise TypeError(f"A device is asked for by its name or by a function, but {device!r:.60} was given.")
-            DeviceSpec.parse(device := str(device))
-        with scopes.changed(self, devices=(*scopes.of(self).devices, device)):
-            yield
-
-    @contextmanager
-    def colocate_with(self, element: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Nodes made inside share the device of `element` (paper section 4.3)."""
-        found = self.as_graph_element(getattr(element, "handle", element))  # a variable itself, not a copy of its value
-        name = found.op.name if isinstance(found, Tensor) else found.name
-        outer = () if ignore_existing else scopes.of(self).colocate
-        with scopes.changed(self, colocate=tuple(dict.fromkeys((name, *outer)))):
-            yield
-
-    @contextmanager
-    def container(self, name: str) -> Iterator[str]:
-        """Variables and queues made inside keep their state in the container `name` (paper section 4.7)."""
-        with scopes.changed(self, container=name):
-            yield name
-
-    @contextmanager
-    def gradient_of(self, origin: str) -> Iterator[None]:
-        """Nodes made inside remember that they compute the gradient of the node `origin`."""
-        with scopes.changed(self, origin=origin):
-            yield
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this the graph to which ops add, inside the block."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
@@ -40,18 +40,24 @@ class Scopes:
     origin: str | None = None
 
 
+class Keyed(Protocol):
+    """A graph as far as its scopes go: `key` tells it from others."""
+
+    key: int
+
+
 _NONE = Scopes()
 _scopes: ContextVar[Mapping[int, Scopes]] = ContextVar("actorflow_scopes", default=MappingProxyType({}))
 _default: ContextVar[Graph | None] = ContextVar("actorflow_default_graph", default=None)
 
 
-def of(graph: Graph) -> Scopes:
+def of(graph: Keyed) -> Scopes:
     """The scopes in force for `graph` here."""
     return _scopes.get().get(graph.key, _NONE)
 
 
 @contextmanager
-def changed(graph: Graph, **changes: Any) -> Iterator[None]:
+def changed(graph: Keyed, **changes: Any) -> Iterator[None]:
     """Changes fields of `graph`'s scopes inside the block."""
     before = _scopes.get()
     token = _scopes.set({**before, graph.key: replace(before.get(graph.key, _NONE), **changes)})

@@ -1,0 +1,1 @@
+"""How ops and kernels are declared, registered and found."""
