@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from actorflow.graph.node import Where
 
 _MAX_LINES = 25
+_MESSAGE_LINES = 12
+_MAX_LINE = 400
 
 
 class OpError(Exception):
@@ -180,7 +182,9 @@ def describe(
     hint: str | None = None,
 ) -> str:
     """`message` with its place in the user's program, in at most 25 lines."""
-    lines = [message]
+    lines = message.splitlines() or [message]  # what a kernel raised may be a long story
+    if len(lines) > _MESSAGE_LINES:
+        lines = [*lines[: _MESSAGE_LINES - 1], f"... and {len(lines) - _MESSAGE_LINES + 1} lines more"]
     if node is not None:
         lines.append(f"  node {node}" + (f" ({op})" if op else "") + (f" on {device}" if device else ""))
     if where is not None:
@@ -193,4 +197,4 @@ def describe(
         lines = [*lines[: _MAX_LINES - 2], f"  ... and {left_out} lines more"]
     if hint:
         lines.append(f"  {hint}")
-    return "\n".join(lines)
+    return "\n".join(line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 4]} ..." for line in lines)

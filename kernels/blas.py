@@ -12,6 +12,7 @@ import ctypes
 import functools
 import glob
 import os
+import threading
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -75,6 +76,9 @@ class Library:
         self._get = get
         self._set = set_
         self._governors: dict[tuple[int, ...], Governor] = {}
+        self._lock = threading.Lock()
+        self._held = 0
+        self._own = 1
 
     def governed(self, a: Any, b: Any, out: Any) -> Any:
         """One product, measured. The number of threads is the process's own afterwards."""
@@ -89,14 +93,27 @@ class Library:
         if split:
             result = np.matmul(a, b, out=out)
         else:
-            threads = self._get()
-            self._set(1)
+            self._hold()
             try:
                 result = np.matmul(a, b, out=out)
             finally:
-                self._set(threads)
+                self._release()
         governor.add(split, perf_counter_ns() - begun)
         return result
+
+    def _hold(self) -> None:
+        """Products run on one thread, until as many releases as holds: they overlap where several threads compute."""
+        with self._lock:
+            if self._held == 0:
+                self._own = self._get()
+                self._set(1)
+            self._held += 1
+
+    def _release(self) -> None:
+        with self._lock:
+            self._held -= 1
+            if self._held == 0:
+                self._set(self._own)
 
 
 @functools.cache

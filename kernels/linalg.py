@@ -14,6 +14,7 @@ from actorflow.registry.kernel import kernel
 from . import blas
 
 _HALVES = frozenset((dt.float16, dt.bfloat16))
+_IN_BLAS = frozenset((dt.float32, dt.float64, dt.complex64, dt.complex128))
 
 
 def _matrix(x: Any, transpose: bool) -> Any:
@@ -28,7 +29,7 @@ def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bo
     return xp.matmul(_matrix(left, transpose_a), _matrix(right, transpose_b)).astype(a.dtype)
 
 
-@kernel("MatMul", device="CPU")
+@kernel("MatMul", device="CPU", dtypes=_IN_BLAS)
 def matmul_on_cpu(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     return blas.matmul(_matrix(a, transpose_a), _matrix(b, transpose_b), out)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import anyio
 import pytest
 
 import actorflow as af
@@ -133,3 +134,14 @@ def _far(xp: Any, x: Any) -> Any:
 @af.op("TestKernelless", shape=unchanged, gradient=None)
 def kernelless(x: TensorLike, *, name: str | None = None) -> Tensor:
     """`x` itself, which nothing computes."""
+
+
+@af.op("TestNap", shape=unchanged, gradient=None, stateful=True, asynchronous=True)
+def nap(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:
+    """`x` itself after some (virtual) seconds."""
+
+
+@af.kernel("TestNap")
+async def _nap(xp: Any, x: Any, *, seconds: float) -> Any:
+    await anyio.sleep(seconds)
+    return x

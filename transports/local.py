@@ -39,7 +39,8 @@ class LocalRendezvous:
             self._entries[key] = token
         else:
             self._entries[key] = _TAKEN
-            waiting.set_result(token)
+            if not waiting.done():  # its Recv was cancelled
+                waiting.set_result(token)
 
     async def recv(self, key: str) -> Any:
         """Waits for the token of `key`. Raises what the step was aborted with, AbortedError for a second Recv."""

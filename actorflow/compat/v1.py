@@ -100,7 +100,7 @@ _SPELLED_OTHERWISE = {"tuple": "tuple_", "range": "range_", "slice": "slice_"}
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    found = getattr(_af, _SPELLED_OTHERWISE.get(name, name), None)
-    if found is not None:
-        return found
-    raise AttributeError(f"TensorFlow 1's {name!r} is not in actorflow.compat.v1 yet.")
+    try:
+        return getattr(_af, _SPELLED_OTHERWISE.get(name, name))
+    except AttributeError:
+        raise AttributeError(f"TensorFlow 1's {name!r} is not in actorflow.compat.v1 yet.") from None

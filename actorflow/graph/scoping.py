@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from actorflow.device.spec import DeviceSpec
+from actorflow.errors import describe
 from actorflow.graph import scopes
-from actorflow.graph.node import Node
+from actorflow.graph.node import Node, user_line
 from actorflow.graph.tensor import Operation, Tensor
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
@@ -49,12 +50,12 @@ class Scoped:
         if name.endswith("/"):
             exact = name[:-1]
             if exact in self.nodes:
-                raise ValueError(f"The graph has a node {exact!r} already.")
+                made = f"that one was made at {self.nodes[exact].where}"
+                raise ValueError(describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[made]))
             return exact
         if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"{name!r} is no name for a node: letters, digits and _ . - / are allowed, and it can't start with _ - or /."
-            )
+            problem = "letters, digits and _ . - / are allowed, and it can't start with _ - or /."
+            raise ValueError(describe(f"{name!r} is no name for a node: {problem}", where=user_line()))
         return self._unique(f"{scope.names}/{name}" if scope.names else name)
 
     @contextmanager

@@ -27,6 +27,7 @@ from actorflow.ops.arithmetic import (
 )
 from actorflow.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift
 from actorflow.ops.cast import cast, saturate_cast, to_bfloat16, to_double, to_float, to_int32, to_int64
+from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
 from actorflow.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from actorflow.ops.complex import angle, complex, conj, imag, real
 from actorflow.ops.control import (
@@ -178,6 +179,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "add_check_numerics_ops",
     "add_n",
     "angle",
     "argmax",
@@ -367,6 +369,7 @@ __all__ = [
     "unsorted_segment_min",
     "unsorted_segment_sum",
     "unstack",
+    "verify_tensor_all_finite",
     "where",
     "where_v2",
     "with_dependencies",

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from actorflow.device.base import Device
 from actorflow.device.spec import DeviceSpec
+from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.node import Node
 from actorflow.passes.pace import paced
@@ -68,7 +69,7 @@ def place(
     for name, device in known.items():
         if decided.setdefault(root := groups.find(name), device) != device:
             apart[root] = (decided[root], device)
-    alone: dict[tuple[str, str], str] = {}
+    alone: dict[tuple[str, str, tuple[DType, ...]], str] = {}
     members: dict[str, list[Node]] = {}
     for node in paced(fresh):
         members.setdefault(groups.find(node.name), []).append(node)
@@ -79,11 +80,12 @@ def place(
             if root in decided:
                 device = decided[root]
             elif len(group) == 1:
-                key = (group[0].op, group[0].device)
-                device = alone.get(key) or _choose(group, devices)
+                types = _types(group[0], nodes)
+                key = (group[0].op, group[0].device, types)
+                device = alone.get(key) or _choose(group, [types], devices)
                 alone[key] = device
             else:
-                device = _choose(group, devices)
+                device = _choose(group, [_types(node, nodes) for node in group], devices)
         except OpError as error:
             if refused is None:
                 raise
@@ -100,7 +102,12 @@ def place(
     return placed
 
 
-def _choose(group: Sequence[Node], devices: Sequence[Device]) -> str:
+def _types(node: Node, nodes: Mapping[str, Node]) -> tuple[DType, ...]:
+    """The element types by which a node's kernel is chosen: its outputs', or its inputs' where it has no output."""
+    return node.dtypes or tuple(nodes[e.node].dtypes[e.port] for e in node.inputs)
+
+
+def _choose(group: Sequence[Node], types: Sequence[Sequence[DType]], devices: Sequence[Device]) -> str:
     constraints = [DeviceSpec.parse(node.device) for node in group]
     fitting = [d for d in devices if all(c.matches(d.spec) for c in constraints)]
     if not fitting:
@@ -115,18 +122,19 @@ def _choose(group: Sequence[Node], devices: Sequence[Device]) -> str:
             ],
             hint="Change the af.device(...) scopes, or open the session with more devices: Session(devices={'CPU': 2}).",
         )
+    available = [kernel.devices_of(node.op, dtypes) for node, dtypes in zip(group, types)]
     for device in fitting:
-        if all(device.type in kinds or kernel.ANY_DEVICE in kinds for kinds in _kinds(group)):
+        if all(device.type in kinds or kernel.ANY_DEVICE in kinds for kinds in available):
             return device.name
-    lacking = next(
-        (
-            n
-            for n, kinds in zip(group, _kinds(group))
-            if kernel.ANY_DEVICE not in kinds and fitting[0].type not in kinds
-        ),
-        group[0],
-    )
+    first = fitting[0].type
+    at = next((i for i, kinds in enumerate(available) if kernel.ANY_DEVICE not in kinds and first not in kinds), 0)
+    lacking = group[at]
     registered = kernel.devices_of(lacking.op)
+    if first in registered or kernel.ANY_DEVICE in registered:  # it takes other types
+        try:
+            kernel.lookup(lacking.op, first, types[at])
+        except UnimplementedError as error:
+            raise error.located(node=lacking.name, op=lacking.op, device=fitting[0].name, where=lacking.where) from None
     raise UnimplementedError(
         f"Op {lacking.op} has no kernel for {fitting[0].type}; it has kernels for: {', '.join(registered) or 'no device'}.",
         node=lacking.name,
@@ -135,10 +143,6 @@ def _choose(group: Sequence[Node], devices: Sequence[Device]) -> str:
         where=lacking.where,
         hint="Place it on such a device with af.device(...), or register a kernel with @kernel(...).",
     )
-
-
-def _kinds(group: Sequence[Node]) -> list[tuple[str, ...]]:
-    return [kernel.devices_of(node.op) for node in group]
 
 
 def _torn(node: Node, one: str, other: str) -> OpError:

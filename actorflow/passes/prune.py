@@ -57,8 +57,9 @@ def _cycle(nodes: Mapping[str, Node], name: str, stack: list[tuple[str, bool]]) 
     open_names = [n for n, placed in stack if placed]
     loop = open_names[open_names.index(name) :] if name in open_names else [name]
     lines = [f"{n} ({nodes[n].op}), made at {nodes[n].where}" for n in loop]
+    shown = loop if len(loop) <= 8 else [*loop[:6], "...", loop[-1]]
     return InvalidArgumentError(
-        f"The graph has a cycle of {len(loop)} nodes, so none of them could ever start: {' <- '.join([*loop, name])}.",
+        f"The graph has a cycle of {len(loop)} nodes, so none of them could ever start: {' <- '.join([*shown, name])}.",
         node=name,
         op=nodes[name].op,
         where=nodes[name].where,

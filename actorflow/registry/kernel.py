@@ -54,8 +54,9 @@ def kernel(
     """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
 
     `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
-    device type goes before one for every device, and one for named types before one for every type. `aborts_itself` promises that an asynchronous kernel ends soon after a
-    callback that it gave to `step.on_cancel` is called; others are cancelled through an anyio scope, which costs more.
+    device type goes before one for every device, and one for named types before one for every type. `aborts_itself`
+    promises that an asynchronous kernel ends soon after a callback that it gave to `step.on_cancel` is called; others are
+    cancelled through an anyio scope, which costs more.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -134,9 +135,9 @@ def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
     )
 
 
-def devices_of(op: str) -> tuple[str, ...]:
-    """The device types for which `op` has a kernel; `*` stands for each."""
-    return tuple(dict.fromkeys(entry.device for entry in _KERNELS.get(op, ())))
+def devices_of(op: str, dtypes: Sequence[DType] = ()) -> tuple[str, ...]:
+    """The device types for which `op` has a kernel that takes these element types; `*` stands for each device."""
+    return tuple(dict.fromkeys(entry.device for entry in _KERNELS.get(op, ()) if entry.accepts(dtypes)))
 
 
 def registered() -> Mapping[str, Sequence[KernelDef]]:

@@ -25,7 +25,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, DType, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic, symbolic_dtype
-from actorflow.graph.graph import Graph
+from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.registry import opdef
@@ -77,8 +77,9 @@ class Op(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         definition = self.definition
+        name = kwargs.pop("name", None)
         try:
-            name, attrs = kwargs.pop("name", None), self._attributes(kwargs)
+            attrs = self._attributes(kwargs)
             values = self._bind(args, kwargs)
             graph = graph_of(values)
             inputs = _convert(definition, values, graph)
@@ -86,7 +87,7 @@ class Op(Generic[P, R]):
             raise type(error)(
                 describe(
                     str(error),
-                    node=str(kwargs.get("name") or definition.type),
+                    node=_intended_name(str(name or definition.type)),
                     op=definition.type,
                     where=user_line(),
                     details=[f"declared as {definition.signature}"],
@@ -129,6 +130,12 @@ class Op(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<op {self.definition.signature}>"
+
+
+def _intended_name(name: str) -> str:
+    """The name that a node would have got, for the error that says why it was not made."""
+    scope = get_default_graph().get_name_scope()
+    return name.removesuffix("/") if name.endswith("/") or not scope else f"{scope}/{name}"
 
 
 def op(
@@ -215,9 +222,15 @@ def _schema(
             attrs.append(AttrDef(parameter.name, annotation, default))
             continue
         kind = _ANNOTATIONS.get(annotation)
-        if kind is None:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(
-                f"Op {op_type}: the parameter {parameter.name!r} is annotated {annotation!r}; inputs are annotated with one "
+                f"Op {op_type}: the parameter {parameter.name!r} is behind a star; an input of any number of tensors is one "
+                f"parameter, annotated Sequence[TensorLike]."
+            )
+        if kind is None:
+            found = "has no annotation" if parameter.annotation is parameter.empty else f"is annotated {annotation!r}"
+            raise TypeError(
+                f"Op {op_type}: the parameter {parameter.name!r} {found}; inputs are annotated with one "
                 f"of {', '.join(_ANNOTATIONS)}, and attributes come after a `*`."
             )
         mine = own.get(parameter.name)

@@ -28,8 +28,10 @@ def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpErro
     if plan_node.region is not None:
         node = plan_node.region.locate(error.__traceback__) or plan_node.members[0]
     facts: dict[str, Any] = {"node": node.name, "op": node.op, "device": device.name, "where": node.where}
+    details = [f"inputs: {', '.join(map(str, node.inputs))}"] if node.inputs else []
     if node.origin is not None:
-        facts["details"] = (f"it computes the gradient of {node.origin}",)
+        details.append(f"it computes the gradient of {node.origin}")
+    facts["details"] = details
     if isinstance(error, OpError):
         found = error.located(**facts)
         found.__cause__ = error.__cause__

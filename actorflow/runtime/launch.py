@@ -127,32 +127,42 @@ def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Laun
     return launch
 
 
+_MOST_KNOWN = 64
+
+
 class RuntimeShapes:
-    """A node's shape rule applied to the inputs of a run; remembered as long as it looks at shapes alone."""
+    """A node's shape rule applied to the inputs of a run, and remembered by what the rule looks at."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._definition = opdef.lookup(node.op)
         self._known: dict[tuple[Any, ...], Sequence[Shape]] = {}
-        self._by_value = False
+        self._by_value: set[int] = set()
 
     def __call__(self, inputs: Sequence[Any]) -> Sequence[Shape]:
-        key = tuple([getattr(value, "shape", None) for value in inputs])
-        found = None if self._by_value else self._known.get(key)
+        shapes = tuple([getattr(value, "shape", None) for value in inputs])
+        key = self._key(shapes, inputs)
+        found = self._known.get(key)
         if found is None:
-            found = self._infer(inputs, key)
-            if not self._by_value and len(self._known) < 64:
-                self._known[key] = found
+            found = self._infer(inputs, shapes)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[self._key(shapes, inputs)] = found
         return found
 
-    def _infer(self, inputs: Sequence[Any], key: tuple[Any, ...]) -> Sequence[Shape]:
+    def _key(self, shapes: tuple[Any, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """What the result hangs on: the shapes, and the content of those inputs that the rule has looked at so far."""
+        if not self._by_value:
+            return shapes
+        return shapes, *[np.asarray(inputs[i]).tobytes() for i in sorted(self._by_value)]
+
+    def _infer(self, inputs: Sequence[Any], shapes: tuple[Any, ...]) -> Sequence[Shape]:
         def value(index: int) -> Any:
-            self._by_value = True
+            self._by_value.add(index)
             return np.asarray(inputs[index])
 
         types = [_dtype_of(v) for v in inputs]
         try:
-            return self._definition.infer(opdef.Inference(self._definition, self._node.attrs, types, key, value))[1]
+            return self._definition.infer(opdef.Inference(self._definition, self._node.attrs, types, shapes, value))[1]
         except (TypeError, ValueError):
             return (None,) * len(self._node.dtypes)  # the kernel raises it with the values at hand
 

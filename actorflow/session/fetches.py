@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from actorflow.errors import describe
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
@@ -61,7 +62,14 @@ class Fetches:
 
     def _position(self, tensor: Tensor) -> int:
         if tensor.dtype.is_ref:
-            raise TypeError(f"{tensor.name} is a reference to a variable; fetch the variable or a read of it.")
+            raise TypeError(
+                describe(
+                    f"{tensor.name} is a reference to a variable; fetch the variable or a read of it.",
+                    node=tensor.op.name,
+                    op=tensor.op.type,
+                    where=tensor.where,
+                )
+            )
         return self._positions.setdefault(tensor.endpoint, len(self._positions))
 
 

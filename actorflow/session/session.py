@@ -166,7 +166,7 @@ class Session:
         results = await self._run(prepared.compiled, values, timeout, trace, begun)
         return prepared.fetches.build(results)
 
-    async def _prepare(self, key: Any, fetches: Any, feeds: Mapping[Any, Any], trace: Trace | None = None) -> _Prepared:
+    async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches)
         converters = self._converters(feeds)
@@ -189,7 +189,7 @@ class Session:
             feed = Feed(self._fed_tensor(name))
             if made.setdefault(feed.endpoint, feed) is not feed:
                 raise InvalidArgumentError(
-                    f"{feed.tensor.name} is fed twice, under its name and as a tensor.",
+                    f"{feed.tensor.name} is fed twice.",
                     node=feed.tensor.op.name,
                     where=feed.tensor.where,
                 )
@@ -326,14 +326,13 @@ class Session:
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
         self._open()
-        feeds = {tensor: None for tensor in feed_list}
-        prepared = await self._prepare(None, fetches, feeds)
+        prepared = await self._prepare(None, fetches, list(feed_list))
         return Callable_(self._run, prepared.compiled, prepared.feeds, prepared.fetches.build)
 
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
         """Makes the plan and the code for a signature, and runs nothing."""
         self._open()
-        names = {name: None for name in feeds}
+        names = list(feeds)
         key = cache_key(fetches)
         await self._prepare(None if key is None else (key, *names), fetches, names)
 
