@@ -98,6 +98,12 @@ async def a_ragged_list(session: af.Session) -> None:
     af.add(1.0, [[1.0], [1.0, 2.0]], name="total")  # <-
 
 
+@row(TypeError, "node tower/total (Add)")
+async def a_mistake_inside_a_name_scope(session: af.Session) -> None:
+    with af.name_scope("tower"):
+        af.add(1.0, None, name="total")  # <-
+
+
 # ---- while the graph is built: shapes
 
 
@@ -128,7 +134,7 @@ async def an_unknown_attribute(session: af.Session) -> None:
 
 @row(TypeError, "node total (Add)", "takes 2 inputs", "3 were given")
 async def too_many_inputs(session: af.Session) -> None:
-    af.add(1.0, 2.0, 3.0, name="total")  # type: ignore[call-arg]  # <-
+    af.add(1.0, 2.0, 3.0, name="total")  # type: ignore[misc, arg-type]  # <-
 
 
 @row(TypeError, "node total (Add)", "misses", "'y'")

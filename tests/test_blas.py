@@ -28,8 +28,7 @@ def measured() -> blas.Governor:
 
 
 def rests(governor: blas.Governor) -> int:
-    """Makes one split slow, and counts the products that then run on one thread."""
-    assert governor.splits()
+    """Makes a split slow, and counts the products that then run on one thread."""
     governor.add(True, SLOW)
     count = 0
     while not governor.splits():
@@ -55,6 +54,9 @@ def test_f89_products_go_on_splitting_while_it_pays() -> None:
 
 def test_f89_one_slow_split_makes_the_next_products_rest() -> None:
     assert rests(measured()) == SHORTEST
+    governor = measured()
+    governor.add(True, 22 * ONE // 10)  # more than twice one thread, though the mean is still below it
+    assert not governor.splits()
 
 
 def test_f89_splits_that_are_a_little_slower_than_one_thread_rest_too() -> None:
@@ -68,18 +70,8 @@ def test_f89_splits_that_are_a_little_slower_than_one_thread_rest_too() -> None:
 
 def test_f89_patience_doubles_with_each_disappointment_up_to_a_bound() -> None:
     governor = measured()
-    found = [rests_after_probe(governor) for _ in range(12)]
+    found = [rests(governor) for _ in range(12)]
     assert found == [min(SHORTEST << i, LONGEST) for i in range(12)]
-
-
-def rests_after_probe(governor: blas.Governor) -> int:
-    """As `rests`, for a governor whose last answer may already be the split that comes after a rest."""
-    governor.add(True, SLOW)
-    count = 0
-    while not governor.splits():
-        governor.add(False, ONE)
-        count += 1
-    return count
 
 
 def test_f89_one_good_try_after_a_rest_is_enough_to_split_again() -> None:
@@ -94,17 +86,17 @@ def test_f89_one_good_try_after_a_rest_is_enough_to_split_again() -> None:
 def test_f89_patience_recovers_while_splits_pay() -> None:
     governor = measured()
     for _ in range(6):
-        rests_after_probe(governor)
+        rests(governor)
     for _ in range(LONGEST):
         governor.add(True, FAST)
     assert rests(governor) == SHORTEST
 
 
-def test_f89_a_faster_single_thread_counts_at_once_and_a_slower_one_slowly() -> None:
+def test_f89_one_slow_measurement_of_one_thread_counts_little_and_a_fast_one_at_once() -> None:
     governor = measured()
     governor.add(False, 10 * ONE)
-    governor.add(True, 3 * ONE)  # more than twice the one thread of before, even after one slow measurement of it
-    assert governor.splits()  # 1.9 times: one slow measurement of one thread has moved its cost by a tenth
+    assert rests(governor) == SHORTEST  # with its whole weight, ten times ONE would be as slow as SLOW
+    governor = measured()
     governor.add(False, FAST // 2)
     governor.add(True, FAST)
     assert not governor.splits()
@@ -222,7 +214,9 @@ def test_f89_the_thread_count_is_restored_when_products_overlap(
     assert threads.count == 8
 
 
-def test_f89_small_products_and_other_arrays_are_left_to_numpy(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f89_small_products_and_other_arrays_are_left_to_numpy(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(blas, "WORTH_SPLITTING", 65)
     library = blas._library()
     assert library is not None

@@ -5,6 +5,7 @@ The conformance suite knows a device by the `Device` interface alone: a new kind
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -114,6 +115,9 @@ def test_f37_the_counters_add_up(memory: Allocator) -> None:
     del b
     found = memory.statistics()
     assert (found.live_bytes, found.peak_bytes, found.allocations, found.frees) == (0, 3 * unit, 2, 2)
+    kept = memory.allocate(large(memory), BYTE)
+    found = memory.statistics()
+    assert (found.live_bytes, found.peak_bytes) == (kept.nbytes, 3 * unit), "a peak stays"
     assert found.threshold == unit and found.budget is None
 
 
@@ -494,19 +498,32 @@ async def test_f38_each_device_of_a_session_keeps_its_own_budget() -> None:
         assert found[cpu.name].memory.budget is None
 
 
-async def test_f7_a_steps_memory_is_free_when_its_results_are() -> None:
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """What a reference cycle holds stays."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("coalesce", [True, False])
+async def test_f7_a_steps_memory_is_free_when_its_results_are(coalesce: bool) -> None:
     graph = af.Graph()
     with graph.as_default():
         x = af.placeholder(af.float32, [1 << 18])
         with af.device("/device:SIM:0"):
             y = af.sin(af.cos(x) + 1.0)
         result = af.exp(y)
-    async with af.Session(graph=graph, devices=two_kinds()) as session:
-        value = await session.run(result, {x: np.zeros(1 << 18, np.float32)})
-        del value
-        for found in session.statistics().devices.values():
-            assert found.memory.live_bytes == 0
-            assert found.memory.allocations == found.memory.frees > 0
+    async with af.Session(graph=graph, devices=two_kinds(), coalesce=coalesce) as session:
+        for _ in range(3):
+            value = await session.run(result, {x: np.zeros(1 << 18, np.float32)})
+            assert sum(found.memory.live_bytes for found in session.statistics().devices.values()) == value.nbytes
+            del value
+            for found in session.statistics().devices.values():
+                assert found.memory.live_bytes == 0
+                assert found.memory.allocations == found.memory.frees > 0
 
 
 async def test_f38_a_devices_clock_does_not_count_the_others_launches() -> None:

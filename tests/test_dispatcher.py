@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import probes
 import pytest
 from probes import Probe, probe
@@ -17,6 +16,7 @@ from test_fuzz import Lifo, Shuffled
 
 import actorflow as af
 from actorflow.runtime import dispatcher as dispatching
+from actorflow.runtime import step
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 __all__ = ["probe"]
@@ -80,6 +80,7 @@ async def test_a_chain_needs_no_turn_of_the_loop_between_its_links(
 ) -> None:
     """One turn is enough for all that becomes ready within the slice, and `run` gives one to the others."""
     monkeypatch.setattr(dispatching, "SLICE", 10.0)
+    monkeypatch.setattr(step, "INLINE_LIMIT_NS", 1e15)  # however slow the machine is at the moment
     x = af.placeholder(af.float32, [])
     y = x
     for _ in range(500):
@@ -98,8 +99,8 @@ async def test_a_chain_needs_no_turn_of_the_loop_between_its_links(
         await asyncio.sleep(0)
         before = turns
         assert await session.run(y, {x: 0.0}) == 500.0
-        assert 1 <= turns - before <= 2
         other.cancel()
+        assert 1 <= turns - before <= 2
 
 
 async def test_a_long_step_leaves_turns_to_others(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,12 +141,13 @@ async def test_a_loop_of_runs_starves_nobody(graph: af.Graph) -> None:
         for _ in range(50):
             await session.run(y, {x: 1.0})
             await call(1.0)
-        assert turns - before >= 100
         other.cancel()
+        assert turns - before >= 100
 
 
-async def test_the_pump_survives_what_raises_in_it() -> None:
+async def test_the_pump_survives_what_raises_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal's KeyboardInterrupt between two tasks loses none of them."""
+    monkeypatch.setattr(dispatching, "SLICE", 10.0)
     dispatcher = Dispatcher.of(asyncio.get_running_loop())
     ran: list[int] = []
 
@@ -164,22 +166,6 @@ async def test_the_pump_survives_what_raises_in_it() -> None:
     for _ in range(3):
         await asyncio.sleep(0)
     assert ran == [0, 1] and not dispatcher.queue
-
-
-async def test_sessions_of_one_loop_interleave(graph: af.Graph, probe: Probe) -> None:
-    """Two steps of two sessions, whose nodes a fair queue runs in turn."""
-    x = af.placeholder(af.float32, [])
-    chains = {}
-    for tag in "ab":
-        y = x
-        for _ in range(20):
-            y = probes.log(y, tag=tag)
-        chains[tag] = y
-    async with af.Session(graph=graph, coalesce=False) as one, af.Session(graph=graph, coalesce=False) as two:
-        await asyncio.gather(one.run(chains["a"], {x: 1.0}), two.run(chains["b"], {x: 1.0}))
-        probe.order.clear()
-        await asyncio.gather(one.run(chains["a"], {x: 1.0}), two.run(chains["b"], {x: 1.0}))
-    assert sorted(probe.order) == ["a"] * 20 + ["b"] * 20
 
 
 async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe) -> None:
@@ -203,15 +189,3 @@ async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe) -> None:
             assert number.get() == given
     assert [n for _, n in seen] == [5, -1, 6, -1]
     assert all(is_task for is_task, _ in seen)
-
-
-async def test_a_value_is_the_same_however_it_was_asked_for(graph: af.Graph) -> None:
-    """Duplicates, names, structures, and a tensor that two fetches share."""
-    x = af.placeholder(af.float32, [2], name="x")
-    y = af.square(x, name="y")
-    async with af.Session(graph=graph) as session:
-        found = await session.run({"a": [y, y, "y:0"], "b": (x, y.op, "y")}, {"x:0": [1.0, 2.0]})
-    assert found["b"][1] is None and found["b"][2] is None
-    for value in [*found["a"]]:
-        np.testing.assert_array_equal(value, [1.0, 4.0])
-    np.testing.assert_array_equal(found["b"][0], [1.0, 2.0])

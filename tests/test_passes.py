@@ -140,7 +140,9 @@ def test_a_cycle_is_an_error_that_lists_it(graph: af.Graph) -> None:
     b = af.square(a, name="b")
     c = af.negative(b, name="c")
     b.op.add_control_input(c.op)
-    with pytest.raises(errors.InvalidArgumentError, match=r"a cycle of 2 nodes.*: b <- c <- b\.|: c <- b <- c\.") as caught:
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"a cycle of 2 nodes.*: b <- c <- b\.|: c <- b <- c\."
+    ) as caught:
         subgraph(graph, [c])
     assert all(f"made at {t.where}" in str(caught.value) for t in (b, c))
     assert str(a.where) not in str(caught.value), "a is no part of the cycle"
@@ -603,7 +605,9 @@ def test_order_writes_never_makes_a_cycle(number: int) -> None:
     assert edges(after) >= edges(before)
     tokens = waits(before)
     for source, writer in edges(after) - edges(before):
-        assert tokens[source] == tokens[writer] and source not in earlier[writer], f"seed {number}: {source} -> {writer}"
+        assert tokens[source] == tokens[writer] and source not in earlier[writer], (
+            f"seed {number}: {source} -> {writer}"
+        )
         assert writer in order[source]
 
 
@@ -720,5 +724,3 @@ def test_a_product_of_half_known_sizes_is_planned(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [None, None], name="x")
     y = af.matmul(x, af.constant(np.ones((3, 2), np.float32)))
     assert node_cost(y.op.node, subgraph(graph, [y], [x])) > 0
-
-

@@ -226,7 +226,8 @@ async def test_f10_a_device_whose_kernels_do_not_take_the_type_is_passed_over() 
         assert session.placement(y).endswith("device:SIM:0")
 
 
-async def test_f10_a_kernel_with_another_number_of_outputs_than_its_op_is_named() -> None:
+@pytest.mark.parametrize("fed", [True, False])
+async def test_f10_a_kernel_with_another_number_of_outputs_than_its_op_is_named(fed: bool) -> None:
     twice = declare()
 
     @af.kernel("Twice")
@@ -235,10 +236,11 @@ async def test_f10_a_kernel_with_another_number_of_outputs_than_its_op_is_named(
 
     graph = af.Graph()
     with graph.as_default():
-        y = twice(af.placeholder_with_default(1.0, []), name="y")
+        x = af.placeholder_with_default(1.0, [])
+        y = twice(x, name="y")
     async with af.Session(graph=graph) as session:
         with pytest.raises(errors.InternalError, match="returned 2 values") as caught:
-            await session.run(y)
+            await session.run(y, {x: 3.0} if fed else {})
         assert "node y (Twice)" in str(caught.value)
 
 

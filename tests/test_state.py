@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import itertools
 import random
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +20,7 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.device.base import AllocatorStatistics
+from actorflow.devices.cpu import CpuDevice
 from actorflow.graph.graph import Graph
 from actorflow.ops import state
 from actorflow.ops.shape_rules import unchanged
@@ -73,6 +77,14 @@ def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 @pytest.fixture
+def no_collector() -> Iterator[None]:
+    """What has to be freed at once must not wait for the garbage collector."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
 def containers() -> Iterator[Callable[[str], str]]:
     """Names of containers that are empty, and are emptied at the end."""
     used: list[str] = []
@@ -111,8 +123,8 @@ def state_of(session: af.Session, v: af.Variable) -> VariableState:
 # ---- memory
 
 
-@pytest.mark.parametrize("coalesce", [True, False])
-async def test_f07_memory_returns_to_what_it_was(graph: Graph, coalesce: bool) -> None:
+@pytest.mark.usefixtures("no_collector")
+async def test_f07_memory_returns_to_what_it_was(graph: Graph, lane: str) -> None:
     x = af.placeholder(af.float32, [None])
     v = af.Variable(np.ones(LARGE, np.float32))
     y = x
@@ -120,7 +132,7 @@ async def test_f07_memory_returns_to_what_it_was(graph: Graph, coalesce: bool) -
         y = af.tanh(y * v) + x
     total = af.reduce_sum(y)
     big = np.linspace(0.0, 1.0, LARGE, dtype=np.float32)
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
         await session.run(v.initializer)
         await session.run(total, {x: big})
         baseline = memory(session).live_bytes
@@ -133,8 +145,8 @@ async def test_f07_memory_returns_to_what_it_was(graph: Graph, coalesce: bool) -
     assert memory(session).live_bytes < MIB, "a closed session keeps no variables"
 
 
-@pytest.mark.parametrize("coalesce", [True, False])
-async def test_f07_an_intermediate_dies_at_its_last_use(graph: Graph, probe: Probe, coalesce: bool) -> None:
+@pytest.mark.usefixtures("no_collector")
+async def test_f07_an_intermediate_dies_at_its_last_use(graph: Graph, probe: Probe, lane: str) -> None:
     x = af.placeholder(af.float32, [LARGE])
     seen: list[weakref.ref[Any]] = []
     alive_at_the_end: list[int] = []
@@ -153,13 +165,40 @@ async def test_f07_an_intermediate_dies_at_its_last_use(graph: Graph, probe: Pro
         probe.does[f"big{i}"] = watch
     end = probes.log(af.reduce_sum(y), tag="end")
     probe.does["end"] = look
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
         _, peak = await peak_of(session, end, {x: np.zeros(LARGE, np.float32)})
         assert len(seen) == 20 and alive_at_the_end == [0]
         assert peak <= 2 * MIB, f"a chain of 20 tensors of 1 MiB had {peak:,} bytes live"
 
 
-async def test_f07_a_failed_and_a_cancelled_step_free_their_tensors(graph: Graph, probe: Probe) -> None:
+@pytest.mark.usefixtures("no_collector")
+async def test_f07_a_slow_thread_keeps_no_results(graph: Graph, probe: Probe) -> None:
+    """The thread may get to run again long after the loop has gone on with what it computed."""
+    x = af.placeholder(af.float32, [LARGE])
+    y = probes.hold(x + 1.0)
+    probe.release.set()
+    lingers, goes_on = threading.Event(), threading.Event()
+
+    class Lingering(CpuDevice):
+        def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+            def done_and_linger() -> None:
+                done()
+                lingers.set()
+                goes_on.wait(10)
+
+            super().submit(work, done_and_linger)
+
+    async with af.Session(graph=graph, devices=[Lingering("/job:localhost/replica:0/task:0/device:CPU:0")]) as session:
+        value = await session.run(y, {x: np.zeros(LARGE, np.float32)})
+        assert await asyncio.to_thread(lingers.wait, 10)
+        assert memory(session).live_bytes == value.nbytes
+        del value
+        assert memory(session).live_bytes == 0
+        goes_on.set()
+
+
+@pytest.mark.usefixtures("no_collector")
+async def test_f07_failed_cancelled_and_late_steps_free_their_tensors(graph: Graph, probe: Probe, lane: str) -> None:
     x = af.placeholder(af.float32, [LARGE])
     y = x + 1.0
     failing = af.reduce_sum(probes.log(y * 2.0, tag="fails") + y)
@@ -170,14 +209,16 @@ async def test_f07_a_failed_and_a_cancelled_step_free_their_tensors(graph: Graph
         raise ValueError("on purpose")
 
     probe.does["fails"] = fail
-    async with af.Session(graph=graph) as session:
+    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
         baseline = memory(session).live_bytes
-        try:
+        with contextlib.suppress(errors.InvalidArgumentError):
             await session.run(failing, feeds)
-        except errors.InvalidArgumentError:
-            pass
         assert probe.ran["fails"] == 1
         assert memory(session).live_bytes == baseline
+        with contextlib.suppress(errors.DeadlineExceededError):
+            await session.run(waiting, feeds, timeout=0.05)
+        assert memory(session).live_bytes == baseline
+        probe.arrived("gate").clear()
         task = asyncio.create_task(session.run(waiting, feeds))
         await asyncio.wait_for(probe.arrived("gate").wait(), 10)
         assert memory(session).live_bytes > baseline
@@ -219,12 +260,12 @@ async def test_f15_control_edges_that_serialise_a_wide_graph_lower_its_peak(grap
     assert paced_peak <= 2 * MIB
 
 
-async def test_an_op_over_the_budget_is_refused_before_its_kernel_runs(graph: Graph, probe: Probe) -> None:
+async def test_an_op_over_the_budget_is_refused_before_its_kernel_runs(graph: Graph, probe: Probe, lane: str) -> None:
     x = af.placeholder(af.float32, [None])
     logged = af.reduce_sum(probes.log(x, tag="kernel"))
     computed = af.reduce_sum(af.sqrt(x + 1.0))
     small, large = np.ones(1000, np.float32), np.ones(LARGE, np.float32)
-    async with af.Session(graph=graph, memory_budget=MIB // 2) as session:
+    async with af.Session(graph=graph, memory_budget=MIB // 2, coalesce=lane == "coalesced") as session:
         assert await session.run(logged, {x: small}) == 1000.0
         assert probe.ran["kernel"] == 1
         for fetch in (logged, computed, [logged, computed]):
@@ -235,7 +276,7 @@ async def test_an_op_over_the_budget_is_refused_before_its_kernel_runs(graph: Gr
             assert probe.ran["kernel"] == 1
             assert memory(session).live_bytes == baseline and memory(session).peak_bytes <= MIB // 2
             assert session.statistics().inflight == 0
-            assert await session.run(computed, {x: small}) == np.sqrt(np.float32(2.0)) * 1000
+            assert abs(await session.run(computed, {x: small}) - 2.0**0.5 * 1000) < 0.01
         assert await session.run(logged, {x: small}) == 1000.0
 
 
@@ -313,9 +354,7 @@ async def test_f31_an_update_on_the_thread_is_atomic_to_those_on_the_loop(
         await session.run([v.initializer, w.initializer])
         held = await session.run(v)
         slowly = asyncio.create_task(session.run(slow))
-        async with asyncio.timeout(10):
-            while not probe.held.is_set():
-                await asyncio.sleep(0)
+        assert await asyncio.to_thread(probe.held.wait, 10)
         adds = [asyncio.create_task(session.run(add)) for _ in range(10)]
         read = asyncio.create_task(session.run(v))
         for _ in range(50):
@@ -365,7 +404,7 @@ async def test_f32_the_order_of_a_product_and_a_sum_matters_and_is_flagged(graph
     v = af.Variable(0.0, name="v")
     ends = []
     for multiply_first in (True, False):
-        with graph.control_dependencies([v.assign(x, read_value=False)]) as _:
+        with graph.control_dependencies([v.assign(x, read_value=False)]):
             first = state.assign_mul_target(v, 3.0) if multiply_first else v.assign_add(4.0, read_value=False)
         with graph.control_dependencies([first]):
             second = v.assign_add(4.0, read_value=False) if multiply_first else state.assign_mul_target(v, 3.0)

@@ -118,6 +118,13 @@ async def test_f49_a_second_recv_is_refused_before_and_after_the_send(meeting: R
         assert await ended(first) == 1, "the first Recv still gets its token"
 
 
+async def test_f49_a_token_that_was_sent_first_is_received_once(meeting: Rendezvous) -> None:
+    meeting.send(KEY, 1)
+    assert await soon(meeting.recv(KEY)) == 1
+    with pytest.raises(AbortedError, match="received twice"):
+        await soon(meeting.recv(KEY))
+
+
 async def test_f65_an_abort_wakes_all_that_wait_with_its_error(meeting: Rendezvous) -> None:
     tasks = [await waiting(meeting, key) for key in ("a", "b", "c")]
     error = Broken("gone")

@@ -37,6 +37,12 @@ def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return runner.run(whole())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def first_loop() -> None:
+    """The first loop of a process opens a pipe for signals, which libuv keeps for all of them."""
+    uvloop.new_event_loop().close()
+
+
 @pytest.fixture
 def graph() -> Iterator[af.Graph]:
     with af.Graph().as_default() as made:

@@ -88,7 +88,7 @@ def _parse(name: str) -> DeviceSpec:
             new = {"kind": kind.upper(), "index": None if index in (None, "*") else int(index)}
         twice = fields.keys() & new.keys()
         if twice:
-            raise ValueError(f"Device name {name!r} gives its {twice.pop()} twice.")
+            raise ValueError(f"Device name {name!r} gives its {max(twice)} twice.")  # kind rather than index
         fields.update(new)
     return DeviceSpec(**fields)  # type: ignore[arg-type]
 

@@ -51,7 +51,9 @@ class Scoped:
             exact = name[:-1]
             if exact in self.nodes:
                 made = f"that one was made at {self.nodes[exact].where}"
-                raise ValueError(describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[made]))
+                raise ValueError(
+                    describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[made])
+                )
             return exact
         if not _NAME.fullmatch(name):
             problem = "letters, digits and _ . - / are allowed, and it can't start with _ - or /."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from actorflow.graph.node import Endpoint
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 
-Waits = frozenset[str]
+Waits: TypeAlias = int
+"""A set of sources, a bit for each: there may be thousands, in the sets of as many nodes."""
 
 
 def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset()) -> dict[str, Waits]:
@@ -16,34 +19,27 @@ def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset()) -> dict[s
 
     Nodes with equal sets start and die together, so only such nodes may be merged or ordered among each other.
     """
-    empty: Waits = frozenset()
     result: dict[str, Waits] = {}
-    joined: dict[tuple[Waits, Waits], Waits] = {}
+    number: dict[str, int] = {}
+    shared: dict[Waits, Waits] = {}
+
+    def only(source: str) -> Waits:
+        return 1 << number.setdefault(source, len(number))
+
     for node in paced(graph.nodes.values()):
-        mine = empty
-        sources: list[Waits] = []
+        mine = 0
         for endpoint in node.inputs:
             if endpoint in graph.feeds:
                 if endpoint in partial:
-                    sources.append(frozenset((str(endpoint),)))
+                    mine |= only(str(endpoint))
                 continue
-            sources.append(result[endpoint.node])
+            mine |= result[endpoint.node]
             if opdef.lookup(graph.nodes[endpoint.node].op).emits_dead:
-                sources.append(frozenset((str(endpoint),)))
-        sources.extend(result[control] for control in node.controls)
-        for other in sources:
-            if other is mine or not other:
-                continue
-            if not mine:
-                mine = other
-                continue
-            pair = (mine, other)
-            found = joined.get(pair)
-            if found is None:
-                found = joined[pair] = mine | other
-            mine = found
+                mine |= only(str(endpoint))
+        for control in node.controls:
+            mine |= result[control]
         definition = opdef.lookup(node.op)
         if definition.asynchronous or definition.fires_dead or definition.emits_dead:
-            mine = mine | {node.name}
-        result[node.name] = mine
+            mine |= only(node.name)
+        result[node.name] = shared.setdefault(mine, mine)
     return result

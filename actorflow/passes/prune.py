@@ -64,7 +64,7 @@ def _cycle(nodes: Mapping[str, Node], name: str, stack: list[tuple[str, bool]]) 
         op=nodes[name].op,
         where=nodes[name].where,
         details=lines,
-        hint="Remove one of these edges; loops are made with af.while_loop.",
+        hint="Remove one of these edges.",
     )
 
 

@@ -10,6 +10,7 @@ INLINE_LIMIT_NS = 1_000_000.0
 thread that takes the interpreter back holds the loop up by itself; a millisecond on the loop is less than either costs."""
 
 _WEIGHT = 0.2
+_EARLY = 3
 _SAMPLES = 8
 _MOST_SIZES = 64
 
@@ -24,10 +25,13 @@ class Cost:
         self.samples = 0
 
     def add(self, nanoseconds: float) -> None:
-        """Takes one measurement in. A single slow one (a page fault, another process) counts for little."""
+        """Takes one measurement in. A single slow one (a page fault, another process) counts for little, and were it the
+        first, the next ones correct it at once."""
         self.samples += 1
         if self.samples == 1:
             self.nanoseconds = nanoseconds
+        elif self.samples <= _EARLY:
+            self.nanoseconds = min(self.nanoseconds, nanoseconds)
         else:
             self.nanoseconds += (min(nanoseconds, 4 * self.nanoseconds) - self.nanoseconds) * _WEIGHT
 

@@ -334,6 +334,16 @@ class Step:
             if not waiter.done():
                 waiter.set_result(None)
 
+    def release(self) -> BaseException | None:
+        """Lets go of the values of a finished step, and of its error, which this returns. Steps, parts and the frames of
+        an error refer to each other: what they hold would live until the garbage collector comes by."""
+        for part in self.parts:
+            part.slots.clear()
+        error, self.error = self.error, None
+        if error is not None:
+            del self.rendezvous  # it keeps the error that it was aborted with
+        return error
+
     async def wait(self) -> None:
         """Returns when the step is finished. Cancelling the caller leaves the step as it is."""
         while not self.finished:

@@ -145,5 +145,9 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
     await future
     del step.on_threads[id(future)]
     if failure is not None:
-        raise failure
-    return result
+        try:
+            raise failure
+        finally:
+            failure = None  # its traceback holds this frame, and so all inputs
+    given, result = result, None  # the thread may still hold `work`, and with it this frame's variables
+    return given

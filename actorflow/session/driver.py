@@ -5,108 +5,194 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from contextvars import copy_context
+from typing import Any, Generic, TypeVar
+
+from actorflow.errors import FailedPreconditionError
 
 T = TypeVar("T")
+Start = Callable[[], Coroutine[Any, Any, T]]
+
+
+class _Call(Generic[T]):
+    """One call: the task that runs it, and what wakes the thread that waits for it."""
+
+    __slots__ = ("_cancelled", "awake", "start", "task")
+
+    def __init__(self, start: Start[T]) -> None:
+        self.start = start
+        self.task: asyncio.Task[T] | None = None
+        self.awake: threading.Event | None = None
+        self._cancelled = False
+
+    @property
+    def done(self) -> bool:
+        return self.task is not None and self.task.done()
+
+    def submit(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Starts it for a thread that waits. Called on the loop."""
+        self.task = loop.create_task(self.start())
+        assert self.awake is not None
+        awake = self.awake
+        self.task.add_done_callback(lambda _: awake.set())
+        if self._cancelled:
+            self.task.cancel()
+
+    def cancel(self) -> None:
+        """Called on the loop."""
+        self._cancelled = True
+        if self.task is not None:
+            self.task.cancel()
 
 
 class LoopDriver:
-    """An event loop that its callers drive in turn."""
+    """An event loop that its callers drive in turn. Any number of threads may call at once: one of them drives, and serves
+    the others until its own call is done; then the next one drives."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()
-        self._waiting: list[threading.Event] = []
-        self._driving = False
+        self._idle = threading.Condition(self._lock)
+        self._driver: _Call[Any] | None = None
+        self._waiting: list[_Call[Any]] = []
         self._closed = False
 
-    def call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Runs `start()` to its end on the loop. KeyboardInterrupt cancels it, waits for it, and is raised."""
-        if asyncio._get_running_loop() is not None:
-            return self._call_from_loop(start)
-        with self._lock:
-            leads = not self._driving
-            self._driving = True
-        if leads:
-            try:
-                return self._drive(start())
-            finally:
-                self._hand_over()
-        return self._follow(start)
+    def call(self, start: Start[T]) -> T:
+        """Runs `start()` to its end on the loop. KeyboardInterrupt cancels it, waits for its end, and is raised.
 
-    def _drive(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        task = self._loop.create_task(coroutine)
+        Raises:
+            FailedPreconditionError: the loop is closed, or the caller is a kernel that this loop runs.
+        """
+        running = asyncio._get_running_loop()
+        if running is None:
+            return self._perform(_Call(start))
+        if running is self._loop:
+            raise FailedPreconditionError(
+                "A session can't be used from inside one of its own kernels: the run would wait for itself.",
+                hint="Make what it computes a part of the graph, or use another session there.",
+            )
+        return self._on_helper(_Call(start))
+
+    def _perform(self, call: _Call[T]) -> T:
         try:
-            return self._loop.run_until_complete(task)
-        except KeyboardInterrupt:
-            if not task.done():
-                task.cancel()
-                try:
-                    self._loop.run_until_complete(task)
-                except asyncio.CancelledError:
-                    pass
-            raise
+            with self._lock:
+                if self._closed:
+                    raise FailedPreconditionError("The session is closed.")
+                if self._driver is None:
+                    self._driver = call
+                else:
+                    call.awake = threading.Event()
+                    self._waiting.append(call)
+            if call.awake is None:
+                call.task = self._loop.create_task(call.start())
+                self._drive(call)
+            else:
+                self._loop.call_soon_threadsafe(call.submit, self._loop)
+                self._follow(call)
+            assert call.task is not None
+            return call.task.result()
+        finally:
+            self._leave(call)
 
-    def _follow(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Another thread drives: it runs the call too, unless it ends first and leaves the loop to us."""
-        awake = threading.Event()
-        task: asyncio.Task[T] | None = None
+    def _drive(self, call: _Call[T]) -> None:
+        """Runs the loop until the call is done."""
+        interrupt: BaseException | None = None
+        while not call.done:
+            try:
+                if call.task is None:  # `submit` is on its way
+                    self._loop.run_until_complete(asyncio.sleep(0))
+                else:
+                    self._loop.run_until_complete(call.task)
+            except (KeyboardInterrupt, SystemExit) as error:
+                if self._is_of_another(error, call):
+                    continue
+                if interrupt is not None or call.done:
+                    raise
+                interrupt = error
+                call.cancel()
+            except BaseException:
+                if call.done:
+                    break  # `result` raises it
+                raise
+        if interrupt is not None:
+            raise interrupt
 
-        def submit() -> None:
-            nonlocal task
-            task = self._loop.create_task(start())
-            task.add_done_callback(lambda _: awake.set())
-
+    def _is_of_another(self, error: BaseException, call: _Call[T]) -> bool:
+        """Whether `error` came out of the call of a thread that waits, to whom it goes."""
         with self._lock:
-            self._waiting.append(awake)
-        self._loop.call_soon_threadsafe(submit)
+            tasks = [other.task for other in self._waiting if other is not call and other.done]
+        return any(t is not None and not t.cancelled() and t.exception() is error for t in tasks)
+
+    def _follow(self, call: _Call[T]) -> None:
+        """Waits until another thread has driven the call to its end, or leaves the loop to us."""
+        assert call.awake is not None
+        interrupted = False
         while True:
             with self._lock:
-                leads = not self._driving
-                if leads:
-                    self._driving = True
-                    self._waiting.remove(awake)
-            if leads:
+                if self._driver is None:
+                    self._driver = call
+                    self._waiting.remove(call)
+            try:
+                if self._driver is call:
+                    self._drive(call)
+                else:
+                    call.awake.wait()
+                    call.awake.clear()
+            except KeyboardInterrupt:
+                if interrupted or call.done:
+                    raise
+                interrupted = True
+                self._loop.call_soon_threadsafe(call.cancel)
+            if call.done:
                 break
-            awake.wait()
-            awake.clear()
-            if task is not None and task.done():
-                with self._lock:
-                    if awake in self._waiting:
-                        self._waiting.remove(awake)
-                return task.result()
-        try:
-            while task is None:
-                self._loop.run_until_complete(asyncio.sleep(0))
-            return self._loop.run_until_complete(task)
-        finally:
-            self._hand_over()
+        if interrupted:
+            raise KeyboardInterrupt
 
-    def _hand_over(self) -> None:
+    def _leave(self, call: _Call[Any]) -> None:
+        """Lets the next thread drive."""
         with self._lock:
-            self._driving = False
-            if self._waiting:
-                self._waiting[0].set()
+            if call in self._waiting:
+                self._waiting.remove(call)
+            if self._driver is call:
+                self._driver = None
+            if self._driver is None:
+                if self._waiting:
+                    self._waiting[0].awake.set()  # type: ignore[union-attr]
+                elif self._closed:
+                    self._idle.notify_all()
 
-    def _call_from_loop(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        result: list[T] = []
+    def _on_helper(self, call: _Call[T]) -> T:
+        """Performs the call on a thread of its own, because this one is inside another event loop."""
         failure: list[BaseException] = []
+        context = copy_context()
 
         def work() -> None:
             try:
-                result.append(self.call(start))
+                context.run(self._perform, call)
             except BaseException as error:
                 failure.append(error)
 
         thread = threading.Thread(target=work, name="actorflow blocking call")
         thread.start()
-        thread.join()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            self._loop.call_soon_threadsafe(call.cancel)
+            thread.join()
+            raise
         if failure:
             raise failure[0]
-        return result[0]
+        assert call.task is not None
+        return call.task.result()
 
-    def close(self) -> None:
-        """Closes the loop. A second call does nothing."""
-        if not self._closed:
+    def close(self, *, wait: bool = True) -> None:
+        """Closes the loop when all calls have ended; later ones are refused. A second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            if self._driver is not None and not wait:
+                return
             self._closed = True
-            self._loop.close()
+            while self._driver is not None or self._waiting:
+                self._idle.wait()
+        self._loop.close()

@@ -234,7 +234,10 @@ class Session:
                     await step.wait()
             except BaseException:
                 self._cancelled += 1
-                await self._drain(step, CancelledError("The run was cancelled."))
+                try:
+                    await self._drain(step, CancelledError("The run was cancelled."))
+                finally:
+                    step.release()
                 raise
             finally:
                 if timer is not None:
@@ -242,13 +245,16 @@ class Session:
                 self._left(step)
             if step.error is not None:
                 self._failed += 1
-                raise step.error.with_traceback(None)
+                raise step.release().with_traceback(None)  # type: ignore[union-attr]
         finally:
             admission.leave()
         elapsed = clock() - begun
         admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
         self._nodes += compiled.executed
-        return fetched(step, compiled.places, feeds)
+        try:
+            return fetched(step, compiled.places, feeds)
+        finally:
+            step.release()
 
     async def _enter(self, timeout: float | None, begun: float) -> None:
         """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""

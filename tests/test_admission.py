@@ -1,0 +1,287 @@
+"""Admission: so many steps run, so many wait in their order, the rest are refused with a time to come back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import numpy as np
+import probes
+import pytest
+import virtual
+from probes import probe as probe
+
+import actorflow as af
+from actorflow import errors
+from actorflow.session.admission import Admission
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    """A fresh graph that is the default one in the test."""
+    made = af.Graph()
+    with made.as_default():
+        yield made
+
+
+async def turns(count: int = 3) -> None:
+    """Lets everybody else go on."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def waiter(admission: Admission, order: list[int], number: int) -> asyncio.Task[None]:
+    async def enter() -> None:
+        await admission.enter()
+        order.append(number)
+
+    return asyncio.create_task(enter())
+
+
+# ---- the counter by itself
+
+
+async def test_places_go_to_who_waits_longest() -> None:
+    admission, order = Admission(2, 10), list[int]()
+    assert admission.enter_nowait() and admission.enter_nowait() and not admission.enter_nowait()
+    tasks = [waiter(admission, order, i) for i in range(4)]
+    await turns()
+    assert (admission.inflight, admission.queued, order) == (2, 4, [])
+    admission.leave()
+    assert not admission.enter_nowait(), "who comes later went before who waits"
+    await turns()
+    assert order == [0] and admission.inflight == 2
+    for _ in range(3):
+        admission.leave()
+    await turns()
+    assert order == [0, 1, 2, 3] and (admission.inflight, admission.queued) == (2, 0)
+    admission.leave()
+    assert admission.enter_nowait()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_full_queue_refuses() -> None:
+    admission = Admission(1, 1)
+    assert admission.enter_nowait()
+    task = waiter(admission, [], 0)
+    await turns()
+    admission.seconds_per_step = 2.0
+    with pytest.raises(errors.Overloaded, match="1 steps running and 1 waiting") as caught:
+        await admission.enter()
+    assert caught.value.retry_after == 4.0 and "retry_after" in str(caught.value)
+    assert isinstance(caught.value, errors.ResourceExhaustedError)
+    admission.leave()
+    await task
+    assert (admission.inflight, admission.queued) == (1, 0)
+
+
+async def test_one_who_gives_up_makes_room() -> None:
+    admission, order = Admission(1, 10), list[int]()
+    assert admission.enter_nowait()
+    tasks = [waiter(admission, order, i) for i in range(3)]
+    await turns()
+    tasks[1].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await tasks[1]
+    assert admission.queued == 2
+    for _ in range(2):
+        admission.leave()
+        await turns()
+    assert order == [0, 2] and (admission.inflight, admission.queued) == (1, 0)
+
+
+async def test_one_who_is_cancelled_as_a_place_is_given_hands_it_on() -> None:
+    admission, order = Admission(1, 10), list[int]()
+    assert admission.enter_nowait()
+    tasks = [waiter(admission, order, i) for i in range(2)]
+    await turns()
+    admission.leave()  # to 0
+    tasks[0].cancel()  # before it could go on
+    with pytest.raises(asyncio.CancelledError):
+        await tasks[0]
+    await tasks[1]
+    assert order == [1] and (admission.inflight, admission.queued) == (1, 0)
+
+
+async def test_one_who_is_cancelled_just_before_a_place_is_given() -> None:
+    admission, order = Admission(1, 10), list[int]()
+    assert admission.enter_nowait()
+    tasks = [waiter(admission, order, i) for i in range(2)]
+    await turns()
+    tasks[0].cancel()
+    admission.leave()  # past 0, who does not know yet that it is cancelled
+    with pytest.raises(asyncio.CancelledError):
+        await tasks[0]
+    await tasks[1]
+    assert order == [1] and (admission.inflight, admission.queued) == (1, 0)
+
+
+async def test_blocked_steps_lend_their_place() -> None:
+    admission, order = Admission(1, 10), list[int]()
+    assert admission.enter_nowait()
+    task = waiter(admission, order, 0)
+    await turns()
+    admission.blocked(True)
+    await task
+    assert admission.inflight == 1
+    admission.blocked(False)  # coming back never waits
+    assert admission.inflight == 2
+    admission.leave()
+    assert not admission.enter_nowait()
+    admission.leave()
+    assert admission.inflight == 0
+
+
+async def test_random_comings_and_goings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    admission = Admission(3, 5)
+    running, refused, given_up = 0, 0, 0
+
+    async def client() -> None:
+        nonlocal running, refused, given_up
+        try:
+            if not admission.enter_nowait():
+                await admission.enter()
+        except errors.Overloaded as error:
+            assert error.retry_after > 0 and admission.queued == 5
+            refused += 1
+            return
+        except asyncio.CancelledError:
+            given_up += 1
+            raise
+        running += 1
+        assert running <= 3
+        try:
+            await turns(int(rng.integers(5)))
+        finally:
+            running -= 1
+            admission.leave()
+
+    tasks: list[asyncio.Task[None]] = []
+    for _ in range(400):
+        tasks.append(asyncio.create_task(client()))
+        if rng.random() < 0.3:
+            tasks[int(rng.integers(len(tasks)))].cancel()
+        if rng.random() < 0.5:
+            await turns(1)
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (admission.inflight, admission.queued, running) == (0, 0, 0)
+    failures = [t.exception() for t in tasks if not t.cancelled() and t.exception() is not None]
+    assert not failures, failures
+
+
+# ---- through a session
+
+
+class Busy:
+    """A session whose only place is taken by a kernel on the device's thread, until `end`."""
+
+    def __init__(self, graph: af.Graph, probe: probes.Probe, **options: Any) -> None:
+        self.probe = probe
+        self.x = af.placeholder(af.float32, [])
+        self.quick = [probes.log(self.x, tag=str(i)) for i in range(5)]
+        self.held = probes.hold(self.x)
+        self.session = af.Session(graph=graph, max_inflight_steps=1, **options)
+
+    async def __aenter__(self) -> Busy:
+        self.holder = asyncio.create_task(self.session.run(self.held, {self.x: 9}))
+        await asyncio.to_thread(self.probe.held.wait, 30)
+        return self
+
+    async def end(self) -> None:
+        self.probe.release.set()
+        assert await self.holder == 9.0
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.probe.release.set()
+        await self.session.close()
+
+
+async def test_runs_wait_in_their_order(graph: af.Graph, probe: probes.Probe) -> None:
+    async with Busy(graph, probe) as busy:
+        tasks = [asyncio.create_task(busy.session.run(q, {busy.x: i})) for i, q in enumerate(busy.quick)]
+        await turns()
+        statistics = busy.session.statistics()
+        assert (statistics.inflight, statistics.queued) == (1, 5) and probe.order == ["hold"]
+        await busy.end()
+        assert await asyncio.gather(*tasks) == [0.0, 1.0, 2.0, 3.0, 4.0]
+        assert probe.order == ["hold", "0", "1", "2", "3", "4"]
+        statistics = busy.session.statistics()
+        assert (statistics.inflight, statistics.queued, statistics.steps) == (0, 0, 6)
+
+
+async def test_more_than_may_wait_are_refused(graph: af.Graph, probe: probes.Probe) -> None:
+    async with Busy(graph, probe, max_queued_steps=2) as busy:
+        tasks = [asyncio.create_task(busy.session.run(busy.quick[i], {busy.x: i})) for i in range(2)]
+        await turns()
+        for _ in range(3):
+            with pytest.raises(errors.Overloaded) as caught:
+                await busy.session.run(busy.quick[2], {busy.x: 2})
+            assert 0 < caught.value.retry_after < 60
+        tasks[0].cancel()
+        await turns()
+        tasks.append(asyncio.create_task(busy.session.run(busy.quick[3], {busy.x: 3})))
+        await busy.end()
+        assert await asyncio.gather(*tasks[1:]) == [1.0, 3.0]
+        assert probe.order == ["hold", "1", "3"]
+        assert await busy.session.run(busy.quick[2], {busy.x: 2}) == 2.0
+
+
+async def test_no_queue_at_all(graph: af.Graph, probe: probes.Probe) -> None:
+    async with Busy(graph, probe, max_queued_steps=0) as busy:
+        with pytest.raises(errors.Overloaded):
+            await busy.session.run(busy.quick[0], {busy.x: 0})
+        await busy.end()
+        assert await busy.session.run(busy.quick[0], {busy.x: 0}) == 0.0
+
+
+async def test_one_that_was_cancelled_in_the_queue_never_runs(graph: af.Graph, probe: probes.Probe) -> None:
+    async with Busy(graph, probe) as busy:
+        tasks = [asyncio.create_task(busy.session.run(busy.quick[i], {busy.x: i})) for i in range(3)]
+        await turns()
+        tasks[1].cancel()
+        with anyio.move_on_after(0) as moved:
+            await busy.session.run(busy.quick[4], {busy.x: 4})
+        assert moved.cancelled_caught
+        await busy.end()
+        assert await tasks[0] == 0.0 and await tasks[2] == 2.0
+        assert tasks[1].cancelled() and probe.order == ["hold", "0", "2"]
+        assert busy.session.statistics().queued == 0
+
+
+async def test_a_timeout_holds_in_the_queue_too(graph: af.Graph, probe: probes.Probe) -> None:
+    async with Busy(graph, probe) as busy:
+        with pytest.raises(errors.DeadlineExceededError, match="before it could start: 1 steps are running"):
+            await busy.session.run(busy.quick[0], {busy.x: 0}, timeout=0.001)
+        await busy.end()
+        assert await busy.session.run(busy.quick[1], {busy.x: 1}, timeout=30) == 1.0
+        assert probe.order == ["hold", "1"]
+
+
+async def test_a_bad_feed_takes_no_place(graph: af.Graph, probe: probes.Probe) -> None:
+    x = af.placeholder(af.float32, [])
+    async with af.Session(graph=graph, max_inflight_steps=1, max_queued_steps=0) as session:
+        for _ in range(5):
+            with pytest.raises(errors.InvalidArgumentError):
+                await session.run(x, {x: "no"})
+            with pytest.raises(errors.InvalidArgumentError):
+                await session.run(x)
+        assert await session.run(x, {x: 1}) == 1.0 and session.statistics().inflight == 0
+
+
+def test_steps_that_wait_outside_take_no_place(probe: probes.Probe) -> None:
+    """100 steps that each wait a second for something outside end after one, though only two may run."""
+    graph = af.Graph()
+    with graph.as_default():
+        napping = probes.nap(af.constant(1.0), seconds=1.0)
+
+    async def main() -> None:
+        async with af.Session(graph=graph, max_inflight_steps=2) as session:
+            assert await asyncio.gather(*(session.run(napping) for _ in range(100))) == [1.0] * 100
+            statistics = session.statistics()
+            assert (statistics.inflight, statistics.queued, statistics.steps) == (0, 0, 100)
+
+    _, seconds = virtual.run(main)
+    assert seconds == 1.0
