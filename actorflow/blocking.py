@@ -12,8 +12,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
+from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
+from actorflow.runtime.trace import Trace
 from actorflow.session import session as asynchronous
 from actorflow.session.callable import Callable_
 from actorflow.session.driver import LoopDriver
@@ -29,8 +31,28 @@ class Session:
         loss = session.run(loss_t, {x: batch})
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, **options: Any) -> None:
-        self._session = asynchronous.Session(target, graph, **options)
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        *,
+        devices: Mapping[str, int] | Sequence[Device] | None = None,
+        memory_budget: int | None = None,
+        max_inflight_steps: int = 256,
+        max_queued_steps: int = 4096,
+        coalesce: bool = True,
+        optimize: bool = True,
+    ) -> None:
+        self._session = asynchronous.Session(
+            target,
+            graph,
+            devices=devices,
+            memory_budget=memory_budget,
+            max_inflight_steps=max_inflight_steps,
+            max_queued_steps=max_queued_steps,
+            coalesce=coalesce,
+            optimize=optimize,
+        )
         self._driver = LoopDriver()
         self._closed = False
 
@@ -38,9 +60,16 @@ class Session:
     def graph(self) -> Graph:
         return self._session.graph
 
-    def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+    def run(
+        self,
+        fetches: Any,
+        feeds: Mapping[Any, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        trace: Trace | None = None,
+    ) -> Any:
         """See `actorflow.Session.run`."""
-        return self._call(lambda: self._session.run(fetches, feeds, **options))
+        return self._call(lambda: self._session.run(fetches, feeds, timeout=timeout, trace=trace))
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
         """See `actorflow.Session.make_callable`; the result is a plain function."""
@@ -64,11 +93,13 @@ class Session:
         return self._call(lambda: self._session.partial_run(handle, fetches, feeds))
 
     def close(self) -> None:
-        """Ends the session and its loop. A second call does nothing."""
+        """Stops the steps in flight, of other threads too, and ends the session and its loop. A second call does nothing."""
         if not self._closed:
             self._closed = True
-            self._driver.call(self._session.close)
-            self._driver.close()
+            try:
+                self._driver.call(self._session.close)
+            finally:
+                self._driver.close()
 
     reset = staticmethod(asynchronous.Session.reset)
 
@@ -80,9 +111,13 @@ class Session:
         """See `actorflow.Session.statistics`."""
         return self._session.statistics()
 
-    def list_devices(self) -> list[Any]:
+    def list_devices(self) -> list[Device]:
         """See `actorflow.Session.list_devices`."""
         return self._session.list_devices()
+
+    def placement(self, element: Any) -> str:
+        """See `actorflow.Session.placement`."""
+        return self._session.placement(element)
 
     def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closed:
@@ -100,8 +135,8 @@ class Session:
         self.close()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and not self._driver._closed:
-            self._driver.close()
+        if not getattr(self, "_closed", True):
+            self._driver.close(wait=False)
 
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>"

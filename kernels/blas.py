@@ -58,7 +58,9 @@ class Governor:
     def add(self, split: bool, nanoseconds: int) -> None:
         """Takes a measurement in, and decides what the next products do."""
         if not split:
-            self._one = nanoseconds if self._one == 0.0 else min(nanoseconds, self._one + (nanoseconds - self._one) * 0.1)
+            self._one = (
+                nanoseconds if self._one == 0.0 else min(nanoseconds, self._one + (nanoseconds - self._one) * 0.1)
+            )
             return
         self._many = nanoseconds if self._many == 0.0 else self._many + (nanoseconds - self._many) * 0.2
         if self._one and (nanoseconds > 2 * self._one or self._many > self._one):

@@ -213,6 +213,7 @@ def test_f37_threads_may_allocate_and_free_at_once(memory: Allocator) -> None:
             array[...] = mark
             if not (array == mark).all():
                 wrong.append(mark)
+            del array  # before the next one
 
     workers = [threading.Thread(target=use, args=(mark,)) for mark in range(4)]
     for worker in workers:

@@ -12,7 +12,7 @@ from typing import Any
 import probes
 import pytest
 from probes import Probe, probe
-from test_fuzz import Lifo, Shuffled
+from ready_queues import Lifo, Shuffled
 
 import actorflow as af
 from actorflow.runtime import dispatcher as dispatching

@@ -125,7 +125,7 @@ def test_digits_node_by_node(tmp_path: Path) -> None:
     np.testing.assert_allclose(histories[1], histories[0], rtol=1e-3)
 
 
-def test_binary_digits() -> None:
+def test_f76_binary_digits() -> None:
     printed = run("binary_digits.py", "--seed", "1")
     (accuracy,) = numbers(r"held out: ([\d.]+)%", printed)
     assert accuracy >= 95

@@ -12,14 +12,14 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import Context
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
 from interpreter import Interpreter
 from random_graphs import RandomGraph, Request, random_graph
+from ready_queues import Lifo, Shuffled
 
 import actorflow as af
 from actorflow.runtime import step as runtime_step
@@ -27,26 +27,7 @@ from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "300"))
 BATCH = 25
-Item: TypeAlias = "tuple[Context, Callable[[], Any]]"
 NOTHING_INLINE, MOSTLY_INLINE, ALL_INLINE = 0.0, 2_000.0, 1e15
-
-
-class Lifo(list[Item]):
-    """The youngest first."""
-
-    popleft = list.pop  # type: ignore[assignment]
-
-
-class Shuffled(list[Item]):
-    """Any order, by a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-
-    def popleft(self) -> Item:
-        at = self._rng.randrange(len(self))
-        self[at], self[-1] = self[-1], self[at]
-        return self.pop()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import probes
 import pytest
 from probes import Probe, probe
 from random_graphs import later
-from test_fuzz import Shuffled
+from ready_queues import Shuffled
 
 import actorflow as af
 from actorflow import errors

@@ -21,6 +21,7 @@ from actorflow.registry import opdef
 from actorflow.runtime.costs import Cost, Costs
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
 from actorflow.runtime.region import Region
+from actorflow.runtime.resources import one_at_a_time
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.shapes import is_static
 
@@ -153,10 +154,12 @@ def _plan_node(
     launch: Callable[..., Any]
     asynchronous = takes_step = aborts_itself = False
     if node.op == "_Region":
-        launch = region = Region(node, types, device, context_of)
+        launch = region = Region(node, types, device, context_of, _shares_state(node, graph))
     else:
         entry = kernel_of(node, device, [dtype for dtype, _ in types])
         launch = bind(node, entry, device, context_of)
+        if not entry.is_async and _shares_state(node, graph):
+            launch = one_at_a_time(launch)
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
     guess = sum_of_members(node, graph)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
@@ -179,6 +182,12 @@ def _plan_node(
         costs=Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref)) if open_shapes else None,
         region=region,
     )
+
+
+def _shares_state(node: Node, graph: Subgraph) -> bool:
+    """Whether a node touches what is in a named container: its handle, or what takes that."""
+    references = [graph.nodes[e.node] for e in node.inputs if graph.type_of(e)[0].is_ref]
+    return any(m.attrs.get("container") for n in (node, *references) for m in members_of(n))
 
 
 def sum_of_members(node: Node, graph: Subgraph) -> float:

@@ -16,6 +16,7 @@ from actorflow.passes.pace import paced
 from actorflow.registry import opdef
 from actorflow.runtime import codegen
 from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
+from actorflow.runtime.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge, num_elements
 
 _MOST_VERSIONS = 16
@@ -29,9 +30,15 @@ class Region:
     """
 
     def __init__(
-        self, node: Node, input_types: Sequence[tuple[DType, Shape]], device: Device, context_of: ContextOf
+        self,
+        node: Node,
+        input_types: Sequence[tuple[DType, Shape]],
+        device: Device,
+        context_of: ContextOf,
+        shares_state: bool = False,
     ) -> None:
         self.node = node
+        self._shares_state = shares_state
         self.members: tuple[Node, ...] = _writes_last(node.attrs["members"])
         self._input_types = list(input_types)
         self._device = device
@@ -90,7 +97,7 @@ class Region:
             emitter.emit(member)
         function, file = emitter.finish()
         self._lines[file] = emitter.lines
-        return function
+        return one_at_a_time(function) if self._shares_state else function
 
     def _with_shapes(self, shapes: Sequence[Shape]) -> list[Node]:
         """The members with the static shapes that follow from the inputs'."""

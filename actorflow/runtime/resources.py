@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
 R = TypeVar("R")
+_shared_state = threading.RLock()
+
+
+def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
+    """`kernel` under a lock of the process: for those that touch named containers, which sessions on other threads use
+    too. Others need none, because a session's kernels take turns by themselves."""
+
+    @functools.wraps(kernel)
+    def locked(*inputs: Any, **keywords: Any) -> R:
+        with _shared_state:
+            return kernel(*inputs, **keywords)
+
+    return locked
 
 
 class ResourceManager:
@@ -31,7 +46,7 @@ class ResourceManager:
         resources = self._container(container)
         found = resources.get((kind, name))
         if found is None:
-            found = resources[(kind, name)] = make()
+            found = resources.setdefault((kind, name), make())
         resource: R = found
         return resource
 

@@ -38,6 +38,11 @@ class _Call(Generic[T]):
         if self._cancelled:
             self.task.cancel()
 
+    def forget(self) -> None:
+        """Nobody asks for what came of it."""
+        if self.task is not None and self.task.done() and not self.task.cancelled():
+            self.task.exception()
+
     def cancel(self) -> None:
         """Called on the loop."""
         self._cancelled = True
@@ -96,13 +101,14 @@ class LoopDriver:
 
     def _drive(self, call: _Call[T]) -> None:
         """Runs the loop until the call is done."""
+        loop = self._loop
+        while call.task is None:  # `submit` is on its way
+            loop.run_until_complete(asyncio.sleep(0))
+        call.task.add_done_callback(self._stop)
         interrupt: BaseException | None = None
         while not call.done:
             try:
-                if call.task is None:  # `submit` is on its way
-                    self._loop.run_until_complete(asyncio.sleep(0))
-                else:
-                    self._loop.run_until_complete(call.task)
+                loop.run_forever()
             except (KeyboardInterrupt, SystemExit) as error:
                 if self._is_of_another(error, call):
                     continue
@@ -110,12 +116,12 @@ class LoopDriver:
                     raise
                 interrupt = error
                 call.cancel()
-            except BaseException:
-                if call.done:
-                    break  # `result` raises it
-                raise
         if interrupt is not None:
+            call.forget()
             raise interrupt
+
+    def _stop(self, _: asyncio.Task[Any]) -> None:
+        self._loop.stop()
 
     def _is_of_another(self, error: BaseException, call: _Call[T]) -> bool:
         """Whether `error` came out of the call of a thread that waits, to whom it goes."""
@@ -146,6 +152,7 @@ class LoopDriver:
             if call.done:
                 break
         if interrupted:
+            call.forget()
             raise KeyboardInterrupt
 
     def _leave(self, call: _Call[Any]) -> None:
