@@ -105,7 +105,11 @@ class Session:
 
     def pending(self) -> str:
         """See `actorflow.Session.pending`."""
-        return self._session.pending()
+
+        async def report() -> str:
+            return self._session.pending()
+
+        return self._session.pending() if self._closed else self._call(report)
 
     def statistics(self) -> asynchronous.SessionStatistics:
         """See `actorflow.Session.statistics`."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
+from actorflow.errors import InternalError
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.pace import paced
@@ -20,6 +21,8 @@ from actorflow.runtime.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge, num_elements
 
 _MOST_VERSIONS = 16
+_TRUSTED = "actorflow."
+"""Kernels of these modules are tested to give what their ops declare; others are checked each time."""
 
 
 class Region:
@@ -176,6 +179,9 @@ class _Emitter:
             self._spelling.setdefault(endpoint, results[-1])  # a fed output keeps the value that was fed
         self.lines[writer.line] = member
         writer.add(f"{', '.join(results)} = {expression}" if results else expression)
+        if len(results) == 1 and not entry.function.__module__.startswith(_TRUSTED):
+            self.lines[writer.line] = member
+            writer.add(f"{writer.bind(_check_single)}({results[0]}, {writer.bind(member.op)})")
         self._release(member)
 
     def finish(self) -> tuple[Callable[..., Any], str]:
@@ -238,6 +244,15 @@ class _Emitter:
         if ended:
             self.lines[self._writer.line] = member
             self._writer.add(f"del {', '.join(ended)}")
+
+
+def _check_single(value: Any, op: str) -> None:
+    """Raises InternalError where a kernel gave several values for its op's one output: they would pass for an array."""
+    if type(value) is tuple:
+        raise InternalError(
+            f"The kernel of {op} returned {len(value)} values, but the op has 1 output.",
+            hint="A kernel returns one array, or a tuple with one array for each of several outputs.",
+        )
 
 
 def _writes_last(members: Sequence[Node]) -> tuple[Node, ...]:
