@@ -265,7 +265,7 @@ def test_errors_reach_the_thread_that_made_them(graph: af.Graph) -> None:
 def test_closing_while_other_threads_run(graph: af.Graph, probe: probes.Probe) -> None:
     """Each run gives its value or says that the session was closed; nobody hangs, whoever drives."""
     x = af.placeholder(af.float32, [])
-    gated = probes.wait(x, tag="gate")
+    gated = [probes.wait(x, tag=str(trial)) for trial in range(30)]
     for trial in range(30):
         session = af.blocking.Session(graph=graph)
         started = threading.Semaphore(0)
@@ -275,7 +275,7 @@ def test_closing_while_other_threads_run(graph: af.Graph, probe: probes.Probe) -
             try:
                 while True:
                     started.release()
-                    session.run(gated if done > trial else x * 1.0 if False else x, {x: 1})
+                    session.run(x if done < trial else gated[trial], {x: 1})
                     done += 1
             except (errors.CancelledError, errors.FailedPreconditionError) as error:
                 assert "closed" in str(error)
@@ -374,7 +374,7 @@ def test_an_interrupt_in_another_threads_kernel(graph: af.Graph, probe: probes.P
 
 
 SCRIPT = """
-import _thread, os, signal, sys, threading
+import os, sys, threading
 sys.path[:0] = os.environ["TESTS"].split(os.pathsep)
 import actorflow as af
 import probes
@@ -409,13 +409,16 @@ with af.blocking.Session(graph=graph) as session:
         if MODE == "busy":
             forever(session)
         elif MODE == "thread":
-            threading.Timer(0.05, probes.current.release.set)
             session.run(held, {x: 1})
         elif MODE == "loop":
             import asyncio
             async def cell():
                 session.run(told, {x: 1})
-            asyncio.run(cell())
+            loop = asyncio.new_event_loop()  # as a notebook's kernel; asyncio.run has a handler of its own
+            try:
+                loop.run_until_complete(cell())
+            finally:
+                loop.close()
         else:
             session.run(told, {x: 1})
         print("not interrupted", flush=True)
@@ -431,7 +434,7 @@ with af.blocking.Session(graph=graph) as session:
         session.run(probes.log(af.constant(1.0), tag="open"))
         other.join()
     statistics = session.statistics()
-    assert (statistics.inflight, statistics.queued) == (0, 0), statistics
+    assert (statistics.inflight, statistics.queued, statistics.abandoned) == (0, 0, MODE == "thread"), statistics
 print("usable", flush=True)
 """
 
@@ -441,24 +444,24 @@ def test_ctrl_c_leaves_the_session_usable(mode: str) -> None:
     """A real SIGINT: amid small runs, in a run that waits, while another thread drives, in a kernel on a thread, and in a
     notebook's loop."""
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT, mode],
         env=os.environ | {"TESTS": paths},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", process.communicate(timeout=PATIENCE)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        process.wait()
-    assert (out, process.returncode) == ("interrupted\nusable\n", 0), (out, err)
-    assert "never retrieved" not in err, err
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", process.communicate(timeout=PATIENCE)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    lines = [line for line in out.splitlines() if "kernels_left_behind" not in line]  # structlog's own default
+    assert (lines, process.returncode) == (["interrupted", "usable"], 0), (out, err)
+    assert "Traceback" not in err and "never retrieved" not in err, err
 
 
 # ---- the driver by itself

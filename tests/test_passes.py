@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -333,6 +333,14 @@ def test_merging_leaves_fed_nodes_apart(graph: af.Graph) -> None:
     assert str(merged) == text("b = Square(x)", "c = Sub(a, b)")
 
 
+def test_merging_leaves_a_node_apart_of_which_one_output_is_fed(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2], name="x")
+    one, two = af.split(x, 2, name="one"), af.split(x, 2, name="two")
+    y = af.add_n([*one, *two], name="y")
+    merged = merge_duplicates(subgraph(graph, [y], [x, one[0]]))
+    assert str(merged.nodes["y"]) == "y = AddN(one, one:1, two, two:1)"
+
+
 def test_merging_renames_controls_and_targets(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [], name="x")
     a, b = af.square(x, name="a"), af.square(x, name="b")
@@ -614,9 +622,9 @@ def test_order_writes_never_makes_a_cycle(number: int) -> None:
 # ---- coalesce
 
 
-def contracted(graph: Subgraph, *args: Any) -> Subgraph:
-    """`coalesce`, after which each node comes after what it needs, so that there is no cycle."""
-    made = coalesce(graph, mergeable, *args)
+def contracted(graph: Subgraph, *args: Any, apart: Container[str] = ()) -> Subgraph:
+    """`coalesce`, after which each node comes after what it needs, so that there is no cycle. `apart` can't be merged."""
+    made = coalesce(graph, lambda node: mergeable(node) and node.name not in apart, *args)
     descendants(made)
     return made
 
@@ -682,7 +690,8 @@ def test_coalescing_random_graphs_is_sound(number: int, monkeypatch: pytest.Monk
     fetches = rng.sample(values, 8)
     before = order_writes(subgraph(graph, fetches, targets=rng.sample(operations, min(3, len(operations)))))
     before = before.with_nodes([replace(n, device=f"{CPU}0") for n in before.nodes.values()])
-    made = contracted(before)
+    apart = set(rng.sample(list(before.nodes), len(before.nodes) // 8))
+    made = contracted(before, apart=apart)
     tokens, order = waits(before), descendants(before)
     seen: list[str] = []
     region_of: dict[str, str] = {}
@@ -693,6 +702,7 @@ def test_coalescing_random_graphs_is_sound(number: int, monkeypatch: pytest.Monk
         if node.op != "_Region":
             continue
         assert len({tokens[m.name] for m in members}) == 1 and {m.device for m in members} == {f"{CPU}0"}
+        assert apart.isdisjoint(m.name for m in members)
         assert 2 <= len(members) <= coalescing.MOST_MEMBERS
         costs = [node_cost(m, before) for m in members]
         assert max(costs) <= coalescing.LARGEST_MEMBER

@@ -128,10 +128,10 @@ async def test_values_are_let_go_at_their_last_use(graph: af.Graph, probe: Probe
     probe.does["watch"] = watch
     probe.does["look"] = lambda value: alive.append(watched[-1]() is not None) or value  # type: ignore[func-returns-value]
     first = probes.log(x, tag="watch")
-    then = probes.log(af.reduce_sum(first), tag="look")
+    then = probes.log(af.reduce_sum(first), tag="look") * 2.0
     async with af.Session(graph=graph) as session:
         for _ in range(3):
-            await session.run(then * 2.0, {x: np.ones(100)})
+            await session.run(then, {x: np.ones(100)})
         assert len(regions(session)) == 1
     assert alive == [False] * 3
 

@@ -113,6 +113,7 @@ class LoopDriver:
                 if self._is_of_another(error, call):
                     continue
                 if interrupt is not None or call.done:
+                    call.forget()
                     raise
                 interrupt = error
                 call.cancel()

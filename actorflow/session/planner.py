@@ -118,8 +118,13 @@ class Planner:
         definition = opdef.lookup(node.op)
         if definition.asynchronous or definition.fires_dead or definition.emits_dead:
             return False
+        kind = self._devices[node.device].type
+        if not node.dtypes and any(
+            e.dtypes and e.device in (kind, kernel.ANY_DEVICE) for e in kernel.registered().get(node.op, ())
+        ):
+            return False  # only its inputs' types tell which kernel
         try:
-            entry = kernel.lookup(node.op, self._devices[node.device].type, node.dtypes)
+            entry = kernel.lookup(node.op, kind, node.dtypes)
         except UnimplementedError:
             return False  # building the plan reports it
         return not (entry.is_async or entry.takes_step)
