@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from actorflow.registry.kernel import kernel
 
 # The constants of self-normalizing networks (Klambauer et al.).
@@ -159,12 +161,15 @@ def softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     return loss, powers / total - labels
 
 
+_UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}  # as which a negative label is too large as well
+
+
 @kernel("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
         raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")
     classes = logits.shape[1]
-    if labels.size and labels.view(f"u{labels.dtype.itemsize}").max() >= classes:
+    if labels.size and xp.maximum.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
         bad = labels[(labels < 0) | (labels >= classes)][0]
         raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
     shifted = _shifted(xp, logits, 1)

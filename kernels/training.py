@@ -58,7 +58,8 @@ def _approach(xp: Any, average: Any, target: Any, rate: Any, t: Any) -> None:
 @kernel("ApplyGradientDescent")
 def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> None:
     (buffer,) = _opened(delta, var)
-    xp.subtract(buffer, xp.multiply(delta, alpha), out=buffer)  # two operations: blocks cost more than they save
+    scaled = xp.multiply(delta, alpha, out=var.scratch())  # a pooled buffer: a fresh one costs as much in page faults
+    xp.subtract(buffer, scaled, out=buffer)
 
 
 def _momentum(xp: Any, w: Any, a: Any, g: Any, t: Any, lr: Any, momentum: Any, use_nesterov: bool) -> None:

@@ -391,6 +391,7 @@ with af.Graph().as_default() as graph:
     probes.current.does["tell"] = lambda value: (print("ready", flush=True), value)[1]
     told = probes.wait(probes.log(x, tag="tell"), tag="gate")
     held = probes.hold(probes.log(x, tag="tell"))
+    opener = probes.log(x, tag="open")
 
 def forever(session):
     print("ready", flush=True)
@@ -431,7 +432,7 @@ with af.blocking.Session(graph=graph) as session:
     if other is not None:
         assert other.is_alive()
         probes.current.does["open"] = lambda value: (probes.current.gate("gate").set(), value)[1]
-        session.run(probes.log(af.constant(1.0), tag="open"))
+        session.run(opener, {x: 1})
         other.join()
     statistics = session.statistics()
     assert (statistics.inflight, statistics.queued, statistics.abandoned) == (0, 0, MODE == "thread"), statistics

@@ -112,6 +112,11 @@ class VariableState:
                 f"Variable {self.name!r} has shape {self._root.shape}, but the update has {tuple(shape)}."
             )
 
+    def scratch(self) -> Any:
+        """A buffer of the value's shape and type, its contents undefined, for what a kernel computes on the way."""
+        assert self._root is not None, "an update has opened the variable"
+        return self._fresh(self._root.shape)
+
     def _leased(self) -> bool:
         return self._snapshot is not None and self._snapshot() is not None
 

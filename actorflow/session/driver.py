@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+
+# `signal` itself, which makes enumerations of its numbers and handlers, takes ten times as long
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
@@ -38,16 +41,47 @@ class _Call(Generic[T]):
         if self._cancelled:
             self.task.cancel()
 
-    def forget(self) -> None:
-        """Nobody asks for what came of it."""
-        if self.task is not None and self.task.done() and not self.task.cancelled():
-            self.task.exception()
-
     def cancel(self) -> None:
         """Called on the loop."""
         self._cancelled = True
         if self.task is not None:
             self.task.cancel()
+
+    def forget(self) -> None:
+        """Nobody asks for what came of it."""
+        if self.task is not None and self.task.done() and not self.task.cancelled():
+            self.task.exception()
+
+
+class _Interrupts:
+    """What Ctrl-C does while the main thread performs a call: the call is cancelled, and KeyboardInterrupt is raised when it
+    has ended, as `asyncio.run` does. Raised at once, amid the bookkeeping of a step, it would leave a step that never ends.
+    A second one is raised at once. A handler of the program's own stays.
+    """
+
+    __slots__ = ("_call", "_loop", "_mine", "seen")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, call: _Call[Any]) -> None:
+        self._loop = loop
+        self._call = call
+        self.seen = False
+        self._mine = False
+
+    def __enter__(self) -> _Interrupts:
+        if getsignal(SIGINT) is default_int_handler and threading.get_ident() == threading.main_thread().ident:
+            self._mine = True
+            signal(SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._mine:
+            signal(SIGINT, default_int_handler)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        if self.seen:
+            default_int_handler(number, frame)
+        self.seen = True
+        self._loop.call_soon_threadsafe(self._call.cancel)
 
 
 class LoopDriver:
@@ -69,16 +103,25 @@ class LoopDriver:
             FailedPreconditionError: the loop is closed, or the caller is a kernel that this loop runs.
         """
         running = asyncio._get_running_loop()
-        if running is None:
-            return self._perform(_Call(start))
         if running is self._loop:
             raise FailedPreconditionError(
                 "A session can't be used from inside one of its own kernels: the run would wait for itself.",
                 hint="Make what it computes a part of the graph, or use another session there.",
             )
-        return self._on_helper(_Call(start))
+        call = _Call(start)
+        with _Interrupts(self._loop, call) as interrupts:
+            if running is None:
+                self._perform(call)
+            else:
+                self._perform_on_helper(call)
+        if interrupts.seen:
+            call.forget()
+            raise KeyboardInterrupt
+        assert call.task is not None
+        return call.task.result()
 
-    def _perform(self, call: _Call[T]) -> T:
+    def _perform(self, call: _Call[Any]) -> None:
+        """Returns when the call is done. Raises an interrupt that came twice, or out of the call itself."""
         try:
             with self._lock:
                 if self._closed:
@@ -94,67 +137,53 @@ class LoopDriver:
             else:
                 self._loop.call_soon_threadsafe(call.submit, self._loop)
                 self._follow(call)
-            assert call.task is not None
-            return call.task.result()
         finally:
             self._leave(call)
 
-    def _drive(self, call: _Call[T]) -> None:
+    def _drive(self, call: _Call[Any]) -> None:
         """Runs the loop until the call is done."""
         loop = self._loop
         while call.task is None:  # `submit` is on its way
             loop.run_until_complete(asyncio.sleep(0))
         call.task.add_done_callback(self._stop)
-        interrupt: BaseException | None = None
+        interrupted = False
         while not call.done:
             try:
                 loop.run_forever()
             except (KeyboardInterrupt, SystemExit) as error:
                 if self._is_of_another(error, call):
                     continue
-                if interrupt is not None or call.done:
+                if interrupted or call.done:
                     call.forget()
                     raise
-                interrupt = error
+                interrupted = True
                 call.cancel()
-        if interrupt is not None:
+        if interrupted:
             call.forget()
-            raise interrupt
+            raise KeyboardInterrupt
 
     def _stop(self, _: asyncio.Task[Any]) -> None:
         self._loop.stop()
 
-    def _is_of_another(self, error: BaseException, call: _Call[T]) -> bool:
+    def _is_of_another(self, error: BaseException, call: _Call[Any]) -> bool:
         """Whether `error` came out of the call of a thread that waits, to whom it goes."""
         with self._lock:
             tasks = [other.task for other in self._waiting if other is not call and other.done]
         return any(t is not None and not t.cancelled() and t.exception() is error for t in tasks)
 
-    def _follow(self, call: _Call[T]) -> None:
+    def _follow(self, call: _Call[Any]) -> None:
         """Waits until another thread has driven the call to its end, or leaves the loop to us."""
         assert call.awake is not None
-        interrupted = False
-        while True:
+        while not call.done:
             with self._lock:
                 if self._driver is None:
                     self._driver = call
                     self._waiting.remove(call)
-            try:
-                if self._driver is call:
-                    self._drive(call)
-                else:
-                    call.awake.wait()
-                    call.awake.clear()
-            except KeyboardInterrupt:
-                if interrupted or call.done:
-                    raise
-                interrupted = True
-                self._loop.call_soon_threadsafe(call.cancel)
-            if call.done:
-                break
-        if interrupted:
-            call.forget()
-            raise KeyboardInterrupt
+            if self._driver is call:
+                self._drive(call)
+            else:
+                call.awake.wait()
+                call.awake.clear()
 
     def _leave(self, call: _Call[Any]) -> None:
         """Lets the next thread drive."""
@@ -169,7 +198,7 @@ class LoopDriver:
                 elif self._closed:
                     self._idle.notify_all()
 
-    def _on_helper(self, call: _Call[T]) -> T:
+    def _perform_on_helper(self, call: _Call[Any]) -> None:
         """Performs the call on a thread of its own, because this one is inside another event loop."""
         failure: list[BaseException] = []
         context = copy_context()
@@ -190,15 +219,11 @@ class LoopDriver:
             raise
         if failure:
             raise failure[0]
-        assert call.task is not None
-        return call.task.result()
 
     def close(self, *, wait: bool = True) -> None:
         """Closes the loop when all calls have ended; later ones are refused. A second call does nothing."""
         with self._lock:
-            if self._closed:
-                return
-            if self._driver is not None and not wait:
+            if self._closed or self._driver is not None and not wait:
                 return
             self._closed = True
             while self._driver is not None or self._waiting:

@@ -71,12 +71,15 @@ class PartialRun:
             await self._wait_for(structure)
         except BaseException:
             self._end()
-            await session._drain(step, CancelledError("The partial run was cancelled."))
+            try:
+                await session._drain(step, CancelledError("The partial run was cancelled."))
+            finally:
+                step.release()
             raise
         if step.error is not None:
             self._end()
             await session._drain(step, step.error)
-            raise step.error.with_traceback(None)
+            raise step.release().with_traceback(None)  # type: ignore[union-attr]
         results = []
         for endpoint in structure.endpoints:
             part, position = self._places.pop(endpoint)
@@ -84,6 +87,7 @@ class PartialRun:
         self._targets.difference_update(structure.targets)
         if not self._places and not self._missing and step.finished:
             self._end()
+            step.release()
         return structure.build(results)
 
     def _check_fetches(self, structure: Fetches, values: Mapping[Endpoint, Any]) -> None:
