@@ -390,7 +390,7 @@ with af.Graph().as_default() as graph:
     up = v.assign_add(1.0)
     probes.current.does["tell"] = lambda value: (print("ready", flush=True), value)[1]
     told = probes.wait(probes.log(x, tag="tell"), tag="gate")
-    held = probes.hold(probes.log(x, tag="tell"))
+    held = probes.hold(x)
     opener = probes.log(x, tag="open")
 
 def forever(session):
@@ -410,6 +410,8 @@ with af.blocking.Session(graph=graph) as session:
         if MODE == "busy":
             forever(session)
         elif MODE == "thread":
+            watch = threading.Thread(target=lambda: probes.current.held.wait() and print("ready", flush=True))
+            watch.start()
             session.run(held, {x: 1})
         elif MODE == "loop":
             import asyncio

@@ -259,12 +259,12 @@ async def test_f26_a_fed_tensor_keeps_the_value_that_was_fed(graph: af.Graph, pr
         c = af.constant(10.0, name="c")
     one, two = probes.two(x, tag="two")
     with af.control_dependencies([one, two]):
-        s = af.add(one, two) + c
+        s = af.add(one, two) + c + gate
     async with af.Session(graph=graph, coalesce=coalesce) as session:
         found = await session.run([s, c, one, two, c.op], {x: 3.0, c: 100.0, one: 5.0})
-        assert found == [102.0, 100.0, 5.0, -3.0, None]
+        assert found == [106.0, 100.0, 5.0, -3.0, None]
         assert probe.ran == {"two": 1}
-        assert await session.run([s, c], {x: 3.0, one: 5.0}) == [12.0, 10.0]
+        assert await session.run([s, c], {x: 3.0, one: 5.0}) == [16.0, 10.0]
 
 
 # ---- dead tokens

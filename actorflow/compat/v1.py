@@ -59,22 +59,38 @@ class Session(_blocking.Session):
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        while self._entered:
-            self._entered.pop().__exit__(*exc)
-        self.close()
+        try:
+            while self._entered:
+                self._entered.pop().__exit__(*exc)
+        finally:
+            self.close()
 
 
 class InteractiveSession(Session):
-    """A session that is the default one from its making to its `close`."""
+    """A session that is the default one from its making to its `close`, which may come in another cell or thread; so is a
+    `graph` that it is given."""
 
     def __init__(self, target: str = "", graph: _af.Graph | None = None, config: Any = None, **options: Any) -> None:
         super().__init__(target, graph, config, **options)
-        self._token = _default_session.set(self)
+        self._before = _default_session.get()
+        _default_session.set(self)
+        self._graph_scope = None if graph is None else graph.as_default()
+        if self._graph_scope is not None:
+            self._graph_scope.__enter__()
 
     def close(self) -> None:
-        """Ends the session."""
+        """Ends the session; the default one is that of before again, if it is still open."""
         if not self._closed:
-            _default_session.reset(self._token)
+            before = self._before
+            while before is not None and before._closed:
+                before = before._before if isinstance(before, InteractiveSession) else None
+            if _default_session.get() is self:
+                _default_session.set(before)
+            if self._graph_scope is not None:
+                try:
+                    self._graph_scope.__exit__(None, None, None)
+                except ValueError:
+                    pass  # closed in another task or thread, which has scopes of its own
         super().close()
 
 
