@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -105,6 +107,29 @@ def test_f59_an_interactive_session_is_the_default_one_until_it_closes() -> None
     assert tf.get_default_session() is None
     sess.close()  # a second call does nothing
     assert tf.get_default_session() is None
+
+
+def test_f59_interactive_sessions_close_in_any_order() -> None:
+    copy_context().run(_interactive_sessions)
+
+
+def _interactive_sessions() -> None:
+    graph = tf.Graph()
+    first = tf.InteractiveSession()
+    second = tf.InteractiveSession(graph=graph)
+    assert tf.get_default_session() is second and tf.get_default_graph() is graph
+    first.close()
+    assert tf.get_default_session() is second
+    thread = threading.Thread(target=second.close)  # as in another cell
+    thread.start()
+    thread.join()
+    second.close()
+    assert tf.get_default_session() is None
+    third = tf.InteractiveSession()
+    fourth = tf.InteractiveSession()
+    fourth.close()
+    assert tf.get_default_session() is third
+    third.close()
 
 
 def test_f59_eval_without_a_session_says_what_to_do() -> None:

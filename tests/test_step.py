@@ -10,6 +10,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import numpy as np
 import probes
 import pytest
@@ -31,6 +32,7 @@ from actorflow.runtime.plan import SINK, Plan, build_plan
 from actorflow.runtime.resources import ResourceManager
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD, EMPTY
+from actorflow.session import session as session_module
 
 __all__ = ["probe"]
 
@@ -116,6 +118,19 @@ async def _cancels(xp: Any, x: Any) -> Any:
     future = asyncio.get_running_loop().create_future()
     future.cancel()
     return await future
+
+
+@af.op("TestStubborn", shape=unchanged, gradient=None, stateful=True, asynchronous=True)
+def stubborn(x: TensorLike, *, name: str | None = None) -> af.Tensor:
+    """Its kernel does not let itself be cancelled before the gate `stubborn` opens."""
+
+
+@af.kernel("TestStubborn")
+async def _stubborn(xp: Any, x: Any) -> Any:
+    with anyio.CancelScope(shield=True):
+        probes.current.arrived("stubborn").set()
+        await probes.current.gate("stubborn").wait()
+    return x
 
 
 # ---- a step by itself, without a session
@@ -572,6 +587,26 @@ async def test_f88_a_stopped_step_wakes_its_kernels(graph: af.Graph, probe: Prob
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(running, 20)
         assert asyncio.all_tasks() == mine and session.statistics().inflight == 0
+
+
+async def test_f88_an_asynchronous_kernel_that_will_not_end_is_left_behind(
+    graph: af.Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps no place, neither while it waits nor when it ends, and its output is dropped."""
+    monkeypatch.setattr(session_module, "GRACE", 0.02)
+    x = af.placeholder(af.float32, [])
+    after = probes.log(stubborn(x), tag="after")
+    async with af.Session(graph=graph) as session:
+        mine = asyncio.all_tasks()
+        for number in (1, 2):
+            with pytest.raises(errors.DeadlineExceededError, match="waits in its asynchronous kernel"):
+                await session.run(after, {x: 1.0}, timeout=0.01)
+            assert session.statistics().abandoned == number
+            assert session.statistics().inflight == 0 and session.pending() == "no step is in flight"
+        probe.gate("stubborn").set()
+        await until(lambda: asyncio.all_tasks() == mine)
+        assert session.statistics().inflight == 0 and probe.ran["after"] == 0
+        assert await session.run(after, {x: 3.0}) == 3.0
 
 
 async def test_an_asynchronous_kernel_sees_the_context_of_its_run(graph: af.Graph, probe: Probe) -> None:

@@ -81,11 +81,8 @@ class InteractiveSession(Session):
     def close(self) -> None:
         """Ends the session; the default one is that of before again, if it is still open."""
         if not self._closed:
-            before = self._before
-            while before is not None and before._closed:
-                before = before._before if isinstance(before, InteractiveSession) else None
             if _default_session.get() is self:
-                _default_session.set(before)
+                _default_session.set(_still_open(self._before))
             if self._graph_scope is not None:
                 try:
                     self._graph_scope.__exit__(None, None, None)
@@ -96,7 +93,14 @@ class InteractiveSession(Session):
 
 def get_default_session() -> Session | None:
     """The innermost `with session:` or `with session.as_default():`, or None."""
-    return _default_session.get()
+    return _still_open(_default_session.get())
+
+
+def _still_open(session: Session | None) -> Session | None:
+    """`session`, or where that is an interactive one that has been closed, the default one before it."""
+    while isinstance(session, InteractiveSession) and session._closed:
+        session = session._before
+    return session
 
 
 _tensor.default_session = get_default_session
@@ -107,6 +111,7 @@ def disable_v2_behavior() -> None:
 
 
 disable_eager_execution = disable_v2_behavior
+OpError = _af.errors.OpError
 
 
 # Names that actorflow spells otherwise, because they would hide a builtin there.

@@ -87,4 +87,6 @@ def compare(what: str, actual: Any, expected: Any, dtype: DType, loose: float = 
             np.asarray(actual).astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance, err_msg=what
         )
     else:
+        if isinstance(actual, bytes):
+            actual = np.array(actual, dtype=object)  # numpy's own strings lose trailing NULs
         np.testing.assert_array_equal(actual, expected, err_msg=what)
