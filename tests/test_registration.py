@@ -122,6 +122,46 @@ async def test_f11_a_program_adds_an_op_and_its_kernel_in_its_own_module() -> No
         assert (await session.run(y)).tolist() == [3.0, 6.0]
 
 
+EVALUATED = """
+import collections.abc
+import typing
+
+import actorflow as af
+from actorflow.dtypes import DTypeLike
+from actorflow.ops.shape_rules import unchanged
+from actorflow.registry.op import op as declare
+
+@declare("Evaluated", shape=unchanged, result="dtype", gradient=None)
+def evaluated(
+    x: af.TensorLike,
+    more: SEQUENCE[af.TensorLike],
+    other: af.Tensor,
+    *,
+    dtype: DTypeLike = af.float32,
+    times: int = 2,
+    name: typing.Optional[str] = None,
+) -> af.Tensor:
+    'x as another type'
+"""
+
+
+@pytest.mark.parametrize("postponed", [True, False])
+@pytest.mark.parametrize("sequence", ["collections.abc.Sequence", "typing.Sequence"])
+def test_annotations_may_be_evaluated_or_postponed(postponed: bool, sequence: str) -> None:
+    """A module need not say `from __future__ import annotations`, and may name things by their modules."""
+    source = EVALUATED.replace("SEQUENCE", sequence)
+    names: dict[str, Any] = {"__name__": "theirs"}
+    exec(
+        compile("from __future__ import annotations\n" * postponed + source, __file__, "exec", dont_inherit=True), names
+    )
+    graph = af.Graph()
+    with graph.as_default():
+        y = names["evaluated"](af.constant(1.0), [2.0, 3.0], 4.0, dtype="int64")
+        assert y.dtype is af.int64 and len(y.op.inputs) == 4
+        with pytest.raises(TypeError, match="'times' is an int"):
+            names["evaluated"](1.0, [], 1.0, times=1.5)
+
+
 # ---- F10: which kernel a device gets
 
 

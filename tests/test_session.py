@@ -289,6 +289,9 @@ async def test_a_node_that_no_device_takes_disturbs_no_other(graph: af.Graph) ->
             await session.run(bare)
         assert await session.run(x * 3.0) == 3.0
         assert await session.run(far, {far: 5.0}) == 5.0  # nothing of it runs
+        with pytest.raises(errors.FailedPreconditionError, match="no device can take it") as caught_late:
+            session.placement(far)
+        assert str(far.where) in str(caught_late.value) and session.placement(x).endswith("CPU:0")
 
 
 def test_f54_a_local_session_opens_no_socket() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -141,11 +142,19 @@ def test_f35_what_a_dead_session_left_behind_ends_by_itself(
     """The session and its loop are gone before their kernel is; the variable is whole, and free, when it ends."""
     monkeypatch.setattr(session_module, "GRACE", 0.01)
     first, second = shared(), shared()
-    with first.session() as session:
-        with pytest.raises(errors.DeadlineExceededError):
-            session.run(first.halves, timeout=0.01)
-        assert session.statistics().abandoned == 1
-        assert probe.held.wait(20)
+
+    async def leave_behind() -> None:
+        async with af.Session(graph=first.graph) as session:
+            running = asyncio.create_task(session.run(first.halves))
+            async with asyncio.timeout(20):
+                for _ in iter(probe.held.is_set, True):
+                    await asyncio.sleep(0)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert session.statistics().abandoned == 1
+
+    asyncio.run(leave_behind())
     assert unlocked.writing
     with second.session() as session:
         threading.Timer(0.05, probe.release.set).start()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-INLINE_LIMIT_NS = 1_000_000.0
+INLINE_LIMIT_NS = 700_000.0
 """A kernel that is expected to take longer goes to the device's thread. A hop there and back costs 30 to 100 µs, and a
-thread that takes the interpreter back holds the loop up by itself; a millisecond on the loop is less than either costs."""
+thread that takes the interpreter back holds the loop up by itself; less time than this on the loop is cheaper than both."""
 
 _WEIGHT = 0.2
 _EARLY = 3

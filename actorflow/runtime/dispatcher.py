@@ -19,7 +19,7 @@ from contextvars import Context
 from time import perf_counter
 from typing import Any, Protocol
 
-SLICE = 0.002
+SLICE = 0.001
 
 
 class ReadyQueue(Protocol):

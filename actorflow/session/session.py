@@ -400,9 +400,18 @@ class Session:
         return list(self._devices)
 
     def placement(self, element: Any) -> str:
-        """The full name of the device of an operation or tensor that has been planned."""
+        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
         found = self.graph.as_graph_element(element)
-        return self._planner.placements[found.op.name if isinstance(found, Tensor) else found.name]
+        name = found.op.name if isinstance(found, Tensor) else found.name
+        device = self._planner.placements.get(name)
+        if device is None:
+            raise FailedPreconditionError(
+                f"{name} has no device: it was added since the last plan was made, or no device can take it.",
+                node=name,
+                where=found.where,
+                hint="A run places the whole graph, and so does await session.warmup(fetches).",
+            )
+        return device
 
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
