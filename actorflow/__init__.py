@@ -16,10 +16,23 @@ Names are TensorFlow 1's wherever the concept is.
 from __future__ import annotations
 
 from actorflow import blocking, errors, train
+from actorflow import io as io
+from actorflow import linalg as linalg
+from actorflow import losses as losses
+from actorflow import math as math
 from actorflow import nn as nn
+from actorflow import signal as signal
+from actorflow import sparse as sparse
+from actorflow import strings as strings
 from actorflow.autodiff.custom import custom_gradient
 from actorflow.autodiff.gradients import AggregationMethod, gradients
+from actorflow.autodiff.hessians import hessians
 from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
+from actorflow.autodiff.override import NotDifferentiable, RegisterGradient
+from actorflow.control_flow.cond import case, cond, switch_case
+from actorflow.control_flow.functional import foldl, foldr, map_fn, scan
+from actorflow.control_flow.tensor_array import TensorArray
+from actorflow.control_flow.while_loop import while_loop
 from actorflow.dtypes import (
     DType,
     as_dtype,
@@ -52,9 +65,18 @@ from actorflow.graph.graph import (
     name_scope,
     reset_default_graph,
 )
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.api import *  # noqa: F403
 from actorflow.ops.api import __all__ as _op_names
+from actorflow.queues import (
+    Barrier,
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
 from actorflow.registry.kernel import kernel
 from actorflow.registry.op import op
 from actorflow.runtime.trace import Trace
@@ -67,15 +89,26 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AggregationMethod",
+    "Barrier",
     "DType",
+    "FIFOQueue",
     "Graph",
     "GraphGrowthWarning",
     "IndexedSlices",
     "IndexedSlicesValue",
+    "NotDifferentiable",
     "Operation",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "RegisterGradient",
     "Session",
     "SessionStatistics",
+    "SparseTensor",
+    "SparseTensorValue",
     "Tensor",
+    "TensorArray",
     "TensorLike",
     "TensorShape",
     "Trace",
@@ -83,9 +116,11 @@ __all__ = [
     "bfloat16",
     "blocking",
     "bool",
+    "case",
     "colocate_with",
     "complex64",
     "complex128",
+    "cond",
     "container",
     "control_dependencies",
     "convert_to_tensor",
@@ -95,24 +130,38 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "foldl",
+    "foldr",
     "get_default_graph",
     "gradients",
+    "hessians",
     "int8",
     "int16",
     "int32",
     "int64",
+    "io",
     "kernel",
+    "linalg",
+    "losses",
+    "map_fn",
+    "math",
     "name_scope",
     "nn",
     "op",
     "register_tensor_conversion_function",
     "reset_default_graph",
+    "scan",
+    "signal",
+    "sparse",
     "string",
+    "strings",
+    "switch_case",
     "train",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "while_loop",
     *_op_names,
     *_variable_names,
 ]

@@ -8,6 +8,7 @@ does it for him.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -42,6 +43,7 @@ class Session:
         max_queued_steps: int = 4096,
         coalesce: bool = True,
         optimize: bool = True,
+        file_roots: Sequence[str | os.PathLike[str]] | None = None,
     ) -> None:
         self._session = asynchronous.Session(
             target,
@@ -52,6 +54,7 @@ class Session:
             max_queued_steps=max_queued_steps,
             coalesce=coalesce,
             optimize=optimize,
+            file_roots=file_roots,
         )
         self._driver = LoopDriver()
         self._closed = False

@@ -20,7 +20,8 @@ class DType:
     """One element type; there is one object per type, so `is` compares.
 
     A *reference* type (`float32.ref`) is the type of a variable's handle: it may only enter an input declared as a
-    reference, never one that wants a value.
+    reference, never one that wants a value. So is `resource`, the type of the handles of queues, readers and other
+    state that has no single element type. A `variant` is a value that is no array: an immutable list of tensors.
     """
 
     __slots__ = ("_base", "_ref", "code", "kind", "name", "size")
@@ -28,7 +29,7 @@ class DType:
     def __init__(self, name: str, code: int, kind: str, size: int, base: DType | None = None) -> None:
         self.name = name
         self.code = code
-        self.kind = kind  # as numpy's: b i u f c, and S for byte strings
+        self.kind = kind  # as numpy's: b i u f c, S byte strings, R handles of resources, V lists of tensors
         self.size = size
         self._base = base
         self._ref: DType | None = None
@@ -40,7 +41,7 @@ class DType:
 
     @property
     def is_ref(self) -> builtins.bool:
-        return self._base is not None
+        return self._base is not None or self.kind == "R"
 
     @property
     def base_dtype(self) -> DType:
@@ -50,7 +51,7 @@ class DType:
     @property
     def ref(self) -> DType:
         """The type of a reference to a value of this type."""
-        if self._base is not None:
+        if self.is_ref:
             return self
         if self._ref is None:
             self._ref = DType(self.name + "_ref", self.code + 100, self.kind, self.size, base=self)
@@ -118,6 +119,8 @@ complex64 = DType("complex64", 8, "c", 8)
 complex128 = DType("complex128", 18, "c", 16)
 bool = DType("bool", 10, "b", 1)
 string = DType("string", 7, "S", 0)
+resource = DType("resource", 20, "R", 0)
+variant = DType("variant", 21, "V", 0)
 
 _NUMBERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
 ALL: tuple[DType, ...] = (*_NUMBERS, complex64, complex128, bool, string)
@@ -136,13 +139,13 @@ ANY = frozenset(ALL)
 
 DTypeLike: TypeAlias = "DType | str | type[Any] | np.dtype[Any]"
 
-_BY_NAME = {d.name: d for d in ALL} | {"float": float32, "double": float64, "half": float16, "bytes": string}
+_BY_NAME = {d.name: d for d in ALL} | {"float": float32, "double": float64, "half": float16, "bytes": string, "resource": resource, "variant": variant}
 _PYTHON = {float: float32, int: int32, complex: complex128, bytes: string, str: string}
 
 
 @functools.cache
 def _numpy_type(name: str) -> np.dtype[Any]:
-    if name == "string":
+    if name in ("string", "resource", "variant"):
         return np.dtype(object)
     if name == "bfloat16":
         try:

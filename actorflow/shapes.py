@@ -7,52 +7,86 @@ the rank is known. `TensorShape` is the public face of the same thing, with Tens
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 Shape: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
+size_type: Callable[[int | None], Any] | None = None
+"""What a `TensorShape` gives its sizes as; plain ints and None where this is None. Set by `actorflow.compat.v1`."""
+
+
+def _given(size: int | None) -> Any:
+    return size if size_type is None else size_type(size)
+
 
 class TensorShape:
-    """A possibly partial shape, compared by what is known. `dims` is the plain tuple, or None for an unknown rank."""
+    """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank."""
 
-    __slots__ = ("dims",)
+    __slots__ = ("_sizes",)
 
     def __init__(self, dims: ShapeLike = None) -> None:
-        self.dims: Shape = as_shape(dims)
+        self._sizes: Shape = as_shape(dims)
+
+    @property
+    def dims(self) -> Any:
+        return None if self._sizes is None else tuple(map(_given, self._sizes))
 
     @property
     def ndims(self) -> int | None:
-        return None if self.dims is None else len(self.dims)
+        return None if self._sizes is None else len(self._sizes)
 
     rank = ndims
 
     def as_list(self) -> list[int | None]:
         """The sizes. Raises ValueError where the rank is unknown."""
-        if self.dims is None:
+        if self._sizes is None:
             raise ValueError("as_list() needs a known rank.")
-        return list(self.dims)
+        return list(self._sizes)
 
     def is_fully_defined(self) -> bool:
-        return is_static(self.dims)
+        return is_static(self._sizes)
 
     def num_elements(self) -> int | None:
-        return num_elements(self.dims)
+        return num_elements(self._sizes)
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
         """What both know together. Raises ValueError where they contradict."""
-        return TensorShape(merge(self.dims, as_shape(other)))
+        return TensorShape(merge(self._sizes, as_shape(other)))
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
-        return compatible(self.dims, as_shape(other))
+        return compatible(self._sizes, as_shape(other))
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
         right = as_shape(other)
-        return TensorShape(None if self.dims is None or right is None else self.dims + right)
+        return TensorShape(None if self._sizes is None or right is None else self._sizes + right)
 
     def with_rank(self, rank: int) -> TensorShape:
         return self.merge_with((None,) * rank)
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError where its rank is known and smaller."""
+        if self._sizes is not None and len(self._sizes) < rank:
+            raise ValueError(f"Shape {self} has less than {rank} dimensions.")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError where its rank is known and larger."""
+        if self._sizes is not None and len(self._sizes) > rank:
+            raise ValueError(f"Shape {self} has more than {rank} dimensions.")
+        return self
+
+    def assert_same_rank(self, other: ShapeLike) -> None:
+        """Raises ValueError where both ranks are known and differ."""
+        right = as_shape(other)
+        if self._sizes is not None and right is not None and len(self._sizes) != len(right):
+            raise ValueError(f"Shapes {self} and {show(right)} differ in rank.")
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises ValueError where something is not known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully known.")
 
     def assert_has_rank(self, rank: int) -> None:
         self.with_rank(rank)
@@ -60,36 +94,36 @@ class TensorShape:
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
         self.merge_with(other)
 
-    def __iter__(self) -> Iterator[int | None]:
-        return iter(self.as_list())
+    def __iter__(self) -> Iterator[Any]:
+        return map(_given, self.as_list())
 
     def __len__(self) -> int:
         return len(self.as_list())
 
     def __getitem__(self, key: Any) -> Any:
-        if self.dims is None:
-            return TensorShape(None) if isinstance(key, slice) else None
-        found = self.dims[key]
-        return TensorShape(found) if isinstance(key, slice) else found
+        if self._sizes is None:
+            return TensorShape(None) if isinstance(key, slice) else _given(None)
+        found = self._sizes[key]
+        return TensorShape(found) if isinstance(key, slice) else _given(found)
 
     def __bool__(self) -> bool:
-        return self.dims is not None
+        return self._sizes is not None
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TensorShape):
-            return self.dims == other.dims
+            return self._sizes == other._sizes
         if other is None or isinstance(other, (tuple, list)):
-            return self.dims == (None if other is None else tuple(other))
+            return self._sizes == (None if other is None else tuple(other))
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.dims)
+        return hash(self._sizes)
 
     def __repr__(self) -> str:
-        return f"TensorShape({list(self.dims) if self.dims is not None else None})"
+        return f"TensorShape({list(self._sizes) if self._sizes is not None else None})"
 
     def __str__(self) -> str:
-        return show(self.dims)
+        return show(self._sizes)
 
 
 def as_shape(value: ShapeLike) -> Shape:
@@ -97,10 +131,10 @@ def as_shape(value: ShapeLike) -> Shape:
     if value is None:
         return None
     if isinstance(value, TensorShape):
-        return value.dims
+        return value._sizes
     if isinstance(value, (int,)) or hasattr(value, "__index__") and not hasattr(value, "__len__"):
         value = (int(value),)
-    sizes = tuple(None if size is None else int(size) for size in value)
+    sizes = tuple(None if size is None or getattr(size, "value", size) is None else int(size) for size in value)
     if any(size is not None and size < 0 for size in sizes):
         raise ValueError(f"A shape's sizes are zero or more, or None where unknown; got {list(sizes)}.")
     return sizes

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
-
 from .shaping import axis_in
 from .strings import moving_kernel
 
@@ -39,13 +37,37 @@ def gather(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
 
 
 @moving_kernel("GatherV2")
-def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, out: Any = None) -> Any:
+def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int, out: Any = None) -> Any:
     at = axis_in(axis.item(), params.ndim)
     check_indices(indices, params.shape[at])
+    if batch_dims:
+        return _gather_in_batches(xp, params, indices, at, batch_dims, out)
     return params.take(indices, at) if out is None else params.take(indices, at, out, "clip")
 
 
-def _row_numbers(indices: Any, shape: tuple[int, ...]) -> Any:
+def _gather_in_batches(xp: Any, params: Any, indices: Any, at: int, batch_dims: int, out: Any) -> Any:
+    """The tensors are seen as (batches, before, n, after) and (batches, places)."""
+    if not -indices.ndim <= batch_dims <= indices.ndim:
+        raise ValueError(f"gather: {batch_dims} batch dimensions are too many for indices of shape {indices.shape}.")
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if at < batch or params.shape[:batch] != indices.shape[:batch]:
+        raise ValueError(
+            f"gather: the {batch} batch dimensions of params {params.shape} (up to axis {at}) and indices "
+            f"{indices.shape} differ."
+        )
+    whole = params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :]
+    count = math.prod(params.shape[:batch])
+    places = indices.reshape(count, math.prod(indices.shape[batch:]))
+    before, after = math.prod(params.shape[batch:at]), math.prod(params.shape[at + 1 :])
+    rows = params.reshape(count, before, params.shape[at], after)
+    found = rows[xp.arange(count)[:, None, None], xp.arange(before)[None, :, None], places[:, None, :]]
+    if out is None:
+        return found.reshape(whole)
+    out[...] = found.reshape(whole)
+    return out
+
+
+def row_numbers(indices: Any, shape: tuple[int, ...]) -> Any:
     """For each point (a last dimension of `indices`), its number in row-major order among those of `shape`."""
     points = indices.reshape(math.prod(indices.shape[:-1]), indices.shape[-1])
     inside = ((points >= 0) & (points < np.array(shape, points.dtype))).all(axis=1)
@@ -64,7 +86,7 @@ def gather_nd(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
         raise ValueError(f"Points of {depth} numbers are too many for a tensor of shape {params.shape}.")
     outer, inner = params.shape[:depth], params.shape[depth:]
     rows = params.reshape(math.prod(outer), *inner)
-    numbers = _row_numbers(indices, outer).reshape(indices.shape[:-1])
+    numbers = row_numbers(indices, outer).reshape(indices.shape[:-1])
     return rows.take(numbers, 0) if out is None else rows.take(numbers, 0, out, "clip")
 
 
@@ -79,17 +101,16 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
     ufunc.at(rows.reshape(-1), numbers, updates.reshape(-1))
 
 
-@kernel("ScatterNd")
+@moving_kernel("ScatterNd")
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     wanted = tuple(shape.tolist())
     depth = indices.shape[-1]
     if depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
         raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {wanted}.")
     if out is None:
-        out = xp.zeros(wanted, updates.dtype)
-    else:
-        out[...] = 0
-    numbers = _row_numbers(indices, wanted[:depth])
+        out = xp.empty(wanted, updates.dtype)
+    out[...] = b"" if out.dtype == object else 0
+    numbers = row_numbers(indices, wanted[:depth])
     if out.size and numbers.size:
         accumulate(xp, xp.add, out.reshape(math.prod(wanted[:depth]), -1), numbers, updates)
     return out

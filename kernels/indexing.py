@@ -29,7 +29,7 @@ def _box(shape: tuple[int, ...], begin: bytes, begin_type: str, size: bytes, siz
     first, counts = np.frombuffer(begin, begin_type), np.frombuffer(size, size_type)
     if len(first) != len(shape) or len(counts) != len(shape):
         raise ValueError(f"A slice of {shape} needs {len(shape)} numbers, not {first.tolist()} and {counts.tolist()}.")
-    check_slice(shape, first, counts)
+    check_slice(shape, first.tolist(), counts.tolist())
     return tuple(slice(int(f), None if n == -1 else int(f + n)) for f, n in zip(first, counts))
 
 

@@ -102,6 +102,14 @@ def reverse_sequence(xp: Any, x: Any, lengths: Any, *, seq_dim: int, batch_dim: 
     return xp.moveaxis(xp.take_along_axis(rows, places, at), 0, batch)
 
 
+@moving_kernel("Roll")
+def roll(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
+    if x.ndim == 0 or shift.shape != axis.shape or shift.ndim > 1:
+        raise ValueError(f"roll: shifts {shift.shape} and axes {axis.shape} don't fit a tensor of shape {x.shape}.")
+    axes = [axis_in(a, x.ndim) for a in axis.reshape(-1).tolist()]
+    return xp.roll(x, shift.reshape(-1).tolist(), axes)
+
+
 # ---- parts of matrices, and checks
 
 

@@ -1,8 +1,7 @@
 """Kernels of random ops.
 
-The numbers of a node's n-th run in a session depend on its seeds and n alone: not on other nodes, nor on how many numbers
-were drawn before. The generator's counter has 256 bits; the run's number is put into the third word of 64, so a run has
-2^128 steps of its own.
+The numbers of a node's n-th run in a session depend on its seeds and n alone: not on other nodes, on devices, nor on how
+many numbers were drawn before. `philox` defines them bit for bit; only Poisson's are drawn by numpy's own algorithm.
 """
 
 from __future__ import annotations
@@ -16,21 +15,23 @@ from actorflow.dtypes import DType, bfloat16, float16
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
 
+from . import philox
+from .philox import Stream
 from .strings import as_arrays
 
 # Runs of one node may overlap, on threads.
 _lock = threading.Lock()
 
 
-def generator(ctx: KernelContext, seed: int, seed2: int) -> np.random.Generator:
-    """The generator for the next run of a node; `ctx.state["runs"]` counts them."""
+def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:
+    """The stream for the next run of a node; `ctx.state["runs"]` counts them."""
     with _lock:
         runs = ctx.state.get("runs", 0)
         ctx.state["runs"] = runs + 1
         if "key" not in ctx.state:
             ctx.state["key"] = np.array((seed, seed2), np.uint64) if seed or seed2 else _fresh_key()
         key = ctx.state["key"]
-    return np.random.Generator(np.random.Philox(key=key, counter=(0, 0, runs, 0)))
+    return Stream(key, run=runs)
 
 
 def _fresh_key() -> Any:
@@ -45,75 +46,121 @@ def sizes(shape: Any) -> tuple[int, ...]:
     return found
 
 
-def _drawn_as(dtype: DType) -> Any:
-    """The type in which numpy draws; the 16 bit ones are rounded from float32."""
-    return np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.as_numpy_dtype
+def draw(xp: Any, source: Stream, how: philox.Fill, shape: Any, dtype: DType, out: Any = None) -> Any:
+    """Elements that `how` draws, as an array of the device; into `out` where that can be."""
+    given = out if xp is np and out is not None and out.flags.c_contiguous else None
+    return xp.asarray(philox.fill(source, how, sizes(shape), dtype, given))
+
+
+def uniform_bits(dtype: DType) -> int:
+    """How many random bits a uniform number of the type has: as many as are exact, so that none rounds up to 1."""
+    return {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[dtype.name]
+
+
+def check_bounds(low: Any, high: Any) -> None:
+    if low >= high:
+        raise ValueError(f"random_uniform needs minval < maxval, but they are {int(low)} and {int(high)}.")
 
 
 @kernel("RandomUniform")
 def random_uniform(
     xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext, out: Any = None
 ) -> Any:
-    draw = generator(ctx, seed, seed2)
-    if dtype in (float16, bfloat16):
-        # As many bits as the type has: rounding a float32 could give 1.
-        bits = 11 if dtype is float16 else 8
-        whole = draw.integers(0, 2**bits, sizes(shape), np.uint16)
-        return xp.asarray((whole.astype(np.float32) / 2**bits).astype(dtype.as_numpy_dtype))
-    if out is not None and xp is np:
-        return draw.random(dtype=out.dtype, out=out)
-    return xp.asarray(draw.random(sizes(shape), dtype.as_numpy_dtype))
+    return draw(xp, stream(ctx, seed, seed2), philox.uniform(uniform_bits(dtype)), shape, dtype, out)
 
 
 @kernel("RandomUniformInt")
 def random_uniform_int(xp: Any, shape: Any, low: Any, high: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
-    if low >= high:
-        raise ValueError(f"random_uniform needs minval < maxval, but they are {int(low)} and {int(high)}.")
-    drawn = generator(ctx, seed, seed2).integers(int(low), int(high), sizes(shape), low.dtype)
-    return xp.asarray(drawn)
+    check_bounds(low, high)
+    return xp.asarray(philox.integers(stream(ctx, seed, seed2), int(low), int(high), sizes(shape), low.dtype))
 
 
 @kernel("RandomStandardNormal")
 def random_normal(
     xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext, out: Any = None
 ) -> Any:
-    draw, kind = generator(ctx, seed, seed2), _drawn_as(dtype)
-    if out is not None and out.dtype == kind and xp is np:
-        return draw.standard_normal(dtype=kind, out=out)
-    return xp.asarray(draw.standard_normal(sizes(shape), kind).astype(dtype.as_numpy_dtype, copy=False))
+    return draw(xp, stream(ctx, seed, seed2), philox.normal, shape, dtype, out)
 
 
 @kernel("TruncatedNormal")
-def truncated_normal(xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext) -> Any:
-    draw, kind = generator(ctx, seed, seed2), _drawn_as(dtype)
-    values = np.asarray(draw.standard_normal(sizes(shape), kind))
-    flat = values.reshape(-1)
-    again = np.flatnonzero(np.abs(flat) >= 2)
-    while again.size:
-        flat[again] = draw.standard_normal(again.size, kind)
-        again = again[np.abs(flat[again]) >= 2]
-    return xp.asarray(values.astype(dtype.as_numpy_dtype, copy=False))
+def truncated_normal(
+    xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext, out: Any = None
+) -> Any:
+    return draw(xp, stream(ctx, seed, seed2), philox.truncated_normal, shape, dtype, out)
 
 
 @kernel("RandomShuffle")
 def random_shuffle(xp: Any, value: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
-    draw, rows = generator(ctx, seed, seed2), as_arrays(value)
+    source, rows = stream(ctx, seed, seed2), as_arrays(value)
     if rows.ndim == 0:
         return as_arrays(rows)
-    return rows.take(xp.asarray(draw.permutation(len(rows))), 0)
+    order = np.argsort(source.words64(len(rows)), kind="stable")
+    return rows.take(xp.asarray(order), 0)
 
 
 @kernel("Multinomial")
 def multinomial(
     xp: Any, logits: Any, num_samples: Any, *, seed: int, seed2: int, output_dtype: DType, ctx: KernelContext
 ) -> Any:
-    count = int(num_samples)
+    return classes(xp, stream(ctx, seed, seed2), logits, int(num_samples), output_dtype)
+
+
+def classes(xp: Any, source: Stream, logits: Any, count: int, dtype: DType) -> Any:
+    """Class numbers [batch, count] by the chances softmax(logits): where a uniform float64 falls among their sums."""
     if logits.ndim != 2 or logits.shape[0] and not logits.shape[1] or count < 0:
         raise ValueError(f"multinomial can't draw {count} samples from logits of shape {logits.shape}.")
-    draw = generator(ctx, seed, seed2).random((len(logits), count))
+    flat = np.empty(len(logits) * count)
+    philox.uniform(53)(source, flat)
     wide = np.asarray(logits, np.float64)
     weights = np.cumsum(np.exp(wide - wide.max(axis=1, keepdims=True)), axis=1)
-    # Where a uniform number falls among the sums of probabilities tells the class.
-    classes = [np.searchsorted(row, u * row[-1], side="right") for row, u in zip(weights, draw)]
-    result = np.reshape(classes, (len(logits), count)).astype(output_dtype.as_numpy_dtype)
-    return xp.asarray(result)
+    found = [
+        np.searchsorted(row, u * row[-1], side="right") for row, u in zip(weights, flat.reshape(len(logits), count))
+    ]
+    return xp.asarray(np.reshape(found, (len(logits), count)).astype(dtype.as_numpy_dtype))
+
+
+@kernel("RandomGamma")
+def random_gamma(xp: Any, shape: Any, alpha: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
+    source, kind = stream(ctx, seed, seed2), np.asarray(alpha).dtype
+    shapes = np.broadcast_to(np.asarray(alpha, np.float64), (*sizes(shape), *np.shape(alpha)))
+    drawn = gamma(source, shapes.reshape(-1)).reshape(shapes.shape)
+    # Nothing is too small to be positive in the output's type: a logarithm of a sample is finite.
+    smallest = np.float64(2.0**-14) if kind.itemsize == 2 else np.finfo(kind).tiny
+    return xp.asarray(np.maximum(drawn, smallest).astype(kind) if drawn.size else drawn.astype(kind))
+
+
+def gamma(source: Stream, alpha: Any) -> Any:
+    """One sample of Gamma(alpha, 1) for each of `alpha`, by Marsaglia and Tsang (2000), in float64.
+
+    In each round, all samples that are not accepted yet draw a normal and then a uniform number. Where alpha < 1, a sample
+    of alpha + 1 is multiplied by u^(1/alpha), with a uniform number u that is drawn first."""
+    boost = np.empty(alpha.size)
+    philox.uniform(53)(source, boost)
+    small = alpha < 1
+    d = np.where(small, alpha + 1, alpha) - 1 / 3
+    c = 1 / np.sqrt(9 * d)
+    result = np.full(alpha.size, np.nan)
+    left = np.flatnonzero(alpha > 0)
+    while left.size:
+        x, u = np.empty(left.size), np.empty(left.size)
+        philox.normal(source, x)
+        philox.uniform(53)(source, u)
+        v = (1 + c[left] * x) ** 3
+        inside = v > 0
+        log_v = np.log(np.where(inside, v, 1))
+        accepted = inside & (np.log(1 - u) < 0.5 * x * x + d[left] * (1 - v + log_v))
+        result[left[accepted]] = d[left[accepted]] * v[accepted]
+        left = left[~accepted]
+    result[small] *= (1 - boost[small]) ** (1 / alpha[small])
+    return result
+
+
+@kernel("RandomPoissonV2")
+def random_poisson(xp: Any, shape: Any, rate: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext) -> Any:
+    rates = np.asarray(rate, np.float64)
+    generator = stream(ctx, seed, seed2).generator()
+    valid = (rates >= 0) & np.isfinite(rates)
+    drawn = generator.poisson(np.where(valid, rates, 0), (*sizes(shape), *rates.shape))
+    if dtype in (float16, bfloat16) or dtype.is_floating:
+        drawn = np.where(valid, drawn.astype(np.float64), np.nan)
+    return xp.asarray(drawn.astype(dtype.as_numpy_dtype))

@@ -137,7 +137,7 @@ def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
     return x.argmin(_nonempty(x, axis)).astype(output_type.as_numpy_dtype)
 
 
-def _scan(xp: Any, accumulate: Any, start: int, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
+def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
     """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one for exclusive."""
     axis = int(axis)
     target = xp.empty(x.shape, x.dtype) if out is None else out
@@ -159,3 +159,8 @@ def cumsum(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: A
 @kernel("Cumprod")
 def cumprod(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
     return _scan(xp, xp.cumprod, 1, x, axis, exclusive, reverse, out)
+
+
+@kernel("CumulativeLogsumexp")
+def cumulative_logsumexp(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return _scan(xp, xp.logaddexp.accumulate, float("-inf"), x, axis, exclusive, reverse, out)

@@ -81,6 +81,11 @@ def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
     return _unsorted(xp, xp.add, data, ids, count, 0, out)
 
 
+@kernel("UnsortedSegmentProd")
+def unsorted_segment_prod(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.multiply, data, ids, count, 1, out)
+
+
 @kernel("UnsortedSegmentMax")
 def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
     return _unsorted(xp, xp.maximum, data, ids, count, lowest(data.dtype), out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,25 @@ def backwards(axes: tuple[int, ...], rank: int) -> tuple[slice, ...]:
 @moving_kernel("ReverseV2")
 def reverse(xp: Any, x: Any, axis: Any) -> Any:
     return x[backwards(tuple(axis.reshape(-1).tolist()), x.ndim)]
+
+
+@kernel("BroadcastArgs")
+def broadcast_shapes(xp: Any, left: Any, right: Any) -> Any:
+    if left.ndim != 1 or right.ndim != 1:
+        raise ValueError(f"Shapes are vectors, but {left.tolist()} and {right.tolist()} were given.")
+    return np.array(np.broadcast_shapes(tuple(left.tolist()), tuple(right.tolist())), left.dtype)
+
+
+@kernel("UnravelIndex")
+def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
+    if indices.ndim > 1 or dims.ndim != 1:
+        raise ValueError(f"unravel_index takes a scalar or vector and a vector, not {indices.shape} and {dims.shape}.")
+    whole = math.prod(dims.tolist())
+    if indices.size and not (0 <= indices.min() and indices.max() < whole):
+        raise ValueError(
+            f"The indices {indices.tolist()} are not all in [0, {whole}), as the sizes {dims.tolist()} ask."
+        )
+    return xp.stack(xp.unravel_index(indices, dims.tolist())).astype(indices.dtype)
 
 
 @kernel("Bitcast")

@@ -22,7 +22,7 @@ def _library(xp: Any) -> Any:
         ) from None
 
 
-def _apply(xp: Any, name: str, *inputs: Any, out: Any = None) -> Any:
+def apply(xp: Any, name: str, *inputs: Any, out: Any = None) -> Any:
     """The function of that name in the inputs' type; halves are computed in float32, which scipy has loops for."""
     kind = inputs[0].dtype
     function = getattr(_library(xp), name)
@@ -37,28 +37,48 @@ def _apply(xp: Any, name: str, *inputs: Any, out: Any = None) -> Any:
 
 @kernel("Erf")
 def erf(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _apply(xp, "erf", x, out=out)
+    return apply(xp, "erf", x, out=out)
 
 
 @kernel("Erfc")
 def erfc(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _apply(xp, "erfc", x, out=out)
+    return apply(xp, "erfc", x, out=out)
+
+
+@kernel("Erfinv")
+def erfinv(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return apply(xp, "erfinv", x, out=out)
+
+
+@kernel("Ndtri")
+def ndtri(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return apply(xp, "ndtri", x, out=out)
+
+
+@kernel("BesselI0e")
+def bessel_i0e(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return apply(xp, "i0e", x, out=out)
+
+
+@kernel("BesselI1e")
+def bessel_i1e(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return apply(xp, "i1e", x, out=out)
 
 
 @kernel("Lgamma")
 def lgamma(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _apply(xp, "gammaln", x, out=out)
+    return apply(xp, "gammaln", x, out=out)
 
 
 @kernel("Digamma")
 def digamma(xp: Any, x: Any) -> Any:
     # scipy gives -inf at the pole 0, but NaN at those below it; TensorFlow gives NaN at all of them.
-    return xp.where(x == 0, x.dtype.type(xp.nan), _apply(xp, "digamma", x))
+    return xp.where(x == 0, x.dtype.type(xp.nan), apply(xp, "digamma", x))
 
 
 @kernel("Polygamma")
 def polygamma(xp: Any, a: Any, x: Any) -> Any:
     """The a-th derivative of digamma: (-1)^(a+1) a! zeta(a + 1, x)."""
-    zeta = _apply(xp, "zeta", a + 1, x)
-    series = (1 - 2 * ((a + 1) % 2)) * _apply(xp, "gamma", a + 1) * zeta
-    return xp.where(a == 0, _apply(xp, "digamma", x + 0 * a), series).astype(x.dtype)
+    zeta = apply(xp, "zeta", a + 1, x)
+    series = (1 - 2 * ((a + 1) % 2)) * apply(xp, "gamma", a + 1) * zeta
+    return xp.where(a == 0, apply(xp, "digamma", x + 0 * a), series).astype(x.dtype)

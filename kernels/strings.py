@@ -41,3 +41,18 @@ def as_arrays(value: Any) -> Any:
         array[()] = value
         return array
     return value
+
+
+def mapped(function: Callable[[Any], Any], values: Any, dtype: Any = object) -> Any:
+    """`function` of each element, as an array of `dtype` and of the shape of `values`."""
+    result = np.empty(values.size, dtype)
+    result[:] = [function(value) for value in values.reshape(-1).tolist()]
+    return result.reshape(values.shape)
+
+
+def single(value: Any) -> bytes:
+    """The element of a scalar. Raises ValueError where `value` is none."""
+    if value.ndim:
+        raise ValueError(f"A scalar is needed, but its shape is {value.shape}.")
+    element: bytes = value.item()
+    return element

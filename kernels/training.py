@@ -7,6 +7,7 @@ block's size, so that a large one is read and written once instead of once for e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,27 @@ from .state_sparse import flat_rows, sum_duplicates
 _BLOCK = 65536  # elements: smaller ones lose to the call overhead of a dozen operations more than they win
 
 
-def _opened(grad: Any, *refs: VariableState) -> list[Any]:
+def opened(grad: Any, *refs: VariableState) -> list[Any]:
     """The buffers of the variables, all of the gradient's shape, to be written."""
     for ref in refs:
         ref.check_shape(np.shape(grad))
     return [ref.writable() for ref in refs]
 
 
-def _blocks(xp: Any, *arrays: Any) -> Iterator[list[Any]]:
-    """Matching pieces of `arrays`, and a temporary of a piece's size."""
+def blocks(xp: Any, *arrays: Any, scratch: int = 1) -> Iterator[list[Any]]:
+    """Matching pieces of `arrays`, and `scratch` temporaries of a piece's size."""
     first = arrays[0]
     if first.size <= _BLOCK or xp is not np or not all(a.flags.c_contiguous for a in arrays):
-        yield [*arrays, xp.empty_like(first)]
+        yield [*arrays, *(xp.empty_like(first) for _ in range(scratch))]
         return
     flat = [a.reshape(-1) for a in arrays]
-    scratch = np.empty(_BLOCK, first.dtype)
+    temporaries = [np.empty(_BLOCK, first.dtype) for _ in range(scratch)]
     for start in range(0, first.size, _BLOCK):
         pieces = [a[start : start + _BLOCK] for a in flat]
-        yield [*pieces, scratch[: pieces[0].size]]
+        yield [*pieces, *(t[: pieces[0].size] for t in temporaries)]
 
 
-def _opened_rows(xp: Any, grad: Any, indices: Any, *refs: VariableState) -> tuple[list[Any], Any, Any]:
+def opened_rows(xp: Any, grad: Any, indices: Any, *refs: VariableState) -> tuple[list[Any], Any, Any]:
     """The buffers of the variables, the rows to change, each once, and the gradient of each."""
     buffers = [ref.writable() for ref in refs]
     for ref in refs:
@@ -48,7 +49,18 @@ def _opened_rows(xp: Any, grad: Any, indices: Any, *refs: VariableState) -> tupl
     return buffers, *sum_duplicates(xp, at, rows)
 
 
-def _approach(xp: Any, average: Any, target: Any, rate: Any, t: Any) -> None:
+@contextmanager
+def updated_rows(xp: Any, grad: Any, indices: Any, *refs: VariableState, scratch: int = 1) -> Iterator[list[Any]]:
+    """The rows of the variables that the block changes, then the gradient of each, then temporaries of their size. The
+    rows are put back at the block's end."""
+    buffers, at, g = opened_rows(xp, grad, indices, *refs)
+    rows = [buffer[at] for buffer in buffers]
+    yield [*rows, g, *(xp.empty_like(rows[0]) for _ in range(scratch))]
+    for buffer, row in zip(buffers, rows):
+        buffer[at] = row
+
+
+def approach(xp: Any, average: Any, target: Any, rate: Any, t: Any) -> None:
     """average += rate · (target - average); `target` may be the temporary `t` itself."""
     xp.subtract(target, average, out=t)
     xp.multiply(t, rate, out=t)
@@ -57,7 +69,7 @@ def _approach(xp: Any, average: Any, target: Any, rate: Any, t: Any) -> None:
 
 @kernel("ApplyGradientDescent")
 def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> None:
-    (buffer,) = _opened(delta, var)
+    (buffer,) = opened(delta, var)
     scaled = xp.multiply(delta, alpha, out=var.scratch())  # a pooled buffer: a fresh one costs as much in page faults
     xp.subtract(buffer, scaled, out=buffer)
 
@@ -78,7 +90,7 @@ def _momentum(xp: Any, w: Any, a: Any, g: Any, t: Any, lr: Any, momentum: Any, u
 def momentum(
     xp: Any, var: VariableState, accum: VariableState, lr: Any, momentum: Any, grad: Any, *, use_nesterov: bool
 ) -> None:
-    for w, a, g, t in _blocks(xp, *_opened(grad, var, accum), grad):
+    for w, a, g, t in blocks(xp, *opened(grad, var, accum), grad):
         _momentum(xp, w, a, g, t, lr, momentum, use_nesterov)
 
 
@@ -94,10 +106,8 @@ def sparse_momentum(
     *,
     use_nesterov: bool,
 ) -> None:
-    (variable, slot), at, g = _opened_rows(xp, grad, indices, var, accum)
-    w, a = variable[at], slot[at]
-    _momentum(xp, w, a, g, xp.empty_like(w), lr, momentum, use_nesterov)
-    variable[at], slot[at] = w, a
+    with updated_rows(xp, grad, indices, var, accum) as (w, a, g, t):
+        _momentum(xp, w, a, g, t, lr, momentum, use_nesterov)
 
 
 def _adagrad(xp: Any, w: Any, a: Any, g: Any, t: Any, lr: Any, update_slots: bool) -> None:
@@ -112,7 +122,7 @@ def _adagrad(xp: Any, w: Any, a: Any, g: Any, t: Any, lr: Any, update_slots: boo
 
 @kernel("ApplyAdagrad")
 def adagrad(xp: Any, var: VariableState, accum: VariableState, lr: Any, grad: Any, *, update_slots: bool) -> None:
-    for w, a, g, t in _blocks(xp, *_opened(grad, var, accum), grad):
+    for w, a, g, t in blocks(xp, *opened(grad, var, accum), grad):
         _adagrad(xp, w, a, g, t, lr, update_slots)
 
 
@@ -120,10 +130,8 @@ def adagrad(xp: Any, var: VariableState, accum: VariableState, lr: Any, grad: An
 def sparse_adagrad(
     xp: Any, var: VariableState, accum: VariableState, lr: Any, grad: Any, indices: Any, *, update_slots: bool
 ) -> None:
-    (variable, slot), at, g = _opened_rows(xp, grad, indices, var, accum)
-    w, a = variable[at], slot[at]
-    _adagrad(xp, w, a, g, xp.empty_like(w), lr, update_slots)
-    variable[at], slot[at] = w, a
+    with updated_rows(xp, grad, indices, var, accum) as (w, a, g, t):
+        _adagrad(xp, w, a, g, t, lr, update_slots)
 
 
 def _rms_prop(xp: Any, arrays: Any, g: Any, t: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any) -> None:
@@ -131,9 +139,9 @@ def _rms_prop(xp: Any, arrays: Any, g: Any, t: Any, lr: Any, rho: Any, momentum:
     w, *mean, ms, mom = arrays
     rate = 1 - rho
     xp.multiply(g, g, out=t)
-    _approach(xp, ms, t, rate, t)
+    approach(xp, ms, t, rate, t)
     if mean:
-        _approach(xp, mean[0], g, rate, t)
+        approach(xp, mean[0], g, rate, t)
         xp.multiply(mean[0], mean[0], out=t)
         xp.subtract(ms, t, out=t)
         xp.add(t, epsilon, out=t)
@@ -159,7 +167,7 @@ def rms_prop(
     epsilon: Any,
     grad: Any,
 ) -> None:
-    for *arrays, g, t in _blocks(xp, *_opened(grad, var, ms, mom), grad):
+    for *arrays, g, t in blocks(xp, *opened(grad, var, ms, mom), grad):
         _rms_prop(xp, arrays, g, t, lr, rho, momentum, epsilon)
 
 
@@ -176,16 +184,13 @@ def centered_rms_prop(
     epsilon: Any,
     grad: Any,
 ) -> None:
-    for *arrays, g, t in _blocks(xp, *_opened(grad, var, mg, ms, mom), grad):
+    for *arrays, g, t in blocks(xp, *opened(grad, var, mg, ms, mom), grad):
         _rms_prop(xp, arrays, g, t, lr, rho, momentum, epsilon)
 
 
 def _sparse_rms_prop(xp: Any, refs: Any, scalars: Any, grad: Any, indices: Any) -> None:
-    buffers, at, g = _opened_rows(xp, grad, indices, *refs)
-    rows = [buffer[at] for buffer in buffers]
-    _rms_prop(xp, rows, g, xp.empty_like(rows[0]), *scalars)
-    for buffer, row in zip(buffers, rows):
-        buffer[at] = row
+    with updated_rows(xp, grad, indices, *refs) as (*rows, g, t):
+        _rms_prop(xp, rows, g, t, *scalars)
 
 
 @kernel("SparseApplyRMSProp")
@@ -252,14 +257,15 @@ def adam(
 ) -> None:
     rate = _adam_rate(xp, lr, beta1_power, beta2_power)
     rate1, rate2 = 1 - beta1, 1 - beta2
-    for w, mean, square, g, t in _blocks(xp, *_opened(grad, var, m, v), grad):
-        _approach(xp, mean, g, rate1, t)
+    for w, mean, square, g, t, ahead in blocks(xp, *opened(grad, var, m, v), grad, scratch=2):
+        approach(xp, mean, g, rate1, t)
         xp.multiply(g, g, out=t)
-        _approach(xp, square, t, rate2, t)
+        approach(xp, square, t, rate2, t)
         if use_nesterov:
-            _adam_step(xp, w, beta1 * mean + rate1 * g, square, t, rate, epsilon)
-        else:
-            _adam_step(xp, w, mean, square, t, rate, epsilon)
+            xp.multiply(mean, beta1, out=ahead)
+            xp.multiply(g, rate1, out=t)
+            xp.add(ahead, t, out=ahead)
+        _adam_step(xp, w, ahead if use_nesterov else mean, square, t, rate, epsilon)
 
 
 @kernel("SparseApplyAdam")
@@ -277,12 +283,12 @@ def sparse_adam(
     grad: Any,
     indices: Any,
 ) -> None:
-    buffers, at, g = _opened_rows(xp, grad, indices, var, m, v)
+    buffers, at, g = opened_rows(xp, grad, indices, var, m, v)
     _, mean, square = buffers
     xp.multiply(mean, beta1, out=mean)
     mean[at] += (1 - beta1) * g
     xp.multiply(square, beta2, out=square)
     square[at] += (1 - beta2) * (g * g)
     rate = _adam_rate(xp, lr, beta1_power, beta2_power)
-    for w, a, s, t in _blocks(xp, *buffers):
+    for w, a, s, t in blocks(xp, *buffers):
         _adam_step(xp, w, a, s, t, rate, epsilon)

@@ -16,7 +16,7 @@ from ready_queues import Lifo, Shuffled
 
 import actorflow as af
 from actorflow.runtime import dispatcher as dispatching
-from actorflow.runtime import step
+from actorflow.runtime import part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 __all__ = ["probe"]
@@ -80,7 +80,7 @@ async def test_a_chain_needs_no_turn_of_the_loop_between_its_links(
 ) -> None:
     """One turn is enough for all that becomes ready within the slice, and `run` gives one to the others."""
     monkeypatch.setattr(dispatching, "SLICE", 10.0)
-    monkeypatch.setattr(step, "INLINE_LIMIT_NS", 1e15)  # however slow the machine is at the moment
+    monkeypatch.setattr(part, "INLINE_LIMIT_NS", 1e15)  # however slow the machine is at the moment
     x = af.placeholder(af.float32, [])
     y = x
     for _ in range(500):

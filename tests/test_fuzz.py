@@ -22,7 +22,7 @@ from random_graphs import RandomGraph, Request, random_graph
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
-from actorflow.runtime import step as runtime_step
+from actorflow.runtime import part as runtime_part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "300"))
@@ -66,10 +66,10 @@ def settings(seed: int) -> list[Setting]:
 @pytest.fixture
 def limit() -> Iterator[Callable[[float], None]]:
     """Sets from which cost on a kernel goes to the device's thread."""
-    before = runtime_step.INLINE_LIMIT_NS
+    before = runtime_part.INLINE_LIMIT_NS
 
     def change(nanoseconds: float) -> None:
-        runtime_step.INLINE_LIMIT_NS = nanoseconds
+        runtime_part.INLINE_LIMIT_NS = nanoseconds
 
     yield change
     change(before)

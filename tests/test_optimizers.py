@@ -36,6 +36,14 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "RMSProp": lambda: train.RMSPropOptimizer(0.1, momentum=0.5),
     "CenteredRMSProp": lambda: train.RMSPropOptimizer(0.1, momentum=0.5, centered=True),
     "Adam": lambda: train.AdamOptimizer(0.1),
+    "Adadelta": lambda: train.AdadeltaOptimizer(0.5, 0.9, 1e-3),
+    "ProximalGradientDescent": lambda: train.ProximalGradientDescentOptimizer(0.1, 0.05, 0.02),
+    "ProximalAdagrad": lambda: train.ProximalAdagradOptimizer(0.1, 0.1, 0.05, 0.02),
+    "Ftrl": lambda: train.FtrlOptimizer(0.1, -0.5, 0.1, 0.05, 0.02),
+    "FtrlPower": lambda: train.FtrlOptimizer(0.1, -0.3, 0.1, 0.05, 0.02),
+    "FtrlShrinkage": lambda: train.FtrlOptimizer(
+        0.1, l2_regularization_strength=0.02, l2_shrinkage_regularization_strength=0.3
+    ),
 }
 
 # TensorFlow's values of two variables after three steps; the second gets rows, of which two have one index.
@@ -47,6 +55,21 @@ TENSORFLOW: dict[str, tuple[Any, Any]] = {
     "RMSProp": ([0.6082860, -1.575, 3.0], [[0.7720138, 1.3050679], [3.0, 4.0], [4.3050681, 6.0]]),
     "CenteredRMSProp": ([0.6006891, -1.5674477, 3.0], [[0.7708043, 1.2746737], [3.0, 4.0], [4.2746739, 6.0]]),
     "Adam": ([0.7076827, -1.7000011, 3.0], [[0.7000012, 1.7000010], [3.0, 4.0], [4.7000012, 6.0]]),
+    "ProximalGradientDescent": (
+        [0.68008083, -1.6743037, 2.9671314],
+        [[0.82968181, 1.3754996], [3.0, 4.0], [4.3575721, 5.949204]],
+    ),
+    "ProximalAdagrad": (
+        [0.72974783, -1.7596653, 2.8969512],
+        [[0.76950204, 1.7636255], [3.0, 4.0], [4.7568393, 5.8407431]],
+    ),
+    "Adadelta": ([0.81194723, -1.8472894, 3.0], [[0.84955716, 1.8467066], [3.0, 4.0], [4.8467064, 6.0]]),
+    "Ftrl": ([0.2053472, -1.1664524, 0.0], [[0.25179243, 1.4556782], [3.0, 4.0], [3.9821663, 0.0]]),
+    "FtrlPower": ([0.043702058, -0.76945752, 0.0], [[0.12633425, 1.0051112], [3.0, 4.0], [3.0151863, 0.0]]),
+    "FtrlShrinkage": (
+        [0.093110584, -0.97217447, -0.37119558],
+        [[0.12560785, 1.3423183], [3.0, 4.0], [3.687649, -0.74239117]],
+    ),
 }
 
 
@@ -115,6 +138,47 @@ def _adam(s: Any, g: Any, t: int) -> Any:
     return 0.05 * np.sqrt(1 - 0.95**t) / (1 - 0.8**t) * s["m"] / (np.sqrt(s["v"]) + 1e-3)
 
 
+def _adadelta(s: Any, g: Any, t: int) -> Any:
+    s["a"] = 0.8 * s["a"] + 0.2 * g**2
+    step = np.sqrt(s["u"] + 1e-2) / np.sqrt(s["a"] + 1e-2) * g
+    s["u"] = 0.8 * s["u"] + 0.2 * step**2
+    return 0.05 * step
+
+
+class Whole(Formula):
+    """An optimizer whose step is no difference: `step` gives the new weights."""
+
+    def __call__(self, w: Any, g: Any) -> Any:
+        self.t += 1
+        if not self.slots:
+            self.slots = {name: np.full_like(w, value) for name, value in self.initial.items()}
+        return self.step(self.slots, g, w)
+
+
+def _nearest(near: Any, rate: Any) -> Any:
+    return np.sign(near) * np.maximum(np.abs(near) - rate * 0.3, 0) / (1 + rate * 0.2)
+
+
+def _proximal(s: Any, g: Any, w: Any) -> Any:
+    return _nearest(w - 0.05 * g, 0.05)
+
+
+def _proximal_adagrad(s: Any, g: Any, w: Any) -> Any:
+    s["a"] = s["a"] + g**2
+    return _nearest(w - 0.05 / np.sqrt(s["a"]) * g, 0.05 / np.sqrt(s["a"]))
+
+
+def _ftrl(power: float, shrinkage: float) -> Callable[..., Any]:
+    def step(s: Any, g: Any, w: Any) -> Any:
+        before, after = s["a"] ** power, (s["a"] + g**2) ** power
+        s["z"] = s["z"] + g + 2 * shrinkage * w - (after - before) / 0.05 * w
+        s["a"] = s["a"] + g**2
+        found = (np.sign(s["z"]) * 0.3 - s["z"]) / (after / 0.05 + 2 * 0.2)
+        return np.where(np.abs(s["z"]) > 0.3, found, 0)
+
+    return step
+
+
 FORMULAS: dict[str, tuple[Callable[[], Any], Callable[[], Formula], bool]] = {
     "GradientDescent": (lambda: train.GradientDescentOptimizer(0.05), lambda: Formula(lambda s, g, t: 0.05 * g), True),
     "Momentum": (lambda: train.MomentumOptimizer(0.05, 0.8), lambda: Formula(_momentum(False), a=0.0), True),
@@ -132,6 +196,31 @@ FORMULAS: dict[str, tuple[Callable[[], Any], Callable[[], Formula], bool]] = {
     "CenteredRMSProp": (
         lambda: train.RMSPropOptimizer(0.05, 0.7, 0.4, 1e-3, centered=True),
         lambda: Formula(_rms(True), rms=1.0, mg=0.0, mom=0.0),
+        True,
+    ),
+    "Adadelta": (
+        lambda: train.AdadeltaOptimizer(0.05, 0.8, 1e-2),
+        lambda: Formula(_adadelta, a=0.0, u=0.0),
+        True,
+    ),
+    "ProximalGradientDescent": (
+        lambda: train.ProximalGradientDescentOptimizer(0.05, 0.3, 0.2),
+        lambda: Whole(_proximal),
+        True,
+    ),
+    "ProximalAdagrad": (
+        lambda: train.ProximalAdagradOptimizer(0.05, 0.4, 0.3, 0.2),
+        lambda: Whole(_proximal_adagrad, a=0.4),
+        True,
+    ),
+    "Ftrl": (
+        lambda: train.FtrlOptimizer(0.05, -0.5, 0.4, 0.3, 0.2),
+        lambda: Whole(_ftrl(0.5, 0.0), a=0.4, z=0.0),
+        True,
+    ),
+    "FtrlV2": (
+        lambda: train.FtrlOptimizer(0.05, -0.7, 0.4, 0.3, 0.2, l2_shrinkage_regularization_strength=0.6),
+        lambda: Whole(_ftrl(0.7, 0.6), a=0.4, z=0.0),
         True,
     ),
     # Adam moves all rows, whichever occur.
@@ -501,6 +590,30 @@ RATES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
         lambda s: train.cosine_decay(0.1, s, 10, 0.2),
         [0.1, 0.08351141, 0.06, 0.04763932, 0.02, 0.02, 0.02, 0.02],
     ),
+    "restarts": (
+        lambda s: train.cosine_decay_restarts(0.5, s, 5),
+        [0.5, 0.1727457, 0.5, 0.48776412, 0.25, 0.5, 0.49692208, 0.25],
+    ),
+    "restarts of one length": (
+        lambda s: train.cosine_decay_restarts(0.5, s, 4, t_mul=1.0, m_mul=0.5, alpha=0.1),
+        [0.5, 0.11590098, 0.2420495, 0.1625, 0.10625, 0.05823762, 0.078125, 0.05600155],
+    ),
+    "lower restarts": (
+        lambda s: train.cosine_decay_restarts(0.5, s, 4, t_mul=1.5, m_mul=0.8, alpha=0.1),
+        [0.5, 0.11590098, 0.3858846, 0.32, 0.33800003, 0.16899465, 0.122, 0.18520427],
+    ),
+    "linear cosine": (
+        lambda s: train.linear_cosine_decay(0.5, s, 10),
+        [0.50050002, 0.27836239, 0.12549999, 0.06959829, 0.0005, 0.0005, 0.0005, 0.0005],
+    ),
+    "two waves": (
+        lambda s: train.linear_cosine_decay(0.5, s, 10, num_periods=2.0, alpha=0.1, beta=0.01),
+        [0.55500001, 0.04319661, 0.30500001, 0.1686271, 0.055, 0.055, 0.055, 0.055],
+    ),
+    "noise of no variance": (
+        lambda s: train.noisy_linear_cosine_decay(0.5, s, 10, initial_variance=0.0),
+        [0.50050002, 0.27836239, 0.12549999, 0.06959829, 0.0005, 0.0005, 0.0005, 0.0005],
+    ),
 }
 
 
@@ -513,7 +626,20 @@ def test_learning_rates(graph: Graph, name: str, dtype: str) -> None:
     assert rate.dtype is af.float32 and rate.shape.as_list() == []
     run = interpreted(graph)
     found = [run(rate, {step: k}) for k in (0, 3, 5, 6, 10, 15, 16, 25)]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(found, expected, rtol=3e-6)
+
+
+def test_noise_of_a_learning_rate(graph: Graph) -> None:
+    """Its variance falls with the steps: 1 / (1 + step) ^ 0.55, times half the learning rate squared at the middle."""
+    step = af.placeholder(af.int64, [])
+    with graph.as_default():
+        graph.seed = 5
+        rate = train.noisy_linear_cosine_decay(1.0, step, 100, beta=0.0, num_periods=0.0)
+    run = interpreted(graph)
+    for k in (0, 50):
+        found = [float(run(rate, {step: k})) for _ in range(400)]
+        assert abs(np.mean(found) - (1 - k / 100)) < 0.2
+        assert abs(np.std(found) / (1 + k) ** -0.275 - 1) < 0.15
 
 
 def test_learning_rate_mistakes(graph: Graph) -> None:

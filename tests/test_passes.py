@@ -96,7 +96,17 @@ def descendants(graph: Subgraph) -> dict[str, set[str]]:
 
 
 def test_f16_the_passes_are_listed() -> None:
-    assert PASSES == ("place", "prune", "fold", "merge_duplicates", "partition", "order_writes", "coalesce")
+    assert PASSES == (
+        "place",
+        "prune",
+        "fold",
+        "merge_duplicates",
+        "partition",
+        "fuse",
+        "order_writes",
+        "coalesce_loops",
+        "coalesce",
+    )
 
 
 # ---- prune

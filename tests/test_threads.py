@@ -16,7 +16,7 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.registry.op import RefLike
-from actorflow.runtime import step as runtime_step
+from actorflow.runtime import part as runtime_part
 from actorflow.runtime.threads import unlocked
 from actorflow.runtime.variable_state import VariableState
 from actorflow.session import session as session_module
@@ -92,7 +92,7 @@ def on_threads(*work: Callable[[], Any]) -> list[Any]:
 def test_f31_f35_sessions_on_threads_lose_no_update(
     shared: Callable[[], Shared], monkeypatch: pytest.MonkeyPatch, limit: float, coalesce: bool
 ) -> None:
-    monkeypatch.setattr(runtime_step, "INLINE_LIMIT_NS", limit)
+    monkeypatch.setattr(runtime_part, "INLINE_LIMIT_NS", limit)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
 

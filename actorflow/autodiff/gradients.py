@@ -6,27 +6,17 @@ the parts of one tensor are summed, and the rule of the node's op builds the nod
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any, TypeAlias
+from typing import Any
 
-from actorflow.autodiff.indexed_slices import IndexedSlices, add_slices
-from actorflow.autodiff.unbroadcast import unbroadcast
+from actorflow.autodiff.branches import Mirror
+from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
-from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint, user_line
-from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.arithmetic import add_n
-from actorflow.ops.control import group, identity
-from actorflow.ops.filling import ones_like, zeros_like
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.filling import ones_like
 from actorflow.shapes import compatible, show
-
-Gradient: TypeAlias = "Tensor | IndexedSlices"
-
-# The ops whose rules hand a gradient on as it is, so that one made of slices stays so.
-_PASS_SLICES = {"Identity", "ReadVariableOp"}
 
 
 class AggregationMethod:
@@ -86,189 +76,9 @@ def gradients(
         raise ValueError(f"aggregation_method is one of af.AggregationMethod, but {aggregation_method!r} was given.")
     with graph.as_default(), graph.name_scope(name):
         seeds = _seeds(y_list, grad_ys)
-        walk = _Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients)
+        walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, Mirror(graph, None, None))
         walk.run(y_list, seeds)
         return [walk.total(x.endpoint) for x in x_list]
-
-
-class _Walk:
-    """One backward walk: what is known of the gradient of each tensor so far."""
-
-    def __init__(self, graph: Graph, xs: Sequence[Tensor], stops: Sequence[Tensor], colocate: bool, gate: bool) -> None:
-        self._graph = graph
-        self._colocate = colocate
-        self._gate = gate
-        self._xs = {x.endpoint for x in xs}
-        self._stops = {s.endpoint for s in stops}
-        self._reached = self._find_reached()
-        self._parts: dict[Endpoint, list[Gradient]] = {}
-
-    def run(self, ys: Sequence[Tensor], seeds: Sequence[Tensor | None]) -> None:
-        """Gives each node between its gradients, consumers first."""
-        for y, seed in zip(ys, seeds):
-            if seed is not None and self._wanted(y):
-                self._parts.setdefault(y.endpoint, []).append(seed)
-        between, pending = self._pending(ys)
-        ready = deque(name for name in between if not pending[name])
-        while ready:
-            operation = self._graph.get_operation_by_name(ready.popleft())
-            self._visit(operation)
-            for endpoint in operation.node.inputs:
-                if endpoint.node in between:
-                    pending[endpoint.node] -= 1
-                    if not pending[endpoint.node]:
-                        ready.append(endpoint.node)
-        if looped := [name for name in between if pending[name]]:
-            node = self._graph.nodes[looped[0]]
-            raise NotImplementedError(
-                describe(f"{node.name} is part of a loop, whose gradient is not known.", op=node.op, where=node.where)
-            )
-
-    def total(self, endpoint: Endpoint) -> Gradient | None:
-        """The sum of the parts of one tensor's gradient."""
-        parts = self._parts.get(endpoint)
-        if not parts:
-            return None
-        if len(parts) > 1:
-            with self._graph.gradient_of(endpoint.node):
-                parts[:] = [_sum(parts)]
-        return parts[0]
-
-    def _find_reached(self) -> set[str]:
-        """The nodes through which a derivative can get to an x."""
-        reached: set[str] = set()
-        stack = list(self._xs)
-        while stack:
-            for operation in self._graph.consumers(stack.pop()):
-                if operation.name in reached or operation.definition.gradient is None:
-                    continue
-                reached.add(operation.name)
-                stack.extend(
-                    t.endpoint for t in operation.outputs if _differentiable(t) and t.endpoint not in self._stops
-                )
-        return reached
-
-    def _pending(self, ys: Sequence[Tensor]) -> tuple[dict[str, None], Counter[str]]:
-        """The nodes between xs and ys, and from how many edges each has to wait for a part."""
-        between = dict.fromkeys(y.op.name for y in ys if y.op.name in self._reached)
-        pending: Counter[str] = Counter()
-        stack = list(between)
-        while stack:
-            for endpoint in self._graph.nodes[stack.pop()].inputs:
-                if endpoint.node in self._reached:
-                    pending[endpoint.node] += 1
-                    if endpoint.node not in between:
-                        between[endpoint.node] = None
-                        stack.append(endpoint.node)
-        return between, pending
-
-    def _wanted(self, tensor: Tensor) -> bool:
-        """Whether anything is to be known of this tensor's gradient."""
-        endpoint = tensor.endpoint
-        if not _differentiable(tensor):
-            return False
-        return endpoint in self._xs or endpoint.node in self._reached and endpoint not in self._stops
-
-    def _visit(self, operation: Operation) -> None:
-        outputs = [None if t.endpoint in self._stops else self.total(t.endpoint) for t in operation.outputs]
-        if all(dy is None for dy in outputs):
-            return
-        found = self._input_gradients(operation, outputs)
-        for tensor, gradient in zip(operation.inputs, found):
-            if gradient is not None:
-                self._parts.setdefault(tensor.endpoint, []).append(gradient)
-
-    def _input_gradients(self, operation: Operation, outputs: Sequence[Gradient | None]) -> list[Gradient | None]:
-        graph, definition = self._graph, operation.definition
-        rule = definition.gradient
-        if not callable(rule):
-            raise LookupError(
-                describe(
-                    f"No gradient is defined for operation {operation.name!r} (op type: {operation.type}).",
-                    where=operation.where,
-                    details=[f"the op is declared at {definition.where}"],
-                    hint="Register one with @NAME.gradient, or declare gradient=None where there is none.",
-                )
-            )
-        with ExitStack() as scopes:
-            scopes.enter_context(graph.name_scope(f"{operation.name}_grad"))
-            scopes.enter_context(graph.gradient_of(operation.name))
-            if self._colocate:
-                scopes.enter_context(graph.colocate_with(operation))
-            given = [_output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
-            try:
-                made = rule(operation, *given)
-            except Exception as error:
-                error.add_note(
-                    f"  while building the gradient of {operation.name} ({operation.type}), made at {operation.where}"
-                )
-                raise
-            found = list(made) if isinstance(made, (list, tuple)) else [made]
-            if len(found) != len(operation.inputs):
-                raise ValueError(
-                    f"The gradient rule of {operation.type} gave {len(found)} gradients, but {operation.name} has "
-                    f"{len(operation.inputs)} inputs."
-                )
-            found = [
-                self._fitted(operation, i, g) if g is not None and self._wanted(t) else None
-                for i, (t, g) in enumerate(zip(operation.inputs, found))
-            ]
-            return together(found) if self._gate else found
-
-    def _fitted(self, operation: Operation, index: int, gradient: Any) -> Gradient:
-        """`gradient` in the shape and type of the input, of which it must be."""
-        tensor = operation.inputs[index]
-        given: Gradient = (
-            gradient
-            if isinstance(gradient, (Tensor, IndexedSlices))
-            else convert_to_tensor(gradient, tensor.dtype.base_dtype)
-        )
-        if given.dtype is not tensor.dtype.base_dtype:
-            raise TypeError(
-                f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
-                f"which is {tensor.dtype.base_dtype}."
-            )
-        if operation.definition.broadcasts:
-            given = unbroadcast(convert_to_tensor(given), operation, index)
-        if isinstance(given, IndexedSlices):
-            return given
-        if not compatible(given.static_shape, tensor.static_shape):
-            raise ValueError(
-                f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
-                f"{operation.name}, which has shape {show(tensor.static_shape)}."
-            )
-        given.set_shape(tensor.static_shape)
-        return given
-
-
-def _output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
-    """What a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
-    if dy is None:
-        return zeros_like(output) if _differentiable(output) else None
-    return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)
-
-
-def _sum(parts: Sequence[Gradient]) -> Gradient:
-    slices = [part for part in parts if isinstance(part, IndexedSlices)]
-    if len(slices) == len(parts):
-        return add_slices(slices)
-    return add_n([convert_to_tensor(part) for part in parts])
-
-
-def together(found: Sequence[Gradient | None]) -> list[Gradient | None]:
-    """The same gradients, each of which is available only when all are. None entries stay None."""
-    present = [g for g in found if g is not None]
-    if len(present) < 2:
-        return list(found)
-    gate = group(*(g.op for g in present))
-    with gate.graph.control_dependencies([gate]):
-        return [g if g is None else _gated(g) for g in found]
-
-
-def _gated(gradient: Gradient) -> Gradient:
-    if isinstance(gradient, IndexedSlices):
-        return IndexedSlices(identity(gradient.values), gradient.indices, gradient.dense_shape)
-    return identity(gradient)
 
 
 def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
@@ -281,7 +91,7 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
 
 def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
     facts: dict[str, Any] = {"node": y.op.name, "op": y.op.type, "where": y.where}
-    if not _differentiable(y):
+    if not differentiable(y):
         return None
     if grad is None:
         if y.dtype.is_complex:
@@ -305,10 +115,6 @@ def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
         shapes = f"{show(tensor.static_shape)}, but ys[{index}], {y.name}, has {show(y.static_shape)}"
         raise ValueError(describe(f"grad_ys[{index}] has shape {shapes}.", **facts))
     return tensor
-
-
-def _differentiable(tensor: Tensor) -> bool:
-    return tensor.dtype.kind in "fc"
 
 
 def _as_list(value: Any) -> list[Any]:

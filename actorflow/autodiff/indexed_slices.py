@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,11 +81,14 @@ class IndexedSlices:
     def get_shape(self) -> TensorShape:
         return self.shape
 
-    def _fetch_parts(self) -> tuple[list[Tensor], Callable[..., IndexedSlicesValue]]:
-        """What a run fetches for it, and how the values become one (see `actorflow.session.fetches`)."""
-        if self.dense_shape is None:
-            return [self.values, self.indices], lambda values, indices: IndexedSlicesValue(values, indices, None)
-        return [self.values, self.indices, self.dense_shape], IndexedSlicesValue
+    def __tensor_components__(self) -> list[Tensor]:
+        return [self.values, self.indices, *([] if self.dense_shape is None else [self.dense_shape])]
+
+    def __from_components__(self, values: Any, indices: Any, dense_shape: Any = None) -> IndexedSlicesValue:
+        return IndexedSlicesValue(values, indices, dense_shape)
+
+    def __to_components__(self, value: Any) -> Sequence[Any]:
+        return tuple(value)[: 2 if self.dense_shape is None else 3]
 
     def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)

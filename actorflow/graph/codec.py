@@ -116,7 +116,8 @@ def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
         raise ValueError("The data is no serialised graph: two nodes have one name.")
     for node in nodes:
         definition = opdef.lookup(node.op)
-        if node.attrs.keys() != {attr.name for attr in definition.attrs}:
+        # Attributes that start with _ belong to no op, such as that of `gradient_override_map`.
+        if {name for name in node.attrs if name[:1] != "_"} != {attr.name for attr in definition.attrs}:
             raise ValueError(
                 f"Node {node.name!r} has the attributes {sorted(node.attrs)}, but its op is {definition.signature}."
             )

@@ -1,46 +1,187 @@
-"""The value of a tensor where the graph alone decides it: what shape rules need of `reshape(x, [-1, 10])`."""
+"""The value of a tensor where the graph alone decides it: what shape rules need of `reshape(x, [-1, 10])`.
+
+Of a vector of sizes some may be known and others not: `[shape(x)[0], 10]` is (?, 10) where the first size of x is not
+known. Inside this module such a value is an array of objects with None for what is not known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorflow.graph.node import Endpoint, Node
-from actorflow.shapes import is_static, num_elements
+from actorflow.graph.slicing import python_index
+from actorflow.shapes import Shape, num_elements
 
 _DEPTH = 8
+_LONGEST_RANGE = 1000
+
+Nodes: TypeAlias = Mapping[str, Node]
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-def constant_value(nodes: Mapping[str, Node], endpoint: Endpoint, depth: int = _DEPTH) -> np.ndarray[Any, Any] | None:
+def constant_value(nodes: Nodes, endpoint: Endpoint, depth: int = _DEPTH) -> Array | None:
     """The value of `endpoint`, or None where a run decides it. Looks through shapes that are known and their parts."""
+    found = _look(nodes, endpoint, depth)
+    return None if found is None or _is_partial(nodes, endpoint, found) else found
+
+
+def shape_value(nodes: Nodes, endpoint: Endpoint) -> Shape:
+    """What is known of a vector of integers, None for each element that a run decides; -1 stays as it is.
+
+    None where `endpoint` is no vector of integers, or even its length is not known.
+    """
+    node = nodes.get(endpoint.node)
+    if node is None or not node.dtypes[endpoint.port].is_integer:
+        return None
+    found = _look(nodes, endpoint, _DEPTH)
+    if found is None:
+        length = node.shapes[endpoint.port]
+        return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
+    return tuple(None if size is None else int(size) for size in found) if found.ndim == 1 else None
+
+
+def _is_partial(nodes: Nodes, endpoint: Endpoint, value: Array) -> bool:
+    return value.dtype == object and nodes[endpoint.node].dtypes[endpoint.port].kind != "S"
+
+
+def _look(nodes: Nodes, endpoint: Endpoint, depth: int) -> Array | None:
     node = nodes.get(endpoint.node)
     if node is None or depth == 0:
         return None
     if node.op == "Const":
         return np.asarray(node.attrs["value"])
-    if node.op in ("Shape", "Size", "Rank"):
-        source = nodes.get(node.inputs[0].node)
-        shape = None if source is None else source.shapes[node.inputs[0].port]
-        if shape is None:
-            return None
-        dtype = node.dtypes[0].as_numpy_dtype
-        if node.op == "Rank":
-            return np.asarray(len(shape), dtype)
-        if not is_static(shape):
-            return None
-        return np.asarray(shape, dtype) if node.op == "Shape" else np.asarray(num_elements(shape), dtype)
-    if node.op in ("Pack", "Identity", "Cast", "StridedSlice"):
-        values = [constant_value(nodes, e, depth - 1) for e in node.inputs]
-        if any(v is None for v in values):
-            return None
-        if node.op == "Pack":
-            return np.stack(values, axis=node.attrs["axis"])  # type: ignore[arg-type]
-        if node.op == "StridedSlice":
-            from actorflow.graph.slicing import python_index
+    rule = _RULES.get(node.op)
+    found = None if rule is None else rule(nodes, node, depth - 1)
+    if found is None or node.dtypes[0].kind == "S" or found.dtype == object and None in found.reshape(-1).tolist():
+        return found
+    with np.errstate(all="ignore"):
+        return found.astype(node.dtypes[0].as_numpy_dtype)
 
-            value, begin, end, strides = values
-            return np.asarray(value[python_index(begin, end, strides, node.attrs)])  # type: ignore[index]
-        return np.asarray(values[0]).astype(node.dtypes[0].as_numpy_dtype)
-    return None
+
+def _static(nodes: Nodes, endpoint: Endpoint) -> Shape:
+    node = nodes.get(endpoint.node)
+    return None if node is None else node.shapes[endpoint.port]
+
+
+# ---- one rule an op: the value by what is known of the inputs, or None
+
+
+def _of_shape(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    shape = _static(nodes, node.inputs[0])
+    return None if shape is None else np.array(shape, object)
+
+
+def _of_size(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    elements = num_elements(_static(nodes, node.inputs[0]))
+    return None if elements is None else np.array(elements, object)
+
+
+def _of_rank(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    shape = _static(nodes, node.inputs[0])
+    return None if shape is None else np.array(len(shape), object)
+
+
+def _of_identity(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    return _look(nodes, node.inputs[0], depth)
+
+
+def _of_cast(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    found = _look(nodes, node.inputs[0], depth)
+    if found is not None and _is_partial(nodes, node.inputs[0], found) and not node.dtypes[0].is_integer:
+        return None
+    return found
+
+
+def _parts(nodes: Nodes, node: Node, endpoints: tuple[Endpoint, ...], depth: int) -> list[Array] | None:
+    """The values of several inputs, where unknown as sizes that a run decides; None where that can't be said."""
+    found = []
+    for endpoint in endpoints:
+        value = _look(nodes, endpoint, depth)
+        if value is None:
+            shape = _static(nodes, endpoint)
+            if shape is None or len(shape) > 1 or None in shape or not node.dtypes[0].is_integer:
+                return None
+            value = np.full(shape, None, object)
+        found.append(value)
+    return found
+
+
+def _of_pack(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    parts = _parts(nodes, node, node.inputs, depth)
+    return None if not parts or len({p.shape for p in parts}) > 1 else np.stack(parts, axis=node.attrs["axis"])
+
+
+def _of_concat(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    axis = constant_value(nodes, node.inputs[-1], depth)
+    parts = None if axis is None else _parts(nodes, node, node.inputs[:-1], depth)
+    if axis is None or not parts or any(p.ndim == 0 for p in parts):
+        return None
+    try:
+        return np.concatenate(parts, axis=int(axis))
+    except ValueError:  # the shape rule of the concatenation says what is wrong
+        return None
+
+
+def _of_strided_slice(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    begin, end, strides = (constant_value(nodes, e, depth) for e in node.inputs[1:])
+    value = _look(nodes, node.inputs[0], depth)
+    if value is None or begin is None or end is None or strides is None:
+        return None
+    part = value[python_index(begin, end, strides, node.attrs)]
+    if value.dtype == object and not isinstance(part, np.ndarray):
+        part = _boxed(part)
+    return np.asarray(part)
+
+
+def _boxed(element: Any) -> Array:
+    """An array of rank 0 with the one object (numpy would look into it)."""
+    box = np.empty((), object)
+    box[()] = element
+    return box
+
+
+def _of_gather(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    """Elements of a vector at known places."""
+    places = constant_value(nodes, node.inputs[1], depth)
+    value = None if places is None else _look(nodes, node.inputs[0], depth)
+    if places is None or value is None or value.ndim != 1:
+        return None
+    if places.size and not (0 <= places.min() and places.max() < len(value)):
+        return None
+    found = np.empty(places.shape, value.dtype)
+    found[...] = value[places]
+    return found
+
+
+def _of_reshape(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    shape, value = node.shapes[0], _look(nodes, node.inputs[0], depth)
+    return None if shape is None or None in shape or value is None else value.reshape(shape)
+
+
+def _of_range(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    start, delta = (constant_value(nodes, node.inputs[i], depth) for i in (0, 2))
+    length = node.shapes[0][0] if node.shapes[0] else None
+    if start is None or delta is None or length is None or length > _LONGEST_RANGE:
+        return None
+    return np.asarray(start + np.arange(length).astype(delta.dtype) * delta)
+
+
+_RULES: dict[str, Callable[[Nodes, Node, int], Array | None]] = {
+    "Cast": _of_cast,
+    "ConcatV2": _of_concat,
+    "ExpandDims": _of_reshape,
+    "Gather": _of_gather,
+    "GatherV2": _of_gather,
+    "Identity": _of_identity,
+    "Pack": _of_pack,
+    "Range": _of_range,
+    "Rank": _of_rank,
+    "Reshape": _of_reshape,
+    "Shape": _of_shape,
+    "Size": _of_size,
+    "Squeeze": _of_reshape,
+    "StridedSlice": _of_strided_slice,
+}

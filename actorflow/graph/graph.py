@@ -50,6 +50,7 @@ class Graph(Scoped):
         self._edits = 0
         self._has_run = False
         self._made_by_line: Counter[Where] = Counter()
+        self._flows: dict[str, Any] = {}
         self.seed: int | None = None
 
     # What is in the graph
@@ -148,6 +149,8 @@ class Graph(Scoped):
         definition = opdef.lookup(op_type)
         where = where or user_line()
         scope = scopes.of(self)
+        if op_type in scope.gradients:
+            attrs = {**attrs, "_gradient_op_type": scope.gradients[op_type]}
         node_name = self._node_name(name or op_type, scope)
         for tensor in inputs:
             if tensor.graph is not self:
@@ -160,6 +163,11 @@ class Graph(Scoped):
                         details=[f"{tensor.name} was made at {tensor.where}"],
                     )
                 )
+        controls = self._controls(scope, inputs)
+        if scope.flow is not None:
+            inputs, controls = scope.flow.admit(op_type, inputs, controls)
+        elif self._flows:
+            self._check_outside(node_name, op_type, where, inputs)
         try:
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
@@ -169,7 +177,7 @@ class Graph(Scoped):
             name=node_name,
             op=op_type,
             inputs=tuple(t.endpoint for t in inputs),
-            controls=self._controls(scope, inputs),
+            controls=controls,
             attrs=MappingProxyType(dict(attrs)) if attrs else NO_ATTRS,
             dtypes=dtypes,
             shapes=inferred,
@@ -178,6 +186,8 @@ class Graph(Scoped):
             colocate=scope.colocate,
         )
         operation = self.add_node(node)
+        if scope.flow is not None:
+            self._flows[node_name] = scope.flow
         self._set_device(operation, scope)
         for control in scope.controls:
             control.made_inside.add(node_name)
@@ -211,6 +221,39 @@ class Graph(Scoped):
             self._nodes[operation.name] = replace(node, controls=(*node.controls, other.name))
             self._edits += 1
 
+    def flow_of(self, name: str) -> Any:
+        """The branch or loop (`actorflow.control_flow`) in which the outputs of a node are, or None."""
+        return self._flows.get(name)
+
+    def set_flow(self, operation: Operation, flow: Any) -> None:
+        """Says where the outputs of a node are that leads into a branch or loop, or out of it."""
+        if flow is None:
+            self._flows.pop(operation.name, None)
+        else:
+            self._flows[operation.name] = flow
+
+    def _check_outside(self, name: str, op_type: str, where: Where | None, inputs: Sequence[Tensor]) -> None:
+        for tensor in inputs:
+            if (flow := self._flows.get(tensor.op.name)) is not None:
+                raise ValueError(
+                    describe(
+                        f"The input {tensor.name} is inside of {flow}, and can't be used outside.",
+                        node=name,
+                        op=op_type,
+                        where=where,
+                        details=[f"{tensor.name} was made at {tensor.where}"],
+                        hint="Return it from the function that makes it.",
+                    )
+                )
+
+    def close_loop(self, merge: Operation, value: Tensor) -> None:
+        """Makes `value`, of a NextIteration, the second input of a loop's Merge."""
+        self._check_open()
+        node = self._nodes[merge.name]
+        self._nodes[merge.name] = replace(node, inputs=(node.inputs[0], value.endpoint))
+        self._consumers.setdefault(value.endpoint, []).append(merge.name)
+        self._edits += 1
+
     def refine_shape(self, tensor: Tensor, shape: shapes.Shape) -> None:
         """Adds to what is known of a tensor's shape."""
         node = self._nodes[tensor.op.name]
@@ -226,7 +269,7 @@ class Graph(Scoped):
     def _inference(
         self, definition: opdef.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> opdef.Inference:
-        from actorflow.graph.constant_value import constant_value
+        from actorflow.graph.constant_value import constant_value, shape_value
 
         nodes = self._nodes
         records = [nodes[t.op.name] for t in inputs]
@@ -236,6 +279,7 @@ class Graph(Scoped):
             [n.dtypes[t.value_index] for n, t in zip(records, inputs, strict=True)],
             [n.shapes[t.value_index] for n, t in zip(records, inputs, strict=True)],
             lambda i: constant_value(nodes, inputs[i].endpoint),
+            lambda i: shape_value(nodes, inputs[i].endpoint),
         )
 
     def _controls(self, scope: scopes.Scopes, inputs: Sequence[Tensor]) -> tuple[str, ...]:

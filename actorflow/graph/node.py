@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 from collections.abc import Mapping
@@ -65,12 +66,18 @@ class Node:
         return f"{self.name} = {self.op}({', '.join(inputs)})"
 
 
+@functools.lru_cache(maxsize=4096)
+def _where(file: str, line: int) -> Where:
+    """One record for all nodes of a line."""
+    return Where(file, line)
+
+
 def user_line() -> Where | None:
     """The innermost frame outside actorflow."""
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith("actorflow.") and module != "actorflow":
-            return Where(frame.f_code.co_filename, frame.f_lineno)
+            return _where(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

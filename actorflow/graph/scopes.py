@@ -6,7 +6,7 @@ not see each other's scopes. The scopes of one graph are an immutable record; en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
-    from actorflow.graph.tensor import Operation
+    from actorflow.graph.tensor import Operation, Tensor
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | None]"
 
@@ -28,6 +28,13 @@ class ControlScope:
     made_inside: set[str] = field(default_factory=set)
 
 
+class Flow(Protocol):
+    """A branch or a loop in which nodes are made (`actorflow.control_flow`)."""
+
+    def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
+        """The inputs and control inputs that a new node in here takes in place of these, which may be from outside."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scopes:
     """What is in force for one graph."""
@@ -38,6 +45,8 @@ class Scopes:
     colocate: tuple[str, ...] = ()
     container: str = ""
     origin: str | None = None
+    gradients: Mapping[str, str] = field(default_factory=lambda: _NO_OVERRIDES)
+    flow: Flow | None = None
 
 
 class Keyed(Protocol):
@@ -46,6 +55,7 @@ class Keyed(Protocol):
     key: int
 
 
+_NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
 _NONE = Scopes()
 _scopes: ContextVar[Mapping[int, Scopes]] = ContextVar("actorflow_scopes", default=MappingProxyType({}))
 _default: ContextVar[Graph | None] = ContextVar("actorflow_default_graph", default=None)

@@ -82,9 +82,10 @@ class Scoped:
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks."""
+        """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks, and
+        leaves branches and loops too."""
         if control_inputs is None:
-            with scopes.changed(self, controls=()):
+            with scopes.changed(self, controls=(), flow=None):
                 yield
             return
         names: dict[str, None] = {}
@@ -121,6 +122,15 @@ class Scoped:
         """Variables and queues made inside keep their state in the container `name` (paper section 4.7)."""
         with scopes.changed(self, container=name):
             yield name
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Nodes made inside whose op is a key take the gradient rule that the value names: one of `RegisterGradient`, or
+        that of the op of this name (`tf.Graph.gradient_override_map`). Raises TypeError for anything but names."""
+        if not isinstance(op_type_map, Mapping) or not all(isinstance(t, str) for kv in op_type_map.items() for t in kv):
+            raise TypeError(f"A dict from names of ops to names of gradients is needed, not {op_type_map!r:.80}.")
+        with scopes.changed(self, gradients={**scopes.of(self).gradients, **op_type_map}):
+            yield
 
     @contextmanager
     def gradient_of(self, origin: str) -> Iterator[None]:

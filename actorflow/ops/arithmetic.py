@@ -12,6 +12,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
 from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
 from actorflow.ops.complex import conj
 from actorflow.ops.logic import greater, greater_equal, less_equal, not_equal, where_v2
@@ -134,6 +135,11 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     left, right = _alike(x, y)
     dtype = _quotient_type(left.dtype)
     return realdiv(cast(left, dtype), cast(right, dtype), name=name or "truediv")
+
+
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x / y by Python's rule (`tf.divide`); see `truediv`."""
+    return truediv(x, y, name=name)
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
@@ -275,6 +281,25 @@ def accumulate_n(
     if shape is not None:
         total.set_shape(shape)
     return total
+
+
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
+    """The polynomial with these coefficients, that of the highest power first, at x, elementwise (`tf.math.polyval`).
+
+    The coefficients broadcast with x. Of no coefficients it is 0. Raises ValueError where they are no list.
+    """
+    from actorflow.ops.filling import zeros_like
+
+    if not isinstance(coeffs, (list, tuple)):
+        raise ValueError(f"polyval takes a list of coefficients, not a {type(coeffs).__name__}.")
+    with composite(name, "polyval", x, *coeffs) as scope:
+        values = convert_to_tensor(x)
+        if not coeffs:
+            return zeros_like(values, name=scope)
+        total = convert_to_tensor(coeffs[0], values.dtype.base_dtype)
+        for coefficient in coeffs[1:]:
+            total = add(total * values, coefficient)
+        return total
 
 
 def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.dtypes import BOOLEAN
+from actorflow.dtypes import ANY, BOOLEAN, variant
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -13,7 +13,7 @@ from actorflow.ops.shape_rules import no_output, unchanged
 from actorflow.registry.op import op
 
 
-@op("Identity", shape=unchanged, view=True, work=0)
+@op("Identity", shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
 def identity(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, of its shape and type. Useful to put a control dependency on a value."""
 

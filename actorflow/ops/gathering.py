@@ -1,18 +1,17 @@
-"""Ops that pick elements by their indices, and put them back: gather, scatter, masks, partition and stitch."""
+"""Ops that pick elements by their indices, and put them back: gather, scatter, masks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import INDEX, NUMERIC, int32
-from actorflow.graph.convert import convert_to_tensor, symbolic_dtype
+from actorflow.dtypes import INDEX, int32
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.building import composite, known_value, or_zeros, outputs_of
+from actorflow.ops.building import composite, known_value
 from actorflow.ops.joining import concat
-from actorflow.ops.shape_rules import at_least_rank, from_value
+from actorflow.ops.shape_rules import at_least_rank, from_value, require_rank
 from actorflow.ops.shaping import rank, reshape, shape, size, squeeze, transpose
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
@@ -28,13 +27,20 @@ def _gathered(c: Inference) -> Shape:
 
 def _gathered_along(c: Inference) -> Shape:
     params, indices, axis = c.shapes[0], c.shapes[1], c.value(2)
+    batch: int = c.attrs["batch_dims"]
     at_least_rank(c, 0, 1)
     if params is None or indices is None:
         return None
+    if not -len(indices) <= batch <= len(indices):
+        raise ValueError(f"gather: batch_dims={batch} are too many for indices of shape {show(indices)}.")
+    batch = batch + len(indices) if batch < 0 else batch
     if axis is None:
-        return (None,) * (len(params) - 1 + len(indices))
+        return (None,) * (len(params) - 1 + len(indices) - batch)
     at = normalize_axis(int(axis), len(params))
-    return (*params[:at], *indices, *params[at + 1 :])
+    if at < batch:
+        raise ValueError(f"gather: axis {at} is one of the {batch} batch dimensions.")
+    shared: Any = merge(params[:batch], indices[:batch])
+    return (*shared, *params[batch:at], *indices[batch:], *params[at + 1 :])
 
 
 @op("Gather", shape=_gathered, types={"indices": INDEX})
@@ -43,7 +49,9 @@ def gather_op(params: TensorLike, indices: TensorLike, *, name: str | None = Non
 
 
 @op("GatherV2", shape=_gathered_along, types={"indices": INDEX, "axis": INDEX})
-def gather_v2_op(params: TensorLike, indices: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
+def gather_v2_op(
+    params: TensorLike, indices: TensorLike, axis: TensorLike, *, batch_dims: int = 0, name: str | None = None
+) -> Tensor:
     """The slices of `params` along `axis` that `indices` name. See `gather`."""
 
 
@@ -69,11 +77,14 @@ def _gathered_rows(node: Operation, dy: Tensor) -> Any:
 @gather_v2_op.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     """Along another axis than the first: that axis is brought to the front, and equal indices are added up."""
+    from actorflow.ops.batch_gathering import gradient_in_batches
     from actorflow.ops.filling import range_
     from actorflow.ops.segment import unsorted_segment_sum
 
     params, indices, axis = node.inputs
     at = known_value(axis)
+    if node.get_attr("batch_dims"):
+        return [gradient_in_batches(params, indices, axis, node.get_attr("batch_dims"), dy), None, None]
     if at is not None and int(at) == 0:
         return [_gathered_rows(node, dy), None, None]
     if at is not None and params.static_shape is not None:
@@ -96,23 +107,32 @@ def gather(
     indices: TensorLike,
     validate_indices: bool | None = None,
     name: str | None = None,
-    axis: TensorLike = 0,
+    axis: TensorLike | None = None,
+    batch_dims: int = 0,
 ) -> Tensor:
     """The slices of `params` along `axis` that `indices` name (`tf.gather`).
 
     Args:
         params: of shape (before, n, after), where n is the size of `axis`.
         indices: int32 or int64, each in [0, n).
+        axis: `batch_dims` by default.
+        batch_dims: so many leading dimensions are common to `params` and `indices`, and each of their entries is
+            gathered from by itself. A negative number counts from the rank of `indices`.
 
     Returns:
-        A tensor of shape (before, the shape of indices, after). Its gradient along axis 0 is an `IndexedSlices`.
+        A tensor of shape (before, the shape of indices without the batch dimensions, after). Its gradient along axis 0
+        is an `IndexedSlices`.
 
     Raises:
+        ValueError: the axis is a batch dimension, or those differ. InvalidArgumentError where only the run knows.
         InvalidArgumentError: an index outside [0, n), in the run.
     """
-    if isinstance(axis, int) and axis == 0:
+    if batch_dims < 0 and (known := convert_to_tensor(indices).static_shape) and -batch_dims <= len(known):
+        batch_dims += len(known)
+    along = batch_dims if axis is None else axis
+    if isinstance(along, int) and along == 0 and batch_dims == 0:
         return gather_op(params, indices, name=name or "GatherV2")
-    return gather_v2_op(params, indices, axis, name=name)
+    return gather_v2_op(params, indices, along, batch_dims=batch_dims, name=name)
 
 
 def _gathered_points(c: Inference) -> Shape:
@@ -125,15 +145,29 @@ def _gathered_points(c: Inference) -> Shape:
 
 
 @op("GatherNd", shape=_gathered_points, types={"indices": INDEX})
-def gather_nd(params: TensorLike, indices: TensorLike, *, name: str | None = None) -> Tensor:
+def gather_nd_op(params: TensorLike, indices: TensorLike, *, name: str | None = None) -> Tensor:
+    """The elements or slices of `params` at points. See `gather_nd`."""
+
+
+def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """The elements or slices of `params` at points: `indices[..., :]` indexes its first dimensions (`tf.gather_nd`).
 
-    The shape is that of `indices` without its last dimension, and then those of `params` that a point leaves open.
-    Raises InvalidArgumentError in the run for a point outside.
+    The shape is that of `indices` without its last dimension, and then those of `params` that a point leaves open. With
+    `batch_dims`, so many leading dimensions are common to both, and points index the dimensions after them. Raises
+    ValueError where the batch dimensions are not less than the rank of `indices`, which then has to be known, and
+    InvalidArgumentError in the run for a point outside.
     """
+    if not batch_dims:
+        return gather_nd_op(params, indices, name=name)
+    from actorflow.ops.batch_gathering import points_in_batches
+
+    with composite(name, "GatherNd", params, indices) as scope:
+        source = convert_to_tensor(params)
+        points = points_in_batches(source, convert_to_tensor(indices), batch_dims)
+        return gather_nd_op(source, points, name=scope)
 
 
-@gather_nd.gradient
+@gather_nd_op.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     params, indices = node.inputs
     if indices.static_shape is not None and len(indices.static_shape) == 2 and indices.static_shape[-1] == 1:
@@ -141,6 +175,25 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
         return [IndexedSlices(dy, squeeze(indices, -1), shape(params)), None]
     return [scatter_nd(indices, dy, shape(params, out_type=indices.dtype)), None]
+
+
+def _unraveled(c: Inference) -> Shape:
+    indices, dims = c.shapes[0], require_rank(c, 1, 1)
+    if indices is None:
+        return None
+    if len(indices) > 1:
+        raise ValueError(f"unravel_index takes a scalar or a vector of indices, not {show(indices)}.")
+    return (None if dims is None else dims[0], *indices)
+
+
+@op("UnravelIndex", shape=_unraveled, dtypes=INDEX, gradient=None, prefer=int32)
+def unravel_index(indices: TensorLike, dims: TensorLike, *, name: str | None = None) -> Tensor:
+    """The point in a tensor of the sizes `dims` that each number of an element in row-major order names, one column an
+    index (`tf.unravel_index`).
+
+    `indices` is a scalar or a vector, of the type of the vector `dims`. Raises InvalidArgumentError in the run for an
+    index that is negative (where TensorFlow makes up a point) or outside.
+    """
 
 
 def _scattered(c: Inference) -> Shape:
@@ -155,9 +208,11 @@ def _scattered(c: Inference) -> Shape:
     return wanted
 
 
-@op("ScatterNd", shape=_scattered, dtypes=NUMERIC, types={"indices": INDEX, "shape": INDEX})
+@op("ScatterNd", shape=_scattered, types={"indices": INDEX, "shape": INDEX})
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at the points `indices[..., :]` (`tf.scatter_nd`); equal points add up.
+
+    Truth values add up by "or", strings by appending.
 
     Raises ValueError where the shapes don't fit, and InvalidArgumentError in the run for a point outside.
     """
@@ -199,116 +254,3 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         if source.static_shape is not None:
             found.set_shape((*source.static_shape[:first], None, *source.static_shape[first + len(over) :]))
         return found
-
-
-# ---- partition and stitch
-
-
-def _partitioned(c: Inference) -> list[Shape]:
-    data, partitions, count = c.shapes[0], c.shapes[1], c.attrs["num_partitions"]
-    if count < 1:
-        raise ValueError(f"dynamic_partition makes one part or more, not {count}.")
-    if data is None or partitions is None:
-        return [None] * count
-    if len(partitions) > len(data) or not compatible(data[: len(partitions)], partitions):
-        raise ValueError(
-            f"The shape of the data, {show(data)}, has to begin with that of the partitions, {show(partitions)}."
-        )
-    return [(None, *data[len(partitions) :])] * count
-
-
-@op(
-    "DynamicPartition",
-    shape=_partitioned,
-    types={"partitions": int32},
-    result=lambda c: (c.dtypes[0],) * c.attrs["num_partitions"],
-)
-def dynamic_partition_op(
-    data: TensorLike, partitions: TensorLike, *, num_partitions: int, name: str | None = None
-) -> list[Tensor]:
-    """The elements of `data` in `num_partitions` parts. See `dynamic_partition`."""
-
-
-@dynamic_partition_op.gradient
-def _(node: Operation, *dys: Tensor | None) -> list[Any]:
-    """The positions are parted in the same way, which says where each gradient belongs."""
-    from actorflow.ops.filling import range_
-
-    data, partitions = node.inputs
-    count = node.get_attr("num_partitions")
-    positions = reshape(range_(size(partitions)), shape(partitions))
-    came_from = dynamic_partition(positions, partitions, count)
-    joined = dynamic_stitch(came_from, or_zeros(dys, node.outputs))
-    return [reshape(joined, shape(data)), None]
-
-
-def dynamic_partition(
-    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
-) -> list[Tensor]:
-    """`num_partitions` tensors: part i has the elements of `data` whose entry in `partitions` is i (`tf.dynamic_partition`).
-
-    Raises ValueError where the shape of `data` does not begin with that of `partitions`, and InvalidArgumentError in the
-    run for an entry outside [0, num_partitions).
-    """
-    return outputs_of(dynamic_partition_op(data, partitions, num_partitions=num_partitions, name=name))
-
-
-def _stitched_type(c: Inference) -> Any:
-    count = len(c.dtypes) // 2
-    indices, data = c.dtypes[:count], c.dtypes[count:]
-    if len(c.dtypes) % 2 or not data:
-        raise TypeError(
-            f"dynamic_stitch takes one tensor or more, each with its indices, but got {len(c.dtypes)} inputs."
-        )
-    if any(d is not int32 for d in indices) or any(d is not data[0] for d in data):
-        raise TypeError("dynamic_stitch takes indices of type int32, and data of one type.")
-    return data[0]
-
-
-def _stitched(c: Inference) -> Shape:
-    count = len(c.shapes) // 2
-    element: Shape = None
-    largest: int | None = -1
-    for i in range(count):
-        indices, data = c.shapes[i], c.shapes[count + i]
-        if indices is not None and data is not None:
-            if not compatible(data[: len(indices)], indices) or len(data) < len(indices):
-                raise ValueError(
-                    f"The shape of data {i}, {show(data)}, has to begin with that of its indices, {show(indices)}."
-                )
-            element = merge(element, data[len(indices) :])
-        value = c.value(i)
-        if value is None or largest is None:
-            largest = None
-        elif value.size:
-            largest = max(largest, int(value.max()))
-    return None if element is None else (None if largest is None else largest + 1, *element)
-
-
-@op("DynamicStitch", shape=_stitched, result=_stitched_type)
-def dynamic_stitch_op(inputs: Sequence[Any], *, name: str | None = None) -> Tensor:
-    """One tensor of several: `inputs` are the tensors of indices, then as many of data. See `dynamic_stitch`."""
-
-
-@dynamic_stitch_op.gradient
-def _(node: Operation, dy: Tensor) -> list[Any]:
-    count = len(node.inputs) // 2
-    return [None] * count + [gather(dy, indices) for indices in node.inputs[:count]]
-
-
-def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
-    """Puts the elements of the tensors `data` where `indices` say: result[indices[m][i]] = data[m][i] (`tf.dynamic_stitch`).
-
-    Where an index comes twice, the later one wins. The result has as many rows as the largest index plus one.
-
-    Raises:
-        ValueError: there are not as many tensors of indices, or a shape does not begin with that of its indices.
-        InvalidArgumentError: a negative index, in the run.
-    """
-    if len(indices) != len(data):
-        raise ValueError(f"dynamic_stitch: {len(indices)} tensors of indices for {len(data)} of data.")
-    with composite(name, "DynamicStitch", *indices, *data) as scope:
-        places = [convert_to_tensor(i, int32) for i in indices]
-        kind = next((d for v in data if (d := symbolic_dtype(v)) is not None), None)
-        parts = [convert_to_tensor(d, kind) for d in data]
-        return dynamic_stitch_op([*places, *parts], name=scope)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import INDEX, DType, int32, int64
+from actorflow.dtypes import ANY, INDEX, STRING, DType, int32, int64
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.convert import convert_to_tensor, is_symbolic, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -30,7 +30,7 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 
 
 def _sliced(c: Inference) -> Shape:
-    source, begin, size = c.shapes[0], c.value(1), c.value(2)
+    source, begin, size = c.shapes[0], c.shape_value(1), c.shape_value(2)
     for index in (1, 2):
         if c.shapes[index] is not None and c.shapes[index] != (None,) and source is not None:
             merge(c.shapes[index], (len(source),))
@@ -39,20 +39,20 @@ def _sliced(c: Inference) -> Shape:
         source = None if known is None else (None,) * known
     if source is None:
         return None
-    if begin is not None and size is not None:
-        check_slice(source, begin, size)
-    if size is None:
-        return (None,) * len(source)
+    unknown = (None,) * len(source)
+    begin, size = begin or unknown, size or unknown
+    check_slice(source, begin, size)
     return tuple(
-        int(n) if n != -1 else None if whole is None or begin is None else whole - int(begin[i])
-        for i, (whole, n) in enumerate(zip(source, size, strict=True))
+        n if n != -1 else None if whole is None or first is None else whole - first
+        for whole, first, n in zip(source, begin, size, strict=True)
     )
 
 
-def check_slice(shape: Sequence[int | None], begin: np.ndarray[Any, Any], size: np.ndarray[Any, Any]) -> None:
-    """Raises ValueError where a slice leaves the tensor."""
+def check_slice(shape: Sequence[int | None], begin: Sequence[int | None], size: Sequence[int | None]) -> None:
+    """Raises ValueError where a slice leaves the tensor. None stands for a number that only the run knows."""
     for i, (whole, first, n) in enumerate(zip(shape, begin, size, strict=True)):
-        if first < 0 or n < -1 or whole is not None and first + max(n, 0) > whole:
+        low, more = first or 0, max(n or 0, 0)
+        if low < 0 or (n or 0) < -1 or whole is not None and low + more > whole:
             raise ValueError(f"A slice of {n} elements from {first} leaves dimension {i} of {show(tuple(shape))}.")
 
 
@@ -93,18 +93,18 @@ def _strided(c: Inference) -> Shape:
         raise ValueError(f"Begin, end and strides of a slice are vectors, but have shape {show(length)}.")
     if source is None or not length or length[0] is None:
         return None
-    return sliced_shape(source, length[0], c.value(1), c.value(2), c.value(3), c.attrs)
+    return sliced_shape(source, length[0], c.shape_value(1), c.shape_value(2), c.shape_value(3), c.attrs)
 
 
 def sliced_shape(
     source: Sequence[int | None],
     length: int,
-    begin: np.ndarray[Any, Any] | None,
-    end: np.ndarray[Any, Any] | None,
-    strides: np.ndarray[Any, Any] | None,
+    begin: Shape,
+    end: Shape,
+    strides: Shape,
     masks: Mapping[str, int],
 ) -> Shape:
-    """The shape of a strided slice of `length` entries, whose bounds may be None where only the run knows them.
+    """The shape of a strided slice of `length` entries, whose bounds are None where only the run knows them.
 
     Raises ValueError where there are too many entries, or a single index is outside its dimension.
     """
@@ -118,6 +118,8 @@ def sliced_shape(
     taken = sum(not has("ellipsis_mask", i) and not has("new_axis_mask", i) for i in range(length))
     if taken > len(source):
         raise ValueError(f"Index out of range: {taken} dimensions are indexed, but the input is {show(tuple(source))}.")
+    unknown = (None,) * length
+    begin, end, strides = begin or unknown, end or unknown, strides or unknown
     result: list[int | None] = []
     dimension = 0
     for i in range(length):
@@ -128,15 +130,14 @@ def sliced_shape(
         elif has("new_axis_mask", i):
             result.append(1)
         else:
-            step = None if strides is None else int(strides[i])
-            first = None if begin is None else int(begin[i])
+            step, first, last = strides[i], begin[i], end[i]
             if step == 0:
                 raise ValueError("The stride of a slice can't be 0.")
             if has("shrink_axis_mask", i):
                 _check_single(first, step, source[dimension], dimension)
             else:
-                low = None if has("begin_mask", i) else first if begin is not None else _UNKNOWN
-                high = None if has("end_mask", i) else int(end[i]) if end is not None else _UNKNOWN
+                low = None if has("begin_mask", i) else _UNKNOWN if first is None else first
+                high = None if has("end_mask", i) else _UNKNOWN if last is None else last
                 result.append(_extent(source[dimension], low, high, step))
             dimension += 1
     return (*result, *source[dimension:])
@@ -177,7 +178,7 @@ def strided_slice_op(
     """The part `input[begin:end:strides]`. See `strided_slice`."""
 
 
-@op("StridedSliceGrad", shape=from_value(0), types={"shape": INDEX, **_BOUNDS})
+@op("StridedSliceGrad", shape=from_value(0), dtypes=ANY - STRING, types={"shape": INDEX, **_BOUNDS})
 def strided_slice_grad(
     shape: TensorLike,
     begin: TensorLike,

@@ -14,7 +14,7 @@ from actorflow.ops.building import known_value, or_zeros, outputs_of
 from actorflow.ops.shaping import shape
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
+from actorflow.shapes import Shape, compatible, is_static, merge, normalize_axis, show
 
 # ---- concat and split
 
@@ -198,6 +198,18 @@ def stack(values: Sequence[TensorLike] | TensorLike, axis: int = 0, name: str = 
         return convert_to_tensor(values, name=name)
     parts = list(values) if isinstance(values, (list, tuple)) else unstack(values)
     return pack_op(parts, axis=axis, N=len(parts), name=name)
+
+
+def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
+    """`stack` along a first dimension (`tf.parallel_stack`), for which all shapes have to be known.
+
+    Raises ValueError where one is not, or they differ.
+    """
+    parts = [convert_to_tensor(v) for v in values]
+    for part in parts:
+        if not is_static(part.static_shape):
+            raise ValueError(f"parallel_stack needs known shapes, but {part.name} has {show(part.static_shape)}.")
+    return pack_op(parts, axis=0, N=len(parts), name=name)
 
 
 def _unstacked(c: Inference) -> list[Shape]:

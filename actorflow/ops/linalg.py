@@ -24,10 +24,10 @@ from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, show
 
 # The types for which LAPACK has functions.
-_SOLVABLE = frozenset((dt.float32, dt.float64)) | COMPLEX
+SOLVABLE = frozenset((dt.float32, dt.float64)) | COMPLEX
 
 
-def _square(c: Inference) -> Shape:
+def square_matrices(c: Inference) -> Shape:
     """Square matrices in the last two dimensions."""
     shape = at_least_rank(c, 0, 2)
     if shape is None:
@@ -38,18 +38,18 @@ def _square(c: Inference) -> Shape:
     return (*shape[:-2], side, side)
 
 
-def _batch(c: Inference) -> Shape:
-    shape = _square(c)
+def batch_of_matrices(c: Inference) -> Shape:
+    shape = square_matrices(c)
     return None if shape is None else shape[:-2]
 
 
-def _cubic(c: Inference) -> float:
+def cubic(c: Inference) -> float:
     """The cube of the matrices' side, for each; a guess where it is unknown."""
     shape = c.shapes[0]
     return float(np.prod(shape)) * float(shape[-1]) if shape and is_static(shape) else 1e5  # type: ignore[arg-type]
 
 
-@op("MatrixInverse", shape=_square, dtypes=_SOLVABLE, work=lambda c: 2 * _cubic(c))
+@op("MatrixInverse", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 2 * cubic(c))
 def matrix_inverse(input: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverses of square matrices (`tf.matrix_inverse`); of their conjugate transposes with `adjoint`.
 
@@ -63,7 +63,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [-matmul(inverse, inner, adjoint_a=not adjoint)]
 
 
-@op("MatrixDeterminant", shape=_batch, dtypes=_SOLVABLE, work=_cubic)
+@op("MatrixDeterminant", shape=batch_of_matrices, dtypes=SOLVABLE, work=cubic)
 def matrix_determinant(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The determinants of square matrices (`tf.matrix_determinant`), without the last two dimensions."""
 
@@ -78,7 +78,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _solution(c: Inference) -> Shape:
-    matrix, right = _square(c), at_least_rank(c, 1, 2)
+    matrix, right = square_matrices(c), at_least_rank(c, 1, 2)
     if matrix is not None and right is not None:
         if None not in (matrix[-1], right[-2]) and matrix[-1] != right[-2]:
             raise ValueError(
@@ -89,7 +89,7 @@ def _solution(c: Inference) -> Shape:
     return right
 
 
-@op("MatrixSolve", shape=_solution, dtypes=_SOLVABLE, work=_cubic)
+@op("MatrixSolve", shape=_solution, dtypes=SOLVABLE, work=cubic)
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """X with matrix · X = rhs (`tf.matrix_solve`); with `adjoint` the conjugate transpose of the matrix stands there.
 
@@ -105,7 +105,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [-product, right]
 
 
-@op("Cholesky", shape=_square, dtypes=_SOLVABLE, work=lambda c: _cubic(c) / 3)
+@op("Cholesky", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: cubic(c) / 3)
 def cholesky(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The lower triangular L with L · Lᴴ = input (`tf.cholesky`), of Hermitian positive definite matrices.
 

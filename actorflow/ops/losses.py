@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from actorflow.dtypes import FLOATING, INDEX, DType, bfloat16, float16, float32
@@ -38,7 +39,7 @@ def softmax_cross_entropy_op(
     """The cross entropy of each row, [batch], and its derivative softmax(features) - labels, [batch, classes]."""
 
 
-def _is_zero(tensor: Tensor) -> bool:
+def is_zero(tensor: Tensor) -> bool:
     """Whether the gradient of an output that nothing used is meant."""
     if tensor.op.type in ("ZerosLike", "Fill"):
         return tensor.op.type == "ZerosLike"
@@ -53,7 +54,7 @@ def _(node: Operation, d_loss: Tensor, d_backprop: Tensor) -> list[Any]:
     column = expand_dims(d_loss, -1)
     of_logits = column * node.outputs[1]
     of_labels = -column * log_softmax_op(logits)
-    if not _is_zero(d_backprop):
+    if not is_zero(d_backprop):
         y = softmax_op(logits)
         of_logits = of_logits + (d_backprop - reduce_sum(d_backprop * y, -1, keepdims=True)) * y
         of_labels = of_labels - d_backprop
@@ -96,7 +97,7 @@ def sparse_softmax_cross_entropy_op(
 @sparse_softmax_cross_entropy_op.gradient
 def _(node: Operation, d_loss: Tensor, d_backprop: Tensor) -> list[Any]:
     of_logits = expand_dims(d_loss, -1) * node.outputs[1]
-    if not _is_zero(d_backprop):
+    if not is_zero(d_backprop):
         y = softmax_op(node.inputs[0])
         of_logits = of_logits + (d_backprop - reduce_sum(d_backprop * y, -1, keepdims=True)) * y
     return [of_logits, None]
@@ -279,3 +280,33 @@ def _check_named(function: str, sentinel: Any, labels: Any, logits: Any) -> None
         raise ValueError(f"Call {function} with named arguments: {function}(labels=..., logits=...).")
     if labels is None or logits is None:
         raise ValueError(f"{function} needs both labels and logits.")
+
+
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """exp(log_input) - log_input · targets, elementwise: minus the log likelihood of counts under a Poisson distribution,
+    up to a constant (`tf.nn.log_poisson_loss`).
+
+    Args:
+        targets: of the shape and type of `log_input`.
+        log_input: logs of the expected counts; floating.
+        compute_full_loss: adds Stirling's approximation of log(targets!), for targets above 1.
+
+    Raises:
+        ValueError: the shapes differ.
+    """
+    with composite(name, "log_poisson_loss", log_input, targets):
+        from actorflow.ops.logic import logical_and
+        from actorflow.ops.unary import log
+
+        x = convert_to_tensor(log_input)
+        z = convert_to_tensor(targets, x.dtype)
+        if not compatible(x.static_shape, z.static_shape):
+            raise ValueError(f"Log inputs {show(x.static_shape)} and targets {show(z.static_shape)} differ in shape.")
+        result = exp(x) - x * z
+        if compute_full_loss:
+            stirling = z * log(z) - z + 0.5 * log(2.0 * math.pi * z)
+            zeros = zeros_like(z)
+            result = result + where(logical_and(z >= zeros, z <= zeros + 1.0), zeros, stirling)
+        return result

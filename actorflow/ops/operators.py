@@ -9,7 +9,7 @@ from actorflow.graph import overloads
 from actorflow.graph.convert import symbolic_dtype
 from actorflow.graph.tensor import Tensor
 from actorflow.ops import arithmetic, bitwise, logic, matmul, unary
-from actorflow.ops.array import getitem
+from actorflow.ops.indexing import getitem
 
 
 def _by_kind(of_bools: Callable[..., Tensor], of_integers: Callable[..., Tensor]) -> Callable[..., Tensor]:

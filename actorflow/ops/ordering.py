@@ -236,6 +236,41 @@ def reverse_sequence(
     return reverse_sequence_op(input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)
 
 
+def _rolled(c: Inference) -> Shape:
+    source, shift, axis = at_least_rank(c, 0, 1), c.shapes[1], c.shapes[2]
+    if any(s is not None and len(s) > 1 for s in (shift, axis)) or not compatible(shift, axis):
+        raise ValueError(
+            f"roll takes shifts and axes of one shape, scalars or vectors, not {show(shift)} and {show(axis)}."
+        )
+    axes = c.value(2)
+    if source is not None and axes is not None:
+        for a in axes.reshape(-1).tolist():
+            normalize_axis(a, len(source))
+    return source
+
+
+@op("Roll", shape=_rolled, types={"shift": INDEX, "axis": INDEX})
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` with the elements moved `shift` places along `axis`, those that leave at the end coming in at the front
+    (`tf.roll`).
+
+    Args:
+        input: of rank 1 or more.
+        shift: a number, negative to move to the front, or a vector of them, one for each of a vector `axis`. Shifts
+            along equal axes add up.
+
+    Raises:
+        ValueError: a scalar input, an axis outside the rank, other shapes; InvalidArgumentError in the run.
+    """
+
+
+@roll.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.unary import negative
+
+    return [roll(dy, negative(node.inputs[1]), node.inputs[2]), None, None]
+
+
 # ---- parts of matrices, and checks
 
 
@@ -245,7 +280,7 @@ def _matrix(c: Inference) -> Shape:
     return at_least_rank(c, 0, 2)
 
 
-@op("MatrixBandPart", shape=_matrix, types={"num_lower": INDEX, "num_upper": INDEX})
+@op("MatrixBandPart", shape=_matrix, dtypes=ANY - dt.STRING, types={"num_lower": INDEX, "num_upper": INDEX})
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, *, name: str | None = None
 ) -> Tensor:

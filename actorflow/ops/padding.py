@@ -1,4 +1,4 @@
-"""Ops that make a tensor larger around itself: pad with a constant or a mirror image, tile."""
+"""Ops that make a tensor larger around itself: pad with a constant or a mirror image, tile, repeat."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import INDEX
-from actorflow.graph.convert import is_symbolic
+from actorflow.dtypes import INDEX, NUMERIC, int32
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import composite, known_value
 from actorflow.ops.joining import stack
 from actorflow.ops.shaping import rank, reshape, shape, transpose
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, compatible, show
+from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
 
 
 def _padded(c: Inference) -> Shape:
@@ -91,7 +92,7 @@ def _unpadded(c: Inference) -> Shape:
     return tuple(None if s is None else s - int(a) - int(b) for s, (a, b) in zip(source, given, strict=True))
 
 
-@op("MirrorPadGrad", shape=_unpadded, types={"paddings": INDEX})
+@op("MirrorPadGrad", shape=_unpadded, dtypes=NUMERIC, types={"paddings": INDEX})
 def mirror_pad_grad(input: TensorLike, paddings: TensorLike, *, mode: str, name: str | None = None) -> Tensor:
     """The gradient of MirrorPad: each element of `input` added to the one that it mirrors."""
 
@@ -136,7 +137,7 @@ def pad(
 
 
 def _tiled(c: Inference) -> Shape:
-    source, times = c.shapes[0], c.value(1)
+    source, times = c.shapes[0], c.shape_value(1)
     length = c.shapes[1][0] if c.shapes[1] else None
     if source is None:
         source = None if length is None else (None,) * length
@@ -148,9 +149,9 @@ def _tiled(c: Inference) -> Shape:
         )
     if times is None:
         return (None,) * len(source)
-    if np.any(times < 0):
-        raise ValueError(f"Multiples are zero or more, but {times.tolist()} was given.")
-    return tuple(0 if t == 0 else None if s is None else s * int(t) for s, t in zip(source, times, strict=True))
+    if any(t is not None and t < 0 for t in times):
+        raise ValueError(f"Multiples are zero or more, but {list(times)} was given.")
+    return tuple(0 if t == 0 else None if s is None or t is None else s * t for s, t in zip(source, times, strict=True))
 
 
 @op("Tile", shape=_tiled, types={"multiples": INDEX})
@@ -173,3 +174,46 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     summed = reduce_sum(reshape(dy, both), axes)
     summed.set_shape(source.shape)
     return [summed, None]
+
+
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Each element along `axis` repeated `repeats` times, where it stands (`tf.repeat`).
+
+    Args:
+        repeats: an integer for all elements, or a vector of one each; a negative number counts as 0.
+        axis: without it, the tensor is taken as the vector of all its elements.
+
+    Raises:
+        TypeError: repeats that are no integers.
+        ValueError: another number of repeats than of elements, or the axis is outside the rank; InvalidArgumentError
+            where only the run knows.
+    """
+    from actorflow.ops.filling import sequence_mask
+    from actorflow.ops.gathering import gather
+    from actorflow.ops.logic import where
+    from actorflow.ops.shaping import broadcast_to, expand_dims
+
+    with composite(name, "Repeat", input, repeats) as scope:
+        source = convert_to_tensor(input)
+        times = convert_to_tensor(repeats, preferred_dtype=int32, graph=source.graph)
+        if not times.dtype.is_integer:
+            raise TypeError(f"repeats are integers, but {times.name} has type {times.dtype}.")
+        if times.static_shape is not None and len(times.static_shape) > 1:
+            raise ValueError(f"repeats are a number or a vector, but have shape {show(times.static_shape)}.")
+        if axis is None:
+            source, axis = reshape(source, [-1]), 0
+        known = source.static_shape
+        along = axis if known is None else normalize_axis(axis, len(known))
+        size = shape(source)[along] if known is None or known[along] is None else known[along]
+        if known is not None and times.static_shape not in (None, (), (1,)):
+            merge(times.static_shape, (known[along],))
+        # A row of each element's copies, true where there is one, says which elements come out.
+        copies = sequence_mask(broadcast_to(times, expand_dims(size, 0)))
+        places = where(copies)[:, 0]
+        found = gather(source, places, axis=along, name=scope)
+        once = known_value(times)
+        count = None if known is None else known[along]
+        if known is not None and once is not None and count is not None:
+            total = int(np.broadcast_to(np.maximum(once, 0), (count,)).sum())
+            found.set_shape((*known[:along], total, *known[along + 1 :]))
+        return found

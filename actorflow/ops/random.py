@@ -1,7 +1,8 @@
 """Random tensors. Equal seeds give equal numbers, in every process and session, however a run is scheduled.
 
 Each random node draws from its own counter-based generator, Philox (Salmon et al., Parallel Random Numbers: As Easy as
-1, 2, 3), whose key is the node's two seeds and whose counter is the number of the node's run in this session.
+1, 2, 3), whose key is the node's two seeds and whose counter is the number of the node's run in this session. The module
+`actorflow.kernels.philox` says which numbers come of it.
 """
 
 from __future__ import annotations
@@ -58,10 +59,11 @@ def random_uniform_op(
     """Floats drawn uniformly from [0, 1). See `random_uniform`."""
 
 
-def _uniform_integers(c: Inference) -> Shape:
-    require_rank(c, 1, 0)
-    require_rank(c, 2, 0)
-    low, high = c.value(1), c.value(2)
+def uniform_integers_shape(c: Inference, first: int = 1, last: int = 2) -> Shape:
+    """The shape that input 0 spells, where the inputs `first` and `last` bound the numbers."""
+    require_rank(c, first, 0)
+    require_rank(c, last, 0)
+    low, high = c.value(first), c.value(last)
     if low is not None and high is not None and low >= high:
         raise ValueError(f"random_uniform needs minval < maxval, but they are {int(low)} and {int(high)}.")
     return from_value(0)(c)
@@ -69,7 +71,7 @@ def _uniform_integers(c: Inference) -> Shape:
 
 @op(
     "RandomUniformInt",
-    shape=_uniform_integers,
+    shape=uniform_integers_shape,
     dtypes=INDEX,
     types={"shape": INDEX},
     result=T,
@@ -118,7 +120,8 @@ def random_shuffle_op(value: TensorLike, *, seed: int = 0, seed2: int = 0, name:
     """The rows of `value` in random order. See `random_shuffle`."""
 
 
-def _samples(c: Inference) -> Shape:
+def samples_shape(c: Inference) -> Shape:
+    """[batch, input 1] for logits [batch, classes]."""
     logits, count = require_rank(c, 0, 2), c.value(1)
     require_rank(c, 1, 0)
     if count is not None and count < 0:
@@ -128,7 +131,7 @@ def _samples(c: Inference) -> Shape:
 
 @op(
     "Multinomial",
-    shape=_samples,
+    shape=samples_shape,
     dtypes=REAL,
     types={"num_samples": dt.int32},
     result="output_dtype",
@@ -180,14 +183,14 @@ def random_uniform(
     with composite(name, "random_uniform", shape, minval, maxval) as scope:
         graph = graph_of([shape, minval, maxval])
         low, high = (convert_to_tensor(v, kind, graph=graph) for v in (minval, maxval))
-        seeds = _seeds(seed, graph)
+        given = seeds(seed, graph)
         if kind.is_integer:
-            return random_uniform_int_op(shape, low, high, **seeds, name=scope)
+            return random_uniform_int_op(shape, low, high, **given, name=scope)
         if (_is_plain(minval), _is_plain(maxval)) == (0, 1):
-            return random_uniform_op(shape, dtype=kind, **seeds, name=scope)
+            return random_uniform_op(shape, dtype=kind, **given, name=scope)
         from actorflow.ops.arithmetic import add
 
-        return add(random_uniform_op(shape, dtype=kind, **seeds) * (high - low), low, name=scope)
+        return add(random_uniform_op(shape, dtype=kind, **given) * (high - low), low, name=scope)
 
 
 def _is_plain(value: Any) -> Any:
@@ -232,16 +235,16 @@ def _scaled(
     kind = as_dtype(dtype)
     with composite(name, default, shape, mean, stddev) as scope:
         graph = graph_of([shape, mean, stddev])
-        seeds = _seeds(seed, graph)
+        given = seeds(seed, graph)
         if (_is_plain(mean), _is_plain(stddev)) == (0, 1):
-            return draw(shape, dtype=kind, **seeds, name=scope)  # type: ignore[no-any-return]
+            return draw(shape, dtype=kind, **given, name=scope)  # type: ignore[no-any-return]
         centre, width = (convert_to_tensor(v, kind, graph=graph) for v in (mean, stddev))
-        return add(draw(shape, dtype=kind, **seeds) * width, centre, name=scope)
+        return add(draw(shape, dtype=kind, **given) * width, centre, name=scope)
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` (along dimension 0) in random order, anew in each run (`tf.random_shuffle`)."""
-    return random_shuffle_op(value, **_seeds(seed, graph_of([value])), name=name)
+    return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 
 def multinomial(
@@ -260,11 +263,12 @@ def multinomial(
     Returns:
         [batch, num_samples].
     """
-    seeds = _seeds(seed, graph_of([logits, num_samples]))
+    given = seeds(seed, graph_of([logits, num_samples]))
     kind = dt.int64 if output_dtype is None else as_dtype(output_dtype)
-    return multinomial_op(logits, num_samples, **seeds, output_dtype=kind, name=name or "multinomial")
+    return multinomial_op(logits, num_samples, **given, output_dtype=kind, name=name or "multinomial")
 
 
-def _seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
+def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
+    """The seeds as attributes of a random op."""
     first, second = get_seed(seed, graph)
     return {"seed": first, "seed2": second}

@@ -88,7 +88,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 def _spread(node: Operation, value: Tensor) -> Tensor:
     """`value`, of the shape of the reduction's output, in the shape of its input."""
-    from actorflow.ops.array import shape
+    from actorflow.ops.shaping import shape
 
     source, axis = node.inputs
     return unreduce(value, shape(source), axis, keep_dims=node.get_attr("keep_dims"))
@@ -96,7 +96,7 @@ def _spread(node: Operation, value: Tensor) -> Tensor:
 
 def _count(node: Operation, dtype: dt.DType) -> Tensor:
     """How many elements entered each element of a reduction."""
-    from actorflow.ops.array import size
+    from actorflow.ops.shaping import size
 
     source, result = node.inputs[0].static_shape, node.outputs[0].static_shape
     if is_static(source) and is_static(result):
@@ -158,8 +158,8 @@ def _all_axes(tensor: Tensor) -> Tensor:
     rank = tensor.shape.ndims
     if rank is not None:
         return small_constant(tensor.graph, np.arange(rank), dt.int32, "axes")
-    from actorflow.ops.array import rank as rank_of
     from actorflow.ops.filling import range_
+    from actorflow.ops.shaping import rank as rank_of
 
     return range_(0, rank_of(tensor), name="axes")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import INDEX, NUMERIC, REAL, DTypeLike
+from actorflow.dtypes import FLOATING, INDEX, NUMERIC, REAL, DTypeLike
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.reduction import input_size
 from actorflow.ops.shape_rules import axes_of
@@ -159,3 +159,35 @@ def cumprod(
 ) -> Tensor:
     """Cumulative products along `axis`; see `cumsum`. The product of nothing is 1."""
     return cumprod_op(x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+@op("CumulativeLogsumexp", shape=_with_axis, dtypes=FLOATING, types={"axis": INDEX}, work=20)
+def cumulative_logsumexp_op(
+    x: TensorLike, axis: TensorLike, *, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """log Σ exp(x) of all elements up to each along `axis`. See `cumulative_logsumexp`."""
+
+
+@cumulative_logsumexp_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    """Element i gets Σ dy_j · exp(x_i - y_j), summed without overflow for the positive dy_j and the negative ones."""
+    from actorflow.ops.logic import greater, where_v2
+    from actorflow.ops.unary import exp, log
+
+    x, axis, y = *node.inputs, node.outputs[0]
+    exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
+
+    def part(weights: Tensor) -> Tensor:
+        present = greater(weights, 0)
+        logs = where_v2(present, log(where_v2(present, weights, 1)), dy.dtype.min)
+        return exp(cumulative_logsumexp_op(logs - y, axis, exclusive=exclusive, reverse=not reverse) + x)
+
+    return [part(dy) - part(-dy), None]
+
+
+def cumulative_logsumexp(
+    x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """log(cumsum(exp(x))) along `axis` without overflow (`tf.math.cumulative_logsumexp`); see `cumsum`. That of nothing
+    is -inf."""
+    return cumulative_logsumexp_op(x, axis, exclusive=exclusive, reverse=reverse, name=name or "CumulativeLogsumexp")

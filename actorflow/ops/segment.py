@@ -81,6 +81,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
 def _(node: Operation, dy: Tensor) -> list[Any]:
     """The product over x where a segment has no zero; where it has one, that row alone gets the product of the others."""
     from actorflow.ops.cast import cast
+    from actorflow.ops.complex import conj
     from actorflow.ops.logic import equal, greater, where
 
     data, ids = node.inputs
@@ -91,7 +92,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     others = segment_prod(where(is_zero, ones_like(data), data), ids)
     of_zero = gather(others, ids)
     of_rest = gather(node.outputs[0], ids) / where(is_zero, ones_like(data), data)
-    return [gather(weights, ids) * where(is_zero, of_zero, of_rest), None]
+    return [gather(weights, ids) * conj(where(is_zero, of_zero, of_rest)), None]
 
 
 @op("SegmentMax", shape=_segments, dtypes=REAL, types=_SORTED)
@@ -203,18 +204,69 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where(chosen, share, zeros_like(data)), None, None]
 
 
+@op("UnsortedSegmentProd", shape=_unsorted, dtypes=NUMERIC, types=_UNSORTED)
+def unsorted_segment_prod(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """Row i is the product of the elements of `data` whose id is i (`tf.unsorted_segment_prod`); ones where there are
+    none. Ids are as in `unsorted_segment_sum`."""
+
+
+@unsorted_segment_prod.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    """The product of the others: the whole one over the element; where that is zero, the product without zeros, unless
+    its segment has another zero."""
+    from actorflow.ops.cast import cast
+    from actorflow.ops.complex import conj
+    from actorflow.ops.logic import equal, greater, logical_and, where
+
+    data, ids, count = node.inputs
+    zero = equal(data, zeros_like(data))
+    nonzero = where(zero, ones_like(data), data)
+    zeros, _ = _rows_of(unsorted_segment_sum(cast(zero, "int32"), ids, count), ids)
+    rest, kept = _rows_of(unsorted_segment_prod(nonzero, ids, count), ids)
+    whole, _ = _rows_of(node.outputs[0], ids)
+    others = where(logical_and(zero, greater(zeros, 1)), zeros_like(data), where(zero, rest, whole / nonzero))
+    rows, _ = _rows_of(dy, ids)
+    return [where(kept, rows * conj(others), zeros_like(rows)), None, None]
+
+
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none."""
-    from actorflow.ops.arithmetic import maximum, realdiv
+    from actorflow.ops.arithmetic import realdiv
 
     with composite(name, "UnsortedSegmentMean", data, segment_ids) as scope:
-        source, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-        counts = unsorted_segment_sum(ones_like(ids, source.dtype), ids, num_segments)
-        total = unsorted_segment_sum(source, ids, num_segments)
-        missing = expand_dims(rank(source) - rank(ids), 0)
-        column = reshape(counts, concat([shape(counts), fill(missing, 1)], 0))
-        mean = realdiv(total, maximum(column, ones_like(column)), name=scope)
+        total, counts = _totals(data, segment_ids, num_segments)
+        mean = realdiv(total, counts, name=scope)
         mean.set_shape(total.shape)
         return mean
+
+
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Tensor:
+    """Row i is the sum of the elements of `data` whose id is i over the root of their number
+    (`tf.unsorted_segment_sqrt_n`); zeros where there are none."""
+    from actorflow.ops.arithmetic import realdiv
+    from actorflow.ops.unary import sqrt
+
+    with composite(name, "UnsortedSegmentSqrtN", data, segment_ids) as scope:
+        total, counts = _totals(data, segment_ids, num_segments)
+        scaled = realdiv(total, sqrt(counts), name=scope)
+        scaled.set_shape(total.shape)
+        return scaled
+
+
+def _totals(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike) -> tuple[Tensor, Tensor]:
+    """The sum of each segment, and how many elements it has (1 for none), in a shape that divides it."""
+    from actorflow.ops.arithmetic import maximum
+    from actorflow.ops.cast import cast
+
+    source, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    counts = unsorted_segment_sum(ones_like(ids, source.dtype.real_dtype), ids, num_segments)
+    total = unsorted_segment_sum(source, ids, num_segments)
+    missing = expand_dims(rank(source) - rank(ids), 0)
+    column = reshape(counts, concat([shape(counts), fill(missing, 1)], 0))
+    return total, cast(maximum(column, ones_like(column)), source.dtype)

@@ -53,16 +53,14 @@ def from_attr(name: str) -> OneShapeRule:
 
 
 def from_value(index: int) -> OneShapeRule:
-    """The shape that an input's value spells, where it is constant."""
+    """The shape that an input's value spells, as far as it is known."""
 
     def rule(c: Inference) -> Shape:
-        value = c.value(index)
-        if value is None:
-            length = c.shapes[index]
-            return None if not length or length[0] is None else (None,) * length[0]
-        if any(int(size) < 0 for size in value):
-            raise ValueError(f"A shape's sizes are zero or more; got {value.tolist()}.")
-        return tuple(int(size) for size in value)
+        require_rank(c, index, 1)
+        sizes = c.shape_value(index)
+        if sizes is not None and any(size is not None and size < 0 for size in sizes):
+            raise ValueError(f"A shape's sizes are zero or more; got {list(sizes)}.")
+        return sizes
 
     return rule
 

@@ -75,28 +75,28 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _reshaped(c: Inference) -> Shape:
-    wanted, elements = c.value(1), num_elements(c.shapes[0])
+    require_rank(c, 1, 1)
+    wanted, elements = c.shape_value(1), num_elements(c.shapes[0])
     if wanted is None:
-        length = (require_rank(c, 1, 1) or (None,))[0]
-        if length is None or length > 1:
-            return None if length is None else (None,) * length
-        # One size is all there is, and no size is one element.
-        wanted = np.array([-1] * length)
-    sizes = [int(s) for s in np.atleast_1d(wanted)]
-    if wanted.ndim != 1 or sizes.count(-1) > 1 or any(s < -1 for s in sizes):
-        raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {wanted.tolist()} was given.")
-    known = math.prod(s for s in sizes if s != -1)
-    if -1 in sizes:
-        if elements is None:
-            return tuple(None if s == -1 else s for s in sizes)
-        if known == 0:
-            return tuple(infer_empty(c.shapes[0], sizes) if s == -1 else s for s in sizes)
-        if elements % known:
-            raise ValueError(f"The {elements} elements of {show(c.shapes[0])} can't be divided into {sizes}.")
-        return tuple(elements // known if s == -1 else s for s in sizes)
-    if elements is not None and elements != known:
-        raise ValueError(f"{show(c.shapes[0])} has {elements} elements, but the new shape {sizes} has {known}.")
-    return tuple(sizes)
+        return None
+    if wanted.count(-1) > 1 or any(s is not None and s < -1 for s in wanted):
+        raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {list(wanted)} was given.")
+    known = math.prod(s for s in wanted if s is not None and s != -1)
+    open_sizes = wanted.count(-1) + wanted.count(None)
+    if open_sizes == 0 and elements not in (None, known):
+        raise ValueError(f"{show(c.shapes[0])} has {elements} elements, but the new shape {list(wanted)} has {known}.")
+    rest: int | None = None
+    if open_sizes == 1 and elements is not None:
+        # The one open size is what the others leave; without elements only -1 says that it is to be found.
+        if known:
+            if elements % known:
+                raise ValueError(
+                    f"The {elements} elements of {show(c.shapes[0])} can't be divided into {list(wanted)}."
+                )
+            rest = elements // known
+        elif -1 in wanted:
+            rest = infer_empty(c.shapes[0], [-1 if s is None else s for s in wanted])
+    return tuple(rest if s is None or s == -1 else s for s in wanted)
 
 
 def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int:

@@ -13,8 +13,9 @@ from actorflow.ops.building import composite
 from actorflow.ops.cast import cast
 from actorflow.ops.complex import conj
 from actorflow.ops.control import stop_gradient
-from actorflow.ops.logic import not_equal, where_v2
-from actorflow.ops.reduction import reduce_max, reduce_mean, reduce_sum
+from actorflow.ops.logic import less, less_equal, not_equal, where_v2
+from actorflow.ops.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
+from actorflow.ops.shaping import reshape
 from actorflow.ops.unary import abs as abs_
 from actorflow.ops.unary import exp, is_finite, log, sqrt
 
@@ -127,6 +128,27 @@ def norm(
         if ord == float("inf"):
             return reduce_max(size, axis, keepdims=keep)
         return pow(reduce_sum(pow(size, ord), axis, keepdims=keep), 1 / ord)
+
+
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether no element is less than the one before it, in row-major order: a bool scalar (`tf.is_non_decreasing`)."""
+    with composite(name, "is_non_decreasing", x) as scope:
+        before, after = _neighbours(x)
+        return reduce_all(less_equal(before, after), name=scope)
+
+
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Whether each element is more than the one before it, in row-major order: a bool scalar
+    (`tf.is_strictly_increasing`)."""
+    with composite(name, "is_strictly_increasing", x) as scope:
+        before, after = _neighbours(x)
+        return reduce_all(less(before, after), name=scope)
+
+
+def _neighbours(x: TensorLike) -> tuple[Tensor, Tensor]:
+    """All elements but the last, and all but the first, as vectors."""
+    flat = reshape(x, [-1])
+    return flat[:-1], flat[1:]
 
 
 def _one_of(new: Any, old: Any) -> Any:

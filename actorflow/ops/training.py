@@ -1,29 +1,48 @@
 """The updates of optimizers, one op each: a step of training is one pass over a variable and its slots.
 
 All `ref` inputs are variables of one shape and type and are changed in place; the other inputs are scalars of that
-type,
-and the gradient: of the variable's shape, or for the `Sparse` ops rows `grad[i]` at `indices[i]`. In TensorFlow's raw
-sparse ops an index that occurs twice is applied twice, and its optimizers sum the rows before; here the ops themselves
-sum them, so that the result is that of the dense gradient on the rows that occur.
+type, and the gradient: of the variable's shape, or for the `Sparse` ops rows `grad[i]` at `indices[i]`. In TensorFlow's
+raw sparse ops an index that occurs twice is applied twice, and its optimizers sum the rows before; here the ops
+themselves sum them, so that the result is that of the dense gradient on the rows that occur.
 
 The formulas are TensorFlow 1.15's. Each op is a target: it has no output.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
 from actorflow.dtypes import INDEX, INEXACT
 from actorflow.graph.tensor import Operation, TensorLike
 from actorflow.ops.state_sparse import rows_shape
-from actorflow.registry.op import RefLike, op
+from actorflow.registry.op import Op, RefLike, op
 from actorflow.registry.opdef import Inference, ShapeRule
 from actorflow.shapes import Shape, merge, show
 
-_INDICES = {"indices": INDEX}
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def _update(refs: int, sparse: bool = False) -> ShapeRule:
-    """The first `refs` inputs are variables of one shape and type, the last (or two) the gradient, others scalars."""
+def updating(
+    type: str, refs: int, work: float, sparse: bool = False, types: dict[str, Any] | None = None
+) -> Callable[[Callable[P, R]], Op[P, R]]:
+    """`@op` for an update of `refs` variables, whose gradient is the input `grad` (or `delta`); with `sparse` it is rows
+    of the variable, at `indices`. The other inputs are scalars."""
+    return op(
+        type,
+        shape=_update(refs),
+        dtypes=INEXACT,
+        types={**(types or {}), **({"indices": INDEX} if sparse else {})},
+        result=None,
+        gradient=None,
+        stateful=True,
+        writes=True,
+        work=work,
+    )
 
+
+def _update(refs: int) -> ShapeRule:
     def rule(c: Inference) -> list[Shape]:
         variable = c.shapes[0]
         for index in range(refs):
@@ -32,34 +51,27 @@ def _update(refs: int, sparse: bool = False) -> ShapeRule:
                     f"Variables {index} and 0 differ: {c.dtypes[index].base_dtype} and {c.dtypes[0].base_dtype}."
                 )
             variable = merge(variable, c.shapes[index])
-        scalars = c.shapes[refs : -2 if sparse else -1]
-        for index, shape in enumerate(scalars, start=refs):
-            if shape not in (None, ()):
+        names = [spec.name for spec in c.op.inputs]
+        gradient = names.index("delta" if "delta" in names else "grad")
+        indices = names.index("indices") if "indices" in names else None
+        for index, shape in enumerate(c.shapes):
+            if index >= refs and index not in (gradient, indices) and shape not in (None, ()):
                 raise ValueError(f"Input {index} is a scalar, but its shape is {show(shape)}.")
-        if sparse:
-            rows_shape(variable, c.shapes[-1], c.shapes[-2])
+        if indices is None:
+            merge(variable, c.shapes[gradient])
         else:
-            merge(variable, c.shapes[-1])
+            rows_shape(variable, c.shapes[indices], c.shapes[gradient])
         return []
 
     return rule
 
 
-@op(
-    "ApplyGradientDescent",
-    shape=_update(1),
-    dtypes=INEXACT,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=2,
-)
+@updating("ApplyGradientDescent", 1, 2)
 def apply_gradient_descent(var: RefLike, alpha: TensorLike, delta: TensorLike, *, name: str | None = None) -> Operation:
     """var -= alpha · delta."""
 
 
-@op("ApplyMomentum", shape=_update(2), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=4)
+@updating("ApplyMomentum", 2, 4)
 def apply_momentum(
     var: RefLike,
     accum: RefLike,
@@ -73,17 +85,7 @@ def apply_momentum(
     """accum = momentum · accum + grad; var -= lr · accum, or lr · (grad + momentum · accum) with `use_nesterov`."""
 
 
-@op(
-    "SparseApplyMomentum",
-    shape=_update(2, sparse=True),
-    dtypes=INEXACT,
-    types=_INDICES,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=4,
-)
+@updating("SparseApplyMomentum", 2, 4, sparse=True)
 def sparse_apply_momentum(
     var: RefLike,
     accum: RefLike,
@@ -98,7 +100,7 @@ def sparse_apply_momentum(
     """`ApplyMomentum` on the rows at `indices`; all others, and their accumulators, stay as they are."""
 
 
-@op("ApplyAdagrad", shape=_update(2), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=8)
+@updating("ApplyAdagrad", 2, 8)
 def apply_adagrad(
     var: RefLike,
     accum: RefLike,
@@ -111,17 +113,7 @@ def apply_adagrad(
     """accum += grad²; var -= lr · grad / √accum. Without `update_slots` accum stays as it is."""
 
 
-@op(
-    "SparseApplyAdagrad",
-    shape=_update(2, sparse=True),
-    dtypes=INEXACT,
-    types=_INDICES,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=8,
-)
+@updating("SparseApplyAdagrad", 2, 8, sparse=True)
 def sparse_apply_adagrad(
     var: RefLike,
     accum: RefLike,
@@ -135,7 +127,7 @@ def sparse_apply_adagrad(
     """`ApplyAdagrad` on the rows at `indices`; all others stay as they are."""
 
 
-@op("ApplyRMSProp", shape=_update(3), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=12)
+@updating("ApplyRMSProp", 3, 12)
 def apply_rms_prop(
     var: RefLike,
     ms: RefLike,
@@ -151,17 +143,7 @@ def apply_rms_prop(
     """ms = rho · ms + (1 - rho) · grad²; mom = momentum · mom + lr · grad / √(ms + epsilon); var -= mom."""
 
 
-@op(
-    "SparseApplyRMSProp",
-    shape=_update(3, sparse=True),
-    dtypes=INEXACT,
-    types=_INDICES,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=12,
-)
+@updating("SparseApplyRMSProp", 3, 12, sparse=True)
 def sparse_apply_rms_prop(
     var: RefLike,
     ms: RefLike,
@@ -178,16 +160,7 @@ def sparse_apply_rms_prop(
     """`ApplyRMSProp` on the rows at `indices`; all others, and their slots, stay as they are."""
 
 
-@op(
-    "ApplyCenteredRMSProp",
-    shape=_update(4),
-    dtypes=INEXACT,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=16,
-)
+@updating("ApplyCenteredRMSProp", 4, 16)
 def apply_centered_rms_prop(
     var: RefLike,
     mg: RefLike,
@@ -205,17 +178,7 @@ def apply_centered_rms_prop(
     mom = momentum · mom + lr · grad / √(ms - mg² + epsilon); var -= mom."""
 
 
-@op(
-    "SparseApplyCenteredRMSProp",
-    shape=_update(4, sparse=True),
-    dtypes=INEXACT,
-    types=_INDICES,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=16,
-)
+@updating("SparseApplyCenteredRMSProp", 4, 16, sparse=True)
 def sparse_apply_centered_rms_prop(
     var: RefLike,
     mg: RefLike,
@@ -233,7 +196,7 @@ def sparse_apply_centered_rms_prop(
     """`ApplyCenteredRMSProp` on the rows at `indices`; all others, and their slots, stay as they are."""
 
 
-@op("ApplyAdam", shape=_update(3), dtypes=INEXACT, result=None, gradient=None, stateful=True, writes=True, work=14)
+@updating("ApplyAdam", 3, 14)
 def apply_adam(
     var: RefLike,
     m: RefLike,
@@ -254,17 +217,7 @@ def apply_adam(
     var -= rate · m / (√v + epsilon), with beta1 · m + (1 - beta1) · grad instead of m with `use_nesterov`."""
 
 
-@op(
-    "SparseApplyAdam",
-    shape=_update(3, sparse=True),
-    dtypes=INEXACT,
-    types=_INDICES,
-    result=None,
-    gradient=None,
-    stateful=True,
-    writes=True,
-    work=14,
-)
+@updating("SparseApplyAdam", 3, 14, sparse=True)
 def sparse_apply_adam(
     var: RefLike,
     m: RefLike,

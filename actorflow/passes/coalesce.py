@@ -19,6 +19,7 @@ from typing import Any
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.ancestry import waits
 from actorflow.passes.cost_model import node_cost
+from actorflow.passes.frames import PRIMITIVES, frames, is_free
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph, topological
 
@@ -61,7 +62,8 @@ def coalesce(
 
 def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]) -> dict[str, list[Node]]:
     """The members of each region, in topological order."""
-    tokens = waits(graph, partial)
+    where = frames(graph)
+    tokens = waits(graph, partial, where)
     costs = {name: node_cost(node, graph) for name, node in graph.nodes.items()}
     kinds: dict[str, Any] = {}
     colours: dict[str, int] = {}
@@ -73,8 +75,10 @@ def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozen
         return name
 
     for node in paced(graph.nodes.values()):
-        small = costs[node.name] <= LARGEST_MEMBER and mergeable(node) and not _is_free(node)
-        kind = kinds[node.name] = tokens[node.name] if small else None
+        small = (
+            costs[node.name] <= LARGEST_MEMBER and mergeable(node) and not is_free(node) and node.op not in PRIMITIVES
+        )
+        kind = kinds[node.name] = (tokens[node.name], where.of[node.name]) if small else None
         needs = graph.predecessors(node)
         colour = 0
         for need in needs:
@@ -136,11 +140,6 @@ def _used_outside(graph: Subgraph, region_of: dict[str, str]) -> set[Endpoint]:
     return used
 
 
-def _is_free(node: Node) -> bool:
-    """Whether a node is a constant that waits for nothing: each region that uses it has a copy of its own."""
-    return node.op == "Const" and not node.controls
-
-
 def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) -> Node:
     inside = {m.name for m in members}
     constants: dict[str, Node] = {}
@@ -153,7 +152,7 @@ def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) 
                 inputs[endpoint] = None
             elif endpoint.node not in inside:
                 source = graph.nodes[endpoint.node]
-                if _is_free(source):
+                if is_free(source):
                     constants[source.name] = source
                 else:
                     inputs[endpoint] = None
@@ -187,4 +186,6 @@ def _rewired(node: Node, moved: dict[Endpoint, Endpoint], region_of: dict[str, s
 
 def members_of(node: Node) -> tuple[Node, ...]:
     """The nodes of the user's graph that `node` stands for: itself, or the members of a region (its constants too)."""
+    if node.op == "_Loop":
+        return tuple(inner for member in node.attrs["members"] for inner in members_of(member))
     return tuple(node.attrs["members"]) if node.op == "_Region" else (node,)

@@ -10,15 +10,18 @@ from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import coalesce
+from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
+from actorflow.passes.feeding import check_loops, forget_fed_values
 from actorflow.passes.fold import Evaluate, fold
+from actorflow.passes.fuse import fuse
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape
 
-PASSES = ("place", "prune", "fold", "merge_duplicates", "partition", "order_writes", "coalesce")
+PASSES = ("place", "prune", "fold", "merge_duplicates", "partition", "fuse", "order_writes", "coalesce_loops", "coalesce")
 """The order: `place` over the whole graph, then up to `partition` over what the signature needs, then on each part."""
 
 
@@ -39,6 +42,7 @@ class Options:
     fold: bool = True
     merge_duplicates: bool = True
     coalesce: bool = True
+    fuse: bool = True
 
 
 def compile_subgraphs(
@@ -60,6 +64,8 @@ def compile_subgraphs(
         for name in graph.nodes:
             if name in refused:
                 raise refused[name].located()
+    check_loops(graph)
+    graph = forget_fed_values(graph, nodes)
     graph = graph.with_nodes([replace(node, device=placed[node.name]) for node in graph.nodes.values()])
     if options.fold:
         graph = fold(graph, evaluate)
@@ -70,8 +76,11 @@ def compile_subgraphs(
     places = _places(graph, parts)
     partial = frozenset(signature.feeds) if signature.partial else frozenset()
     for device, part in parts.items():
+        if options.fuse:
+            part = fuse(part)
         part = order_writes(part, partial)
         if options.coalesce:
+            part = coalesce_loops(part, mergeable, partial)
             part = coalesce(part, mergeable, partial)
         parts[device] = part
     return parts, places

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.frames import PRIMITIVES
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
@@ -17,8 +18,8 @@ from actorflow.registry import opdef
 def merge_duplicates(graph: Subgraph) -> Subgraph:
     """Keeps the first of nodes that have the same op, inputs, attributes, control inputs and device.
 
-    Stateful and random ops stay apart, and so do nodes that touch a reference. The inputs of commutative ops may be in
-    any order. A fed tensor's node stays itself.
+    Stateful and random ops stay apart, and so do nodes that touch a reference, and the edges of loops. The inputs of
+    commutative ops may be in any order. A fed tensor's node stays itself.
     """
     fed_nodes = {e.node for e in graph.feeds}
     first: dict[Hashable, str] = {}
@@ -34,7 +35,8 @@ def merge_duplicates(graph: Subgraph) -> Subgraph:
         if inputs is not node.inputs or controls is not node.controls:
             node = replace(node, inputs=inputs, controls=controls)
         definition = opdef.lookup(node.op)
-        if not (definition.stateful or definition.asynchronous or definition.has_ref_input or node.name in fed_nodes):
+        apart = definition.stateful or definition.asynchronous or definition.has_ref_input or node.op in PRIMITIVES
+        if not (apart or node.name in fed_nodes):
             key = _key(node, definition)
             known = first.setdefault(key, node.name)
             if known != node.name:

@@ -12,6 +12,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.frames import PRIMITIVES
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
@@ -33,6 +34,8 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
         nodes[node.name] = node
         definition = opdef.lookup(node.op)
         if node.op == "Const" or definition.stateful or definition.asynchronous or len(node.dtypes) != 1:
+            continue
+        if node.op in PRIMITIVES or node.dtypes[0].kind == "V":
             continue
         value: Any = None
         if node.op in _SHAPE_OPS:

@@ -58,7 +58,7 @@ def place(
     for node in paced(fresh):
         for other in node.colocate:
             groups.join(node.name, other)
-        if node.inputs and opdef.lookup(node.op).has_ref_input:
+        if node.inputs and (opdef.lookup(node.op).has_ref_input or node.dtypes and node.dtypes[0].is_ref):
             for endpoint in node.inputs:
                 source = nodes[endpoint.node]
                 if source.dtypes[endpoint.port].is_ref:

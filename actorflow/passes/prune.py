@@ -29,8 +29,11 @@ def prune(graph: Subgraph) -> Subgraph:
     stack: list[tuple[str, bool]] = []
     for root in reversed([e.node for e in graph.fetches if e not in fed] + list(graph.targets)):
         stack.append((root, False))
-    while stack:
+    back_edges: list[str] = []  # from one iteration of a loop to the next
+    while stack or back_edges:
         pause()
+        if not stack:
+            stack.append((back_edges.pop(), False))
         name, needs_are_placed = stack.pop()
         if needs_are_placed:
             order[name] = changed.get(name) or nodes[name]
@@ -46,6 +49,10 @@ def prune(graph: Subgraph) -> Subgraph:
             node = replace(node, controls=tuple(c for c in node.controls if c not in fed_placeholders))
             changed[name] = node
         needs = [e.node for e in node.inputs if e not in fed]
+        if node.op == "Merge":
+            back = [need for need in needs if nodes[need].op == "NextIteration"]
+            back_edges.extend(back)
+            needs = [need for need in needs if need not in back]
         needs.extend(node.controls)
         for need in reversed(needs):
             if need not in order:

@@ -34,8 +34,12 @@ class Subgraph:
         return node.dtypes[endpoint.port], node.shapes[endpoint.port]
 
     def predecessors(self, node: Node) -> list[str]:
-        """The names of the nodes for which `node` waits; what is fed waits for none."""
-        return [e.node for e in node.inputs if e not in self.feeds] + list(node.controls)
+        """The names of the nodes for which `node` waits; what is fed waits for none, and a loop's Merge not for the
+        iteration before."""
+        needs = [e.node for e in node.inputs if e not in self.feeds]
+        if node.op == "Merge":
+            needs = [need for need in needs if self.nodes[need].op != "NextIteration"]
+        return needs + list(node.controls)
 
     def __str__(self) -> str:
         """One line a node: the canonical form that tests compare."""

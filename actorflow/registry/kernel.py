@@ -24,6 +24,12 @@ from actorflow.registry import opdef
 
 ANY_DEVICE = "*"
 F = TypeVar("F", bound=Callable[..., Any])
+Question = Callable[[Mapping[str, Any], Sequence[Any]], bool]
+"""Asked of a node's attributes and the static shapes of its inputs."""
+
+
+def _yes(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +46,26 @@ class KernelDef:
     takes_step: bool
     is_async: bool
     aborts_itself: bool = False
+    library: str = ""
+    can: Question = _yes
+    pays: Question = _yes
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
 
 
 _KERNELS: dict[str, list[KernelDef]] = {}
+_FROM_LIBRARIES: dict[str, list[KernelDef]] = {}
 
 
 def kernel(
-    *ops: str, device: str = ANY_DEVICE, dtypes: frozenset[DType] | None = None, aborts_itself: bool = False
+    *ops: str,
+    device: str = ANY_DEVICE,
+    dtypes: frozenset[DType] | None = None,
+    aborts_itself: bool = False,
+    library: str = "",
+    can: Question = _yes,
+    pays: Question = _yes,
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
 
@@ -57,6 +73,9 @@ def kernel(
     device type goes before one for every device, and one for named types before one for every type. `aborts_itself`
     promises that an asynchronous kernel ends soon after a callback that it gave to `step.on_cancel` is called; others are
     cancelled through an anyio scope, which costs more.
+
+    A kernel from a `library` stands beside the others, and has the keywords of the one that it replaces where it `can` and
+    where that `pays` (`actorflow.registry.library`).
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -80,9 +99,12 @@ def kernel(
                 takes_step="step" in keywords,
                 is_async=inspect.iscoroutinefunction(function),
                 aborts_itself=aborts_itself,
+                library=library,
+                can=can,
+                pays=pays,
             )
-            entries = _KERNELS.setdefault(op, [])
-            known = next((e for e in entries if (e.device, e.dtypes) == (device, dtypes)), None)
+            entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
+            known = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
             if known is not None:
                 if _where(known.function) != _where(function) and not (
                     known.function.__module__ == function.__module__ == "__main__"
@@ -145,10 +167,15 @@ def registered() -> Mapping[str, Sequence[KernelDef]]:
     return _KERNELS
 
 
+def from_libraries(op: str) -> Sequence[KernelDef]:
+    """The kernels of `op` that call a library."""
+    return _FROM_LIBRARIES.get(op, ())
+
+
 def verify() -> None:
     """Raises TypeError for a kernel whose op does not exist, has another number of inputs, or lacks an attribute that it
     names."""
-    for op, entries in _KERNELS.items():
+    for op, entries in (*_KERNELS.items(), *_FROM_LIBRARIES.items()):
         try:
             definition = opdef.lookup(op)
         except KeyError:
@@ -167,3 +194,22 @@ def verify() -> None:
                     f"The kernel of {op} at {_where(entry.function)} names {unknown}, but the op's attributes are "
                     f"{sorted(declared)}."
                 )
+            if entry.library:
+                _verify_library(entry)
+
+
+def _verify_library(entry: KernelDef) -> None:
+    """A kernel from a library is called as the one in whose place it stands."""
+    for base in _KERNELS.get(entry.op, ()):
+        if base.device in (entry.device, ANY_DEVICE) and (base.dtypes is None or (entry.dtypes or base.dtypes) <= base.dtypes):
+            if (set(base.attrs), base.takes_out, base.takes_context) != (
+                set(entry.attrs),
+                entry.takes_out,
+                entry.takes_context,
+            ):
+                raise TypeError(
+                    f"The kernel of {entry.op} from {entry.library} at {_where(entry.function)} has other keywords than the "
+                    f"one at {_where(base.function)}, in whose place it stands."
+                )
+            return
+    raise TypeError(f"The kernel of {entry.op} from {entry.library} stands in for no other that takes its types.")

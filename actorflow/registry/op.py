@@ -9,7 +9,8 @@
 
 The signature is the schema. Positional parameters are inputs, by annotation: `TensorLike` a tensor,
 `Sequence[TensorLike]` any number of tensors of one type, `Sequence[Any]` of any types, `RefLike` a variable's handle.
-Keyword-only parameters are attributes.
+Keyword-only parameters are attributes. A call may also give them, and then the name, by position after the inputs, as
+calls of TensorFlow's functions do: `softsign(x, "s")`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, ForwardRef, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -77,10 +79,13 @@ class Op(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         definition = self.definition
+        given: Any = args
+        if len(args) > len(definition.inputs):
+            given = self._place(args, kwargs)
         name = kwargs.pop("name", None)
         try:
             attrs = self._attributes(kwargs)
-            values = self._bind(args, kwargs)
+            values = self._bind(given, kwargs)
             graph = graph_of(values)
             inputs = _convert(definition, values, graph)
         except (TypeError, ValueError) as error:
@@ -103,6 +108,22 @@ class Op(Generic[P, R]):
         """Registers `rule(node, *output_gradients)`, which gives one tensor or None an input. None: no gradient."""
         self.definition.gradient = rule
         return rule
+
+    def _place(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The inputs among positional arguments. The others go to `kwargs`: attributes in the order of their declaration,
+        then the name, as in TensorFlow. What can't be placed stays, for `_bind` to refuse.
+        """
+        count = len(self.definition.inputs)
+        names = [*(a.name for a in self.definition.attrs), "name"]
+        extra = dict(zip(names, args[count:]))
+        if (
+            len(args) - count > len(names)
+            or not isinstance(extra.get("name"), (str, NoneType))
+            or extra.keys() & kwargs
+        ):
+            return args
+        kwargs.update(extra)
+        return args[:count]
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         declared = self.definition.inputs
@@ -353,7 +374,8 @@ def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Gra
 def _reference(spec: InputDef, value: Any, known: dict[str, DType]) -> Tensor:
     handle = getattr(value, "handle", value)
     if not isinstance(handle, Tensor) or not handle.dtype.is_ref:
-        raise TypeError(f"Input {spec.name!r} takes a variable (or its handle), but a {_type_name(value)} was given.")
+        wanted = "handle of a queue or another resource" if dt.resource in spec.allowed else "variable (or its handle)"
+        raise TypeError(f"Input {spec.name!r} takes a {wanted}, but a {_type_name(value)} was given.")
     if handle.dtype.base_dtype not in spec.allowed:
         raise TypeError(f"Input {spec.name!r}: a variable of {handle.dtype.base_dtype} is not allowed here.")
     known.setdefault(spec.group, handle.dtype.base_dtype)

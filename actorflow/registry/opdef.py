@@ -28,7 +28,7 @@ class Inference:
     Inputs are numbered flat: a list input takes one number for each of its tensors.
     """
 
-    __slots__ = ("_value", "attrs", "dtypes", "op", "shapes")
+    __slots__ = ("_partial", "_value", "attrs", "dtypes", "op", "shapes")
 
     def __init__(
         self,
@@ -37,16 +37,30 @@ class Inference:
         dtypes: Sequence[DType],
         shapes: Sequence[Shape],
         value: Callable[[int], np.ndarray[Any, Any] | None],
+        partial: Callable[[int], Shape] | None = None,
     ) -> None:
         self.op = op
         self.attrs = attrs
         self.dtypes = dtypes
         self.shapes = shapes
         self._value = value
+        self._partial = partial
 
     def value(self, index: int) -> np.ndarray[Any, Any] | None:
         """The value of an input that is known while the graph is built, else None."""
         return self._value(index)
+
+    def shape_value(self, index: int) -> Shape:
+        """What is known of an input that is a vector of sizes: a tuple with None for each size that only the run knows,
+        or None where not even their number is known. A size may be -1 where the op gives that a meaning.
+        """
+        if self._partial is not None:
+            return self._partial(index)
+        value = self._value(index)
+        if value is None or value.ndim != 1:
+            length = self.shapes[index]
+            return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
+        return tuple([int(size) for size in value])
 
 
 ShapeRule: TypeAlias = Callable[[Inference], "Shape | list[Shape]"]

@@ -9,6 +9,8 @@ A third party's package adds its own with the same lines in its `pyproject.toml`
 from __future__ import annotations
 
 import functools
+import importlib
+import pkgutil
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -28,6 +30,10 @@ def load_kernels() -> None:
 
 @functools.cache
 def _import_kernels() -> None:
+    import actorflow.ops
+
+    for module in pkgutil.iter_modules(actorflow.ops.__path__):  # each op has a declaration before it has a kernel
+        importlib.import_module(f"actorflow.ops.{module.name}")
     for entry in entry_points(group="actorflow.kernels"):
         entry.load()
 

@@ -34,6 +34,7 @@ class Writer:
         self._lines: list[str] = []
         self._names: dict[str, Any] = {}
         self._known: dict[int, str] = {}
+        self.indent = 1
 
     @property
     def line(self) -> int:
@@ -50,7 +51,7 @@ class Writer:
         return name
 
     def add(self, line: str) -> None:
-        self._lines.append("  " + line)
+        self._lines.append("  " * self.indent + line)
 
     def build(self, results: str) -> tuple[Callable[..., Any], str]:
         """The function, which returns `results`, and the name of its file in tracebacks."""
@@ -162,6 +163,8 @@ def _template(function: Callable[..., Any]) -> _Template | None:
     body = [s for s in found.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or found.args.vararg:
         return None
+    if found.args.defaults:
+        return None  # of an input that one of its ops does not have
     expression = body[0].value
     scoped = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Await)
     if any(isinstance(part, scoped) for part in ast.walk(expression)):

@@ -24,6 +24,9 @@ class StepHandle(Protocol):
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls `callback` when the step is stopped; the returned function takes it back."""
 
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Calls `callback` when the step has ended, in whatever way."""
+
 
 @dataclass(slots=True)
 class KernelContext:

@@ -16,6 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
+from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -41,8 +42,8 @@ class Dispatcher:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
         self.queue: ReadyQueue = deque()
-        self._pumping = False
-        self._turn_is_open = False
+        self.pumping = False
+        self.turn_is_open = False
         self._deadline = 0.0
 
     @staticmethod
@@ -58,9 +59,9 @@ class Dispatcher:
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> None:
         """Queues a step of a node's task."""
         assert context is not None
-        self.queue.append((context, callback if not args else lambda: callback(*args)))
-        if not self._pumping and not self._turn_is_open:
-            self._open_turn()
+        self.queue.append((context, callback if not args else partial(callback, *args)))
+        if not self.pumping and not self.turn_is_open:
+            self.open_turn()
 
     def get_debug(self) -> bool:
         return False
@@ -77,31 +78,31 @@ class Dispatcher:
 
     def pump(self) -> None:
         """Runs what is ready, for what is left of this turn's slice. Nodes that become ready meanwhile run too."""
-        if self._pumping:
+        if self.pumping:
             return
-        if not self._turn_is_open:
-            self._open_turn()
+        if not self.turn_is_open:
+            self.open_turn()
         queue = self.queue
         popleft = queue.popleft
         deadline = self._deadline
-        self._pumping = True
+        self.pumping = True
         try:
             while queue and perf_counter() < deadline:
                 context, step = popleft()
                 context.run(step)
         finally:
-            self._pumping = False
+            self.pumping = False
 
-    def _open_turn(self) -> None:
+    def open_turn(self) -> None:
         """Starts the slice of this turn, and asks the loop for the next one."""
         loop = self._loop()
         if loop is None or loop.is_closed():
             return
-        self._turn_is_open = True
+        self.turn_is_open = True
         self._deadline = perf_counter() + SLICE
         loop.call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
-        self._turn_is_open = False
+        self.turn_is_open = False
         if self.queue:
             self.pump()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +18,45 @@ from actorflow.errors import (
     UnknownError,
 )
 from actorflow.graph.node import Node
-from actorflow.runtime.plan import PlanNode
 
+if TYPE_CHECKING:
+    from actorflow.runtime.plan import PlanNode
+
+_INPUTS = "_actorflow_inputs"
+_MOST_INPUTS = 8
 _INVALID = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError)
+
+
+def remember_inputs(error: BaseException, inputs: Sequence[Any] | None) -> None:
+    """Notes the types and shapes of what a kernel was given when it raised `error`, for `located`."""
+    if inputs:
+        setattr(error, _INPUTS, [kind(value) for value in inputs])
+
+
+def kind(value: Any) -> str:
+    """The type and shape of a value on an edge."""
+    dtype = getattr(value, "dtype", None)
+    return f"{dtype} {np.shape(value)}" if isinstance(dtype, np.dtype) else type(value).__name__
+
+
+def _inputs(node: Node, kinds: Sequence[str] | None) -> list[str]:
+    if kinds is None or len(kinds) != len(node.inputs):
+        return [f"inputs: {', '.join(map(str, node.inputs))}"]
+    shown = [f"{endpoint} {kind}" for endpoint, kind in zip(node.inputs, kinds)]
+    if len(shown) > _MOST_INPUTS:
+        shown[_MOST_INPUTS - 1 :] = [f"... and {len(shown) - _MOST_INPUTS + 1} more"]
+    return [f"inputs: {', '.join(shown)}"]
 
 
 def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpError:
     """`error` as an `OpError` with its place. A region's error names the member at whose line it happened."""
     node: Node = plan_node.node
+    kinds: Sequence[str] | None = getattr(error, _INPUTS, None)
     if plan_node.region is not None:
-        node = plan_node.region.locate(error.__traceback__) or plan_node.members[0]
+        found_at = plan_node.region.locate(error.__traceback__)
+        node, kinds = found_at if found_at is not None else (plan_node.members[0], None)
     facts: dict[str, Any] = {"node": node.name, "op": node.op, "device": device.name, "where": node.where}
-    details = [f"inputs: {', '.join(map(str, node.inputs))}"] if node.inputs else []
+    details = _inputs(node, kinds) if node.inputs else []
     if node.origin is not None:
         details.append(f"it computes the gradient of {node.origin}")
     facts["details"] = details

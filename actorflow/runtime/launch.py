@@ -13,7 +13,7 @@ from actorflow.device.base import Device
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Node
-from actorflow.registry import kernel, opdef
+from actorflow.registry import kernel, library, opdef
 from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.context import KernelContext
 from actorflow.shapes import Shape, is_static, num_elements
@@ -22,10 +22,15 @@ Launch = Callable[..., Any]
 ContextOf = Callable[[Node], KernelContext]
 
 
-def kernel_of(node: Node, device: Device, input_dtypes: Sequence[DType]) -> KernelDef:
-    """The kernel for `node` on `device`. Raises UnimplementedError, with the node's place, where there is none."""
+def kernel_of(
+    node: Node, device: Device, input_dtypes: Sequence[DType], input_shapes: Sequence[Shape] | None = None
+) -> KernelDef:
+    """The kernel for `node` on `device`; with the inputs' static shapes, one from a library where that pays. Raises
+    UnimplementedError, with the node's place, where there is none."""
+    types = node.dtypes or input_dtypes
     try:
-        return kernel.lookup(node.op, device.type, node.dtypes or input_dtypes)
+        base = kernel.lookup(node.op, device.type, types)
+        return base if input_shapes is None else library.best(base, device.type, types, node.attrs, input_shapes)
     except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
 

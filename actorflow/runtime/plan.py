@@ -9,24 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from actorflow.device.base import Device
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import members_of
 from actorflow.passes.cost_model import expected_cost, expected_elements, node_cost
+from actorflow.passes.frames import ROOT, frames, is_free
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 from actorflow.runtime.costs import Cost, Costs
+from actorflow.runtime.frames import PRIMITIVES, Primitive
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
+from actorflow.runtime.loop import Loop
 from actorflow.runtime.region import Region
 from actorflow.runtime.resources import one_at_a_time
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.shapes import is_static
 
 SINK = 0
-"""The index of the node that collects the fetches; it fires last, and has no kernel."""
+"""The index of the node that collects the fetches; it fires last, and has no kernel. Loops have none that fires."""
+
+Edges: TypeAlias = "tuple[tuple[int, int], ...]"
+"""The (slot, consumer) pairs that one output fills."""
+
+
+class MergeEdge(NamedTuple):
+    """An edge into a Merge: from which output, to which slot and node, as which input. So many dead tokens kill it."""
+
+    output: int
+    slot: int
+    consumer: int
+    position: int
+    fatal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +50,8 @@ class PlanNode:
     """One node as its task sees it.
 
     `begin` and `end` bound its input slots, `blank` is what they hold when nothing is in them. `edges` lists, for each
-    output, the (slot, consumer) pairs that it fills; `controls` the nodes that only wait for it.
+    output, the (slot, consumer) pairs that it fills; `merges` its edges into Merges; `controls` the nodes that only wait
+    for it. The edges of an Enter are among the nodes of its loop, those of an Exit among those around it.
     """
 
     index: int
@@ -43,7 +60,8 @@ class PlanNode:
     begin: int
     end: int
     blank: list[Any]
-    edges: tuple[tuple[tuple[int, int], ...], ...]
+    edges: tuple[Edges, ...]
+    merges: tuple[MergeEdge, ...]
     controls: tuple[int, ...]
     dead_outputs: Any
     asynchronous: bool
@@ -54,6 +72,7 @@ class PlanNode:
     cost: Cost
     costs: Costs | None
     region: Region | None
+    primitive: Primitive | None
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -63,17 +82,42 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The nodes of one device for one signature. `feeds` lists, for each fed tensor, the edges that it fills."""
+    """The nodes of one device for one signature, or those of a loop among them.
+
+    `feeds` lists, for each fed tensor, the edges that it fills. `loops` are the plans of the loops directly inside, by
+    the name of their frame; `enters` counts the edges that lead into this one.
+    """
 
     device: Device
     nodes: tuple[PlanNode, ...]
     pending: list[int]
     slots: list[Any]
     roots: tuple[int, ...]
-    feeds: Mapping[Endpoint, tuple[tuple[int, int], ...]]
+    feeds: Mapping[Endpoint, tuple[Edges, tuple[MergeEdge, ...]]]
     fetches: tuple[Endpoint, ...]
     executed: int
-    """How many nodes of the user's graph one step runs, members of regions counted."""
+    """How many nodes of the user's graph one step runs, members of regions counted, and those of loops once."""
+    loops: Mapping[str, Plan]
+    controlled: bool
+    """Whether there are branches or loops."""
+    enters: int = 0
+    parallel_iterations: int = 1
+
+
+class _Layout:
+    """The slots and counts of one frame, as they are laid out."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.index: dict[str, int] = {}
+        self.slots: list[Any] = []
+        self.pending: list[int] = [0]
+        self.begins: dict[str, int] = {}
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.index[node.name] = len(self.nodes)
+        self.pending.append(0)
 
 
 def build_plan(graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool = True) -> Plan:
@@ -82,54 +126,115 @@ def build_plan(graph: Subgraph, device: Device, context_of: ContextOf, fill_cons
 
     Raises:
         UnimplementedError: a node has no kernel for the device.
+        InvalidArgumentError: edges lead from one loop into another.
     """
-    constants = {n.name for n in graph.nodes.values() if fill_constants and n.op == "Const" and not n.controls}
-    nodes = [node for node in graph.nodes.values() if node.name not in constants]
-    index = {node.name: i for i, node in enumerate(nodes, start=SINK + 1)}
-    slots: list[Any] = []
-    data: dict[Endpoint, list[tuple[int, int]]] = {}
-    controls: dict[str, list[int]] = {}
-    pending = [0] * (len(index) + 1)
+    return _Builder(graph, device, context_of, fill_constants).build()
 
-    def connect(consumer: int, inputs: Sequence[Endpoint]) -> int:
+
+class _Builder:
+    """Lays the frames of a part out, and makes their plans, inner ones first."""
+
+    def __init__(self, graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool) -> None:
+        self._graph = graph
+        self._device = device
+        self._context_of = context_of
+        self._frames = frames(graph)
+        merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
+        self._constants = {
+            n.name for n in graph.nodes.values() if fill_constants and is_free(n) and n.name not in merged
+        }
+        self._data: dict[Endpoint, list[tuple[int, int]]] = {}
+        self._merges: dict[Endpoint, list[MergeEdge]] = {}
+        self._controls: dict[str, list[int]] = {}
+        self._layouts: dict[str, _Layout] = {ROOT: _Layout(), **{name: _Layout() for name in self._frames.parent}}
+
+    def build(self) -> Plan:
+        graph, frames = self._graph, self._frames
+        for node in paced(graph.nodes.values()):
+            if node.name not in self._constants:
+                self._layouts[frames.of[node.name]].add(node)
+        root = self._layouts[ROOT]
+        self._connect(root, SINK, graph.fetches)
+        for node in paced(graph.nodes.values()):
+            if node.name in self._constants:
+                continue
+            layout = self._layouts[frames.of[node.name]]
+            index = layout.index[node.name]
+            join = self._merge if node.op == "Merge" else self._connect
+            layout.begins[node.name] = join(layout, index, node.inputs)
+            for control in node.controls:
+                if control not in self._constants:
+                    self._controls.setdefault(control, []).append(index)
+                    layout.pending[index] += 1
+        for node in root.nodes:
+            used = any(Endpoint(node.name, p) in self._data for p in range(len(node.dtypes)))
+            used = used or any(Endpoint(node.name, p) in self._merges for p in range(len(node.dtypes)))
+            if node.name in graph.targets or not (used or node.name in self._controls):
+                self._controls.setdefault(node.name, []).append(SINK)
+                root.pending[SINK] += 1
+        return self._plan(ROOT)
+
+    def _connect(self, layout: _Layout, consumer: int, inputs: Sequence[Endpoint]) -> int:
         """Gives the consumer its slots, and returns the first."""
-        begin = len(slots)
+        begin = len(layout.slots)
         for endpoint in inputs:
-            if endpoint.node in constants and endpoint not in graph.feeds:
-                slots.append(_constant(graph.nodes[endpoint.node]))
+            if endpoint.node in self._constants and endpoint not in self._graph.feeds:
+                layout.slots.append(_constant(self._graph.nodes[endpoint.node]))
             else:
-                data.setdefault(endpoint, []).append((len(slots), consumer))
-                slots.append(EMPTY)
-                pending[consumer] += 1
+                self._data.setdefault(endpoint, []).append((len(layout.slots), consumer))
+                layout.slots.append(EMPTY)
+                layout.pending[consumer] += 1
         return begin
 
-    connect(SINK, graph.fetches)
-    begins: dict[str, int] = {}
-    for node in paced(nodes):
-        begins[node.name] = connect(index[node.name], node.inputs)
-        for control in node.controls:
-            if control not in constants:
-                controls.setdefault(control, []).append(index[node.name])
-                pending[index[node.name]] += 1
-    made = [_sink(len(graph.fetches))]
-    for node in paced(nodes):
-        outputs = [Endpoint(node.name, port) for port in range(len(node.dtypes))]
-        edges = tuple(() if e in graph.feeds else tuple(data.get(e, ())) for e in outputs)
-        if node.name in graph.targets or not (any(edges) or node.name in controls):
-            controls.setdefault(node.name, []).append(SINK)
-            pending[SINK] += 1
-        waiting = tuple(controls.get(node.name, ()))
-        made.append(_plan_node(index[node.name], node, begins[node.name], edges, waiting, graph, device, context_of))
-    return Plan(
-        device=device,
-        nodes=tuple(made),
-        pending=pending,
-        slots=slots,
-        roots=tuple(i for i, count in enumerate(pending) if count == 0),
-        feeds={e: tuple(data[e]) for e in graph.feeds if e in data},
-        fetches=graph.fetches,
-        executed=len(constants.union(*({m.name for m in n.members} for n in made[1:]))),
-    )
+    def _merge(self, layout: _Layout, consumer: int, inputs: Sequence[Endpoint]) -> int:
+        """A Merge has two slots, for the value that comes first and its position, and waits for one token."""
+        begin = len(layout.slots)
+        layout.slots.extend((EMPTY, EMPTY))
+        layout.pending[consumer] += 1
+        nodes, feeds = self._graph.nodes, self._graph.feeds
+        first = [e for e in inputs if e in feeds or nodes[e.node].op != "NextIteration"]
+        for position, endpoint in enumerate(inputs):
+            edge = MergeEdge(endpoint.port, begin, consumer, position, len(first))
+            self._merges.setdefault(endpoint, []).append(edge)
+        return begin
+
+    def _plan(self, frame: str) -> Plan:
+        graph, layout = self._graph, self._layouts[frame]
+        inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
+        made = [_sink(len(graph.fetches) if frame == ROOT else 0)]
+        for node in paced(layout.nodes):
+            outputs = [Endpoint(node.name, port) for port in range(len(node.dtypes))]
+            made.append(
+                _plan_node(
+                    layout.index[node.name],
+                    node,
+                    layout.begins[node.name],
+                    tuple(() if e in graph.feeds else tuple(self._data.get(e, ())) for e in outputs),
+                    tuple(m for e in outputs if e not in graph.feeds for m in self._merges.get(e, ())),
+                    tuple(self._controls.get(node.name, ())),
+                    graph,
+                    self._device,
+                    self._context_of,
+                    frame != ROOT,
+                )
+            )
+        enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
+        executed = len({m.name for n in made[1:] for m in n.members} | (self._constants if frame == ROOT else set()))
+        used = {e: (tuple(self._data.get(e, ())), tuple(self._merges.get(e, ()))) for e in graph.feeds}
+        return Plan(
+            device=self._device,
+            nodes=tuple(made),
+            pending=layout.pending,
+            slots=layout.slots,
+            roots=tuple(i for i, count in enumerate(layout.pending) if count == 0) if frame == ROOT else (),
+            feeds={e: edges for e, edges in used.items() if any(edges)} if frame == ROOT else {},
+            fetches=graph.fetches if frame == ROOT else (),
+            executed=executed + sum(plan.executed for plan in inner.values()),
+            loops=inner,
+            controlled=any(n.primitive is not None for n in made),
+            enters=len(enters),
+            parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
+        )
 
 
 def _constant(node: Node) -> Any:
@@ -142,35 +247,42 @@ def _plan_node(
     index: int,
     node: Node,
     begin: int,
-    edges: tuple[tuple[tuple[int, int], ...], ...],
+    edges: tuple[Edges, ...],
+    merges: tuple[MergeEdge, ...],
     controls: tuple[int, ...],
     graph: Subgraph,
     device: Device,
     context_of: ContextOf,
+    in_loop: bool,
 ) -> PlanNode:
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
     region: Region | None = None
     launch: Callable[..., Any]
     asynchronous = takes_step = aborts_itself = False
-    if node.op == "_Region":
+    if node.op == "_Loop":
+        launch = region = Loop(node, types, device, context_of)
+        takes_step = True
+    elif node.op == "_Region":
         launch = region = Region(node, types, device, context_of, _shares_state(node, graph))
     else:
-        entry = kernel_of(node, device, [dtype for dtype, _ in types])
+        entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types])
         launch = bind(node, entry, device, context_of)
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
     guess = sum_of_members(node, graph)
+    width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
     return PlanNode(
         index=index,
         node=node,
         launch=launch,
         begin=begin,
-        end=begin + len(node.inputs),
-        blank=[None] * len(node.inputs),
+        end=begin + width,
+        blank=[EMPTY if node.op == "Merge" else None] * width,
         edges=edges,
+        merges=merges,
         controls=controls,
         dead_outputs=(DEAD,) * len(edges) if len(edges) > 1 else DEAD,
         asynchronous=asynchronous,
@@ -181,6 +293,7 @@ def _plan_node(
         cost=Cost(guess),
         costs=Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref)) if open_shapes else None,
         region=region,
+        primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
     )
 
 
@@ -216,6 +329,7 @@ def _sink(fetches: int) -> PlanNode:
         end=fetches,
         blank=[],
         edges=(),
+        merges=(),
         controls=(),
         dead_outputs=DEAD,
         asynchronous=False,
@@ -226,4 +340,5 @@ def _sink(fetches: int) -> PlanNode:
         cost=Cost(0.0),
         costs=None,
         region=None,
+        primitive=None,
     )

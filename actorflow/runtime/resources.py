@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from actorflow.errors import InvalidArgumentError, NotFoundError
@@ -35,6 +35,8 @@ class ResourceManager:
     def __init__(self, shared: ResourceManager | None = None) -> None:
         self._shared = shared
         self._containers: dict[str, dict[tuple[type, str], Any]] = {}
+        self.file_roots: Sequence[str] | None = None
+        """The directories below which kernels may touch files; None for all files."""
 
     def _container(self, name: str) -> dict[tuple[type, str], Any]:
         if name and self._shared is not None:

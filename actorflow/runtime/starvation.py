@@ -9,7 +9,8 @@ from actorflow.runtime.plan import SINK
 from actorflow.runtime.tokens import EMPTY
 
 if TYPE_CHECKING:
-    from actorflow.runtime.step import Part, Step
+    from actorflow.runtime.part import Part
+    from actorflow.runtime.step import Step
 
 _MOST = 12
 
@@ -45,16 +46,20 @@ def _lines(part: Part) -> list[str]:
             node = plan_node.node
             lines.append(f"{node.name} ({node.op}, {node.where}) runs on the thread of {part.plan.device.name}")
             running.add(plan_node.index)
+    for owner, plan_node in part.step.looping.values():
+        if owner is part:
+            node = plan_node.node
+            lines.append(f"{node.name.removesuffix('/loop')} ({node.where}) goes through its iterations")
+            running.add(plan_node.index)
     by_name = {node.node.name: node.index for node in part.nodes}
     for plan_node in part.nodes[1:]:
         if part.pending[plan_node.index] <= 0:
             continue
         node = plan_node.node
-        empty = [
-            endpoint
-            for endpoint, value in zip(node.inputs, part.slots[plan_node.begin : plan_node.end])
-            if value is EMPTY
-        ]
+        slots = part.slots[plan_node.begin : plan_node.end]
+        empty = [endpoint for endpoint, value in zip(node.inputs, slots) if value is EMPTY]
+        if part.loop is not None and len(empty) == len(slots):
+            continue  # the iteration has not come to it
         causes = []
         for endpoint in empty:
             if endpoint in part.plan.feeds:
@@ -66,9 +71,14 @@ def _lines(part: Part) -> list[str]:
             if source is not None and (part.pending[source] > 0 or source in running):
                 causes.append(f"control input ^{control}")
         line = f"{node.name} ({node.op}, {node.where}) waits for {', '.join(causes) or 'a token that nobody sends'}"
-        sources = [by_name[e.node] for e in empty if e not in part.plan.feeds]
+        sources = [by_name[e.node] for e in empty if e not in part.plan.feeds and e.node in by_name]
         hopeless = all(part.pending[s] <= 0 for s in sources)
         (lines if hopeless else later).append(line)
-    if part.pending[SINK] > 0 and not lines and not later:
+    if part.plan.controlled:
+        for frame in part.frames.values():
+            for number, iteration in frame.iterations.items():
+                inner = [f"iteration {number} of {frame.name.removesuffix('/frame')}: {x}" for x in _lines(iteration)]
+                lines.extend(inner)
+    if part.loop is None and part.pending[SINK] > 0 and not lines and not later:
         lines.append("the fetches wait for tokens that nobody sends")
     return lines + later

@@ -1,4 +1,4 @@
-"""One step: the propagation state of a run, and the tasks of its nodes.
+"""One step: a run from its feeds to its last task.
 
 A step owns its tasks. `live` counts them; when it falls to zero the step is finished, or stopped, or waits for a partial
 feed, or starves. Stopping never cancels a task: tasks that start later see `stopped`, and asynchronous kernels are woken
@@ -10,172 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
-from time import perf_counter_ns
 from typing import Any
-
-import anyio
 
 from actorflow.graph.node import Endpoint
 from actorflow.runtime import faults, starvation
-from actorflow.runtime.costs import INLINE_LIMIT_NS
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.plan import SINK, Plan, PlanNode
-from actorflow.runtime.threads import run_on_thread, unlocked
-from actorflow.runtime.tokens import DEAD
+from actorflow.runtime.part import Part, run_asynchronous
+from actorflow.runtime.plan import Plan, PlanNode
 from actorflow.runtime.trace import Trace
 from actorflow.transport.base import Transport
 
 _TIMED_EVERY = 16
-
-
-class Part:
-    """The propagation state of one device in one step: what each node still waits for, and what fills its slots."""
-
-    __slots__ = ("dead", "dispatcher", "done", "launched", "nodes", "pending", "plan", "slots", "step", "threaded")
-
-    def __init__(self, step: Step, plan: Plan, dispatcher: Dispatcher) -> None:
-        self.step = step
-        self.plan = plan
-        self.dispatcher = dispatcher
-        self.nodes = plan.nodes
-        self.pending = plan.pending.copy()
-        self.slots = plan.slots.copy()
-        self.dead: set[int] = set()
-        self.done = False
-        self.launched = 0
-        self.threaded = 0
-
-    def start(self, feeds: Mapping[Endpoint, Any]) -> None:
-        """Fires the nodes that wait for nothing, and delivers what is fed."""
-        for index in self.plan.roots:
-            self.fire(index)
-        for endpoint, value in feeds.items():
-            edges = self.plan.feeds.get(endpoint)
-            if edges:
-                self.deliver(edges, value)
-
-    def fire(self, index: int) -> None:
-        """Starts the task of a node whose pending count is zero."""
-        step = self.step
-        if index == SINK:
-            self.done = True
-            return
-        step.live += 1
-        node = self.nodes[index]
-        if node.asynchronous and (node.fires_dead or index not in self.dead):
-            step.start_asynchronous(self, node)
-        else:
-            asyncio.Task(run_node(self, node), loop=self.dispatcher, context=step.context)  # type: ignore[arg-type]
-
-    def deliver(self, edges: Sequence[tuple[int, int]], value: Any) -> None:
-        """Fills the channels of one output, and fires whom that completes."""
-        slots, pending = self.slots, self.pending
-        for slot, consumer in edges:
-            slots[slot] = value
-            if value is DEAD:
-                self.dead.add(consumer)
-            count = pending[consumer] = pending[consumer] - 1
-            if not count:
-                self.fire(consumer)
-
-    def propagate(self, node: PlanNode, result: Any) -> None:
-        """Sends a node's outputs on, and tells those that only wait for it."""
-        edges = node.edges
-        if len(edges) == 1:
-            self.deliver(edges[0], result)
-        elif edges:
-            values = node.dead_outputs if result is DEAD else result
-            if type(values) not in (tuple, list) or len(values) != len(edges):
-                raise faults.wrong_outputs(node, values)
-            for some, value in zip(edges, values):
-                self.deliver(some, value)
-        if node.controls:
-            pending = self.pending
-            for consumer in node.controls:
-                if result is DEAD:
-                    self.dead.add(consumer)
-                count = pending[consumer] = pending[consumer] - 1
-                if not count:
-                    self.fire(consumer)
-
-
-async def run_node(part: Part, node: PlanNode) -> None:
-    """The task of a node: takes its inputs out of their channels, runs the kernel, and sends the outputs on."""
-    step = part.step
-    slots = part.slots
-    inputs = slots[node.begin : node.end]
-    slots[node.begin : node.end] = node.blank
-    if node.touches_state and unlocked.writing:
-        await unlocked.wait(step, node, inputs)
-    if not step.stopped:
-        try:
-            if part.dead and node.index in part.dead and not node.fires_dead:
-                result = DEAD
-            else:
-                cost = node.cost if node.costs is None else node.costs.of(inputs)
-                if node.takes_step:
-                    begun = perf_counter_ns()
-                    if node.index in part.dead and node.node.op == "_Send":
-                        inputs = [DEAD]
-                    result = node.launch(*inputs, step=step)
-                    if step.trace is not None:
-                        step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
-                elif cost.nanoseconds > INLINE_LIMIT_NS:
-                    result = await run_on_thread(part, node, inputs, cost)
-                elif step.timed or cost.samples < 4:
-                    begun = perf_counter_ns()
-                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
-                    ended = perf_counter_ns()
-                    cost.add(ended - begun)
-                    if step.trace is not None:
-                        step.trace.add(node.node, part.plan.device.name, begun, ended)
-                    if type(result) is tuple and len(node.edges) == 1:
-                        raise faults.wrong_outputs(node, result)
-                else:
-                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
-                part.launched += 1
-            del inputs
-            if not step.stopped:
-                part.propagate(node, result)
-        except BaseException as error:
-            step.fail(part, node, error)
-    live = step.live = step.live - 1
-    if live <= step.waiting:
-        step.quiet()
-
-
-async def run_asynchronous(part: Part, node: PlanNode, inputs: list[Any]) -> None:
-    """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
-    step = part.step
-    keywords = {"step": step} if node.takes_step else {}
-    begun = perf_counter_ns()
-    result: Any = None
-    try:
-        if step.stopped:
-            pass
-        elif node.aborts_itself:
-            result = await node.launch(*inputs, **keywords)
-        else:
-            with anyio.CancelScope() as scope:
-                forget = step.on_cancel(scope.cancel)
-                try:
-                    result = await node.launch(*inputs, **keywords)
-                finally:
-                    forget()
-        del inputs
-        part.launched += 1
-        if step.trace is not None and not step.stopped:
-            step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
-        step.active_again()
-        if not step.stopped:
-            part.propagate(node, result)
-    except BaseException as error:
-        step.active_again()
-        step.fail(part, node, error)
-    live = step.live = step.live - 1
-    if live <= step.waiting:
-        step.quiet()
-    part.dispatcher.pump()
 
 
 class Step:
@@ -217,8 +62,11 @@ class Step:
         self._abandoning: asyncio.TimerHandle | None = None
         self._cancel: dict[int, Callable[[], None]] = {}
         self._cancels = 0
+        self._ends: list[Callable[[], object]] = []
         self.on_threads: dict[int, tuple[Part, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
+        self.looping: dict[int, tuple[Part, PlanNode]] = {}
+        """The coalesced loops that are under way."""
         self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
@@ -237,11 +85,8 @@ class Step:
         """Delivers feeds of a partial run."""
         self.expected_feeds -= len(feeds)
         self.live += 1
-        for endpoint, value in feeds.items():
-            for part in self.parts:
-                edges = part.plan.feeds.get(endpoint)
-                if edges:
-                    part.deliver(edges, value)
+        for part in self.parts:
+            part.feed(feeds)
         self.live -= 1
         if self.live <= self.waiting:
             self.quiet()
@@ -278,6 +123,13 @@ class Step:
         key = self._cancels
         self._cancel[key] = callback
         return lambda: self._cancel.pop(key, None) and None
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Calls `callback` when the step has ended, in whatever way (at once if it has already)."""
+        if self.finished:
+            callback()
+        else:
+            self._ends.append(callback)
 
     def fail(self, part: Part, node: PlanNode, error: BaseException) -> None:
         """A kernel raised: the first error of a step is the step's, and stops it."""
@@ -329,6 +181,9 @@ class Step:
                 self._on_blocked(False)
         for part in self.parts:
             part.plan.device.count(part.launched - part.threaded, part.threaded)
+        ends, self._ends = self._ends, []
+        for callback in ends:
+            callback()
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
@@ -338,7 +193,7 @@ class Step:
         """Lets go of the values of a finished step, and of its error, which this returns. Steps, parts and the frames of
         an error refer to each other: what they hold would live until the garbage collector comes by."""
         for part in self.parts:
-            part.slots.clear()
+            part.clear()
         error, self.error = self.error, None
         if error is not None:
             del self.rendezvous  # it keeps the error that it was aborted with

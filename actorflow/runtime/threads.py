@@ -8,11 +8,13 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from actorflow.runtime import faults
 from actorflow.runtime.costs import Cost
 from actorflow.runtime.plan import PlanNode
 
 if TYPE_CHECKING:
-    from actorflow.runtime.step import Part, Step
+    from actorflow.runtime.part import Part
+    from actorflow.runtime.step import Step
 
 
 class Writing:
@@ -125,6 +127,7 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
                 result = context.run(node.region, inputs)
         except BaseException as error:
             failure = error
+            faults.remember_inputs(error, inputs)
         ended = perf_counter_ns()
         inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
         if writing is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from actorflow.session.composites import spread_values
 from actorflow.session.feeds import Feed
 from actorflow.session.planner import Compiled
 
@@ -12,7 +13,7 @@ from actorflow.session.planner import Compiled
 class Callable_:
     """Made by `Session.make_callable`; `await call(*values)` feeds the tensors of its feed list in order."""
 
-    __slots__ = ("_build", "_compiled", "_feeds", "_run")
+    __slots__ = ("_build", "_compiled", "_feeds", "_names", "_run")
 
     def __init__(
         self,
@@ -20,15 +21,20 @@ class Callable_:
         compiled: Compiled,
         feeds: Sequence[Feed],
         build: Callable[[Sequence[Any]], Any],
+        names: Sequence[Any] | None = None,
     ) -> None:
         self._run = run
         self._compiled = compiled
         self._feeds = tuple(feeds)
         self._build = build
+        self._names = names  # of the feed list, where a value goes to several tensors
 
     async def __call__(self, *values: Any) -> Any:
         """Runs once. Raises TypeError where the number of values is not that of the feed list."""
-        if len(values) != len(self._feeds):
-            raise TypeError(f"The callable takes {len(self._feeds)} values, but {len(values)} were given.")
+        wanted = len(self._feeds if self._names is None else self._names)
+        if len(values) != wanted:
+            raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
+        if self._names is not None:
+            values = tuple(spread_values(self._names, values))
         feeds = {feed.endpoint: feed(value) for feed, value in zip(self._feeds, values)}
         return self._build(await self._run(self._compiled, feeds))

@@ -11,6 +11,7 @@ from actorflow.errors import describe
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.session.composites import is_composite
 
 Build = Callable[[Sequence[Any]], Any]
 
@@ -48,11 +49,9 @@ class Fetches:
             raise TypeError(
                 "None can't be fetched. Fetch a tensor, an operation, the name of one, or a list, tuple or dict of these."
             )
-        compound = getattr(structure, "_fetch_parts", None)
-        if compound is not None:
-            tensors, assemble = compound()
-            inner = self._parse(list(tensors))
-            return lambda values: assemble(*inner(values))
+        if is_composite(structure):
+            inner = self._parse(structure.__tensor_components__())
+            return lambda values: structure.__from_components__(*inner(values))
         element = self._graph.as_graph_element(structure)
         if isinstance(element, Operation):
             self._targets[element.name] = None

@@ -9,6 +9,7 @@ from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import EMPTY
+from actorflow.session.composites import spread_feeds
 from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches
 from actorflow.session.planner import Compiled
@@ -36,20 +37,20 @@ class PartialRun:
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         """One part; see `Session.partial_run`."""
-        self._session._open()
+        self._session._steps.open()
         if self._ended:
             raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
-        await self._session._admission.enter()
+        await self._session._steps.admission.enter()
         try:
             return await self._part(fetches, feeds)
         finally:
-            self._session._admission.leave()
+            self._session._steps.admission.leave()
 
     async def _part(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         session, step = self._session, self._step
         graph = session.graph
         values: dict[Endpoint, Any] = {}
-        for name, value in feeds.items():
+        for name, value in spread_feeds(feeds):
             tensor = session._fed_tensor(name)
             endpoint = tensor.endpoint
             converter = self._missing.get(endpoint)
@@ -67,18 +68,18 @@ class PartialRun:
         try:
             if step.error is None:
                 step.feed(values)
-                session._dispatcher.pump()  # type: ignore[union-attr]
+                step.dispatcher.pump()
             await self._wait_for(structure)
         except BaseException:
             self._end()
             try:
-                await session._drain(step, CancelledError("The partial run was cancelled."))
+                await session._steps.drain(step, CancelledError("The partial run was cancelled."))
             finally:
                 step.release()
             raise
         if step.error is not None:
             self._end()
-            await session._drain(step, step.error)
+            await session._steps.drain(step, step.error)
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
         results = []
         for endpoint in structure.endpoints:
@@ -132,7 +133,7 @@ class PartialRun:
 
     def _end(self) -> None:
         self._ended = True
-        self._session._steps.pop(self._step.id, None)
+        self._session._steps.running.pop(self._step.id, None)
 
 
 def _needed(

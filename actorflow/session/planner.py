@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,7 +61,7 @@ class Planner:
         found = self._plans.get(key)
         if found is not None:
             return found
-        options = self._options if coalesce else Options(self._options.fold, self._options.merge_duplicates, False)
+        options = self._options if coalesce else replace(self._options, coalesce=False, fuse=False)
         if len(self._graph) <= _LARGE_GRAPH:
             return self._make(key, signature, options, self._graph.nodes)
         nodes = dict(self._graph.nodes)
@@ -149,7 +149,8 @@ async def _on_thread(work: Callable[[], T]) -> T:
         result: T | None = None
         failure: BaseException | None = None
         try:
-            result = context.run(work)
+            with pace.collector.paused():
+                result = context.run(work)
         except BaseException as error:
             failure = error
         try:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import numpy as np
 
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.errors import (
-    CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -25,19 +23,17 @@ from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
 from actorflow.registry import plugins
-from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.resources import ResourceManager
-from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
+from actorflow.session.composites import is_composite, spread_feeds, spread_names
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches, cache_key
 from actorflow.session.partial import PartialRun
 from actorflow.session.planner import Compiled, Planner
-from actorflow.session.values import fetched
-from actorflow.transport.base import Transport
+from actorflow.session.steps import Steps
 
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
@@ -66,6 +62,7 @@ class _Prepared:
     fetches: Fetches
     feeds: tuple[Feed, ...]
     compiled: Compiled
+    composite: bool  # a value is fed to several tensors
 
 
 class Session:
@@ -83,7 +80,8 @@ class Session:
         max_inflight_steps: so many steps run at once; later ones wait.
         max_queued_steps: so many may wait; more are refused with `errors.Overloaded`.
         coalesce: merges runs of cheap nodes into one.
-        optimize: folds constants and merges equal nodes.
+        optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
+        file_roots: the folders in which ops may read and write files; anywhere by default.
     """
 
     def __init__(
@@ -97,22 +95,20 @@ class Session:
         max_queued_steps: int = 4096,
         coalesce: bool = True,
         optimize: bool = True,
+        file_roots: Sequence[str | os.PathLike[str]] | None = None,
     ) -> None:
         if target:
             raise UnimplementedError(f"Session(target={target!r}): only the in-process target '' is there so far.")
         self.graph = get_default_graph() if graph is None else graph
         self._devices = open_devices(devices, memory_budget)
         self._resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
-        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce)
+        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce, fuse=optimize)
         self._planner = Planner(self.graph, self._devices, self._resources, options)
-        self._admission = Admission(max_inflight_steps, max_queued_steps)
+        for resources in self._resources.values():
+            resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self._prepared: dict[Any, _Prepared] = {}
-        self._steps: dict[int, Step] = {}
-        self._transport: Transport = plugins.load("transports", "local")()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._dispatcher: Dispatcher | None = None
-        self._closed = False
-        self._count = self._failed = self._cancelled = self._abandoned = self._nodes = 0
+        admission = Admission(max_inflight_steps, max_queued_steps)
+        self._steps = Steps(admission, plugins.load("transports", "local")())
 
     # Running
 
@@ -150,8 +146,8 @@ class Session:
         if key is not None:
             key = (key, *feeds)
             prepared = self._prepared.get(key)
-        if prepared is None or self._closed:
-            self._open()
+        if prepared is None or self._steps.closed:
+            self._steps.open()
             try:
                 with anyio.fail_after(timeout):
                     prepared = await self._prepare(key, fetches, feeds, trace)
@@ -160,15 +156,18 @@ class Session:
                     f"The run's time of {timeout} s was up while its plan was made.",
                     hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
                 ) from None
+        if prepared.composite:
+            feeds = dict(spread_feeds(feeds))
         values = {}
         for feed, value in zip(prepared.feeds, feeds.values()):
             values[feed.endpoint] = feed(value)
-        results = await self._run(prepared.compiled, values, timeout, trace, begun)
+        results = await self._steps.run(prepared.compiled, values, timeout, trace, begun)
         return prepared.fetches.build(results)
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches)
+        feeds = list(feeds)
         converters = self._converters(feeds)
         signature = Signature(
             feeds={f.endpoint: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
@@ -176,7 +175,7 @@ class Session:
             targets=structure.targets,
         )
         compiled = await self._planner.plan(signature, coalesce=trace is None)
-        prepared = _Prepared(structure, converters, compiled)
+        prepared = _Prepared(structure, converters, compiled, any(map(is_composite, feeds)))
         if key is not None:
             self._prepared[key] = prepared
         self.graph.mark_run()
@@ -185,7 +184,7 @@ class Session:
     def _converters(self, names: Iterable[Any]) -> tuple[Feed, ...]:
         """What converts the values of the tensors that are fed, each of which may be named once."""
         made: dict[Endpoint, Feed] = {}
-        for name in names:
+        for name in spread_names(names):
             feed = Feed(self._fed_tensor(name))
             if made.setdefault(feed.endpoint, feed) is not feed:
                 raise InvalidArgumentError(
@@ -205,139 +204,16 @@ class Session:
             )
         return element
 
-    async def _run(
-        self,
-        compiled: Compiled,
-        feeds: Mapping[Endpoint, Any],
-        timeout: float | None = None,
-        trace: Trace | None = None,
-        begun: float | None = None,
-    ) -> list[Any]:
-        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
-        admission = self._admission
-        clock = self._loop.time  # type: ignore[union-attr]
-        if begun is None:
-            begun = clock()
-        if not admission.enter_nowait():
-            await self._enter(timeout, begun)
-        try:
-            step = self._start(compiled, feeds, trace)
-            timer = None
-            if timeout is not None:
-                left = max(0.0, timeout - (clock() - begun))
-                timer = step.loop.call_later(left, self._expire, step, timeout)
-            try:
-                step.dispatcher.pump()
-                if step.finished:
-                    await _yield()
-                else:
-                    await step.wait()
-            except BaseException:
-                self._cancelled += 1
-                try:
-                    await self._drain(step, CancelledError("The run was cancelled."))
-                finally:
-                    step.release()
-                raise
-            finally:
-                if timer is not None:
-                    timer.cancel()
-                self._left(step)
-            if step.error is not None:
-                self._failed += 1
-                raise step.release().with_traceback(None)  # type: ignore[union-attr]
-        finally:
-            admission.leave()
-        elapsed = clock() - begun
-        admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
-        self._nodes += compiled.executed
-        try:
-            return fetched(step, compiled.places, feeds)
-        finally:
-            step.release()
-
-    async def _enter(self, timeout: float | None, begun: float) -> None:
-        """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
-        self._open()
-        if timeout is None:
-            await self._admission.enter()
-            return
-        try:
-            with anyio.fail_after(max(0.0, timeout - (asyncio.get_running_loop().time() - begun))):
-                await self._admission.enter()
-        except TimeoutError:
-            raise DeadlineExceededError(
-                f"The run's time of {timeout} s was up before it could start: {self._admission.inflight} steps are running."
-            ) from None
-
-    def _start(
-        self,
-        compiled: Compiled,
-        feeds: Mapping[Endpoint, Any],
-        trace: Trace | None = None,
-        expected_feeds: int | None = None,
-    ) -> Step:
-        """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
-        if self._closed or self._loop is not asyncio.get_running_loop():
-            self._open()
-        assert self._dispatcher is not None and self._loop is not None
-        with np.errstate(all="ignore"):
-            context = copy_context()
-        self._count += 1
-        step = Step(
-            self._count,
-            compiled.plans,
-            self._dispatcher,
-            self._loop,
-            context,
-            self._transport,
-            trace=trace,
-            expected_feeds=expected_feeds or 0,
-            grace=GRACE,
-            on_blocked=self._admission.blocked if expected_feeds is None else None,
-        )
-        self._steps[step.id] = step
-        step.start(feeds)
-        return step
-
-    def _left(self, step: Step) -> None:
-        """A step is over, or its grace is."""
-        if self._steps.pop(step.id, None) is not None:
-            self._abandoned += step.abandoned
-
-    def _expire(self, step: Step, timeout: float) -> None:
-        report = step.pending().splitlines()
-        step.stop(
-            DeadlineExceededError(
-                f"Step {step.id} was not done after {timeout} s.",
-                details=report,
-                hint="The lines name what had not finished and what it waits for.",
-            )
-        )
-
-    async def _drain(self, step: Step, error: BaseException) -> None:
-        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
-        cancellation that comes meanwhile is raised then."""
-        step.stop(error)
-        cancelled: asyncio.CancelledError | None = None
-        with anyio.CancelScope(shield=True):
-            while not step.finished:
-                try:
-                    await step.wait()
-                except asyncio.CancelledError as again:
-                    cancelled = again
-        if cancelled is not None:
-            raise cancelled
-
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
-        self._open()
+        self._steps.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
-        return Callable_(self._run, prepared.compiled, prepared.feeds, prepared.fetches.build)
+        names = tuple(feed_list) if prepared.composite else None
+        return Callable_(self._steps.run, prepared.compiled, prepared.feeds, prepared.fetches.build, names)
 
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
         """Makes the plan and the code for a signature, and runs nothing."""
-        self._open()
+        self._steps.open()
         names = list(feeds)
         key = cache_key(fetches)
         await self._prepare(None if key is None else (key, *names), fetches, names)
@@ -349,7 +225,7 @@ class Session:
 
         Between these calls it takes no place among the steps in flight.
         """
-        self._open()
+        self._steps.open()
         structure = Fetches(self.graph, fetches)
         converters = {feed.endpoint: feed for feed in self._converters(feeds)}
         signature = Signature(
@@ -359,11 +235,11 @@ class Session:
             partial=True,
         )
         compiled = await self._planner.plan(signature)
-        await self._admission.enter()
+        await self._steps.admission.enter()
         try:
-            step = self._start(compiled, {}, expected_feeds=len(converters))
+            step = self._steps.start(compiled, {}, expected_feeds=len(converters))
         finally:
-            self._admission.leave()
+            self._steps.admission.leave()
         return PartialRun(self, step, compiled, structure, converters)
 
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
@@ -380,7 +256,7 @@ class Session:
     async def extend(self, graph: Graph | bytes | None = None) -> int:
         """Takes in what was added to the graph since (a run does so by itself), or adds nodes that are given as
         `Graph.to_bytes(since=...)`. Variables keep their values. Returns how many nodes the session knows."""
-        self._open()
+        self._steps.open()
         if isinstance(graph, bytes):
             self.graph.extend_from_bytes(graph)
         elif graph is not None and graph is not self.graph:
@@ -415,44 +291,27 @@ class Session:
 
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
-        reports = [f"step {step.id}:\n{step.pending()}" for step in self._steps.values()]
+        reports = [f"step {step.id}:\n{step.pending()}" for step in self._steps.running.values()]
         return "\n".join(reports) or "no step is in flight"
 
     def statistics(self) -> SessionStatistics:
         """The session's counters."""
         return SessionStatistics(
-            steps=self._count,
-            failed=self._failed,
-            cancelled=self._cancelled,
-            abandoned=self._abandoned,
-            inflight=self._admission.inflight,
-            queued=self._admission.queued,
+            steps=self._steps.count,
+            failed=self._steps.failed,
+            cancelled=self._steps.cancelled,
+            abandoned=self._steps.abandoned,
+            inflight=self._steps.admission.inflight,
+            queued=self._steps.admission.queued,
             plans=self._planner.compiled_plans,
-            nodes=self._nodes,
+            nodes=self._steps.nodes,
             devices={d.name: d.statistics() for d in self._devices},
         )
 
     # Opening and closing
 
-    def _open(self) -> None:
-        if self._closed:
-            raise FailedPreconditionError(
-                "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
-            )
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-            self._dispatcher = Dispatcher.of(loop)
-        elif self._loop is not loop:
-            raise self._wrong_loop()
-
-    def _wrong_loop(self) -> FailedPreconditionError:
-        return FailedPreconditionError(
-            "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
-        )
-
     async def __aenter__(self) -> Session:
-        self._open()
+        self._steps.open()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -460,47 +319,25 @@ class Session:
 
     async def close(self) -> None:
         """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
-        if self._closed:
+        if self._steps.closed:
             return
-        here = self._loop is None or self._loop is asyncio.get_running_loop()
-        if not here and self._steps and not self._loop.is_closed():  # type: ignore[union-attr]
-            raise self._wrong_loop()
-        self._closed = True
-        self._prepared.clear()
-        self._admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
-        steps = list(self._steps.values()) if here else []
-        error = CancelledError("The session was closed while the step was running.")
         try:
-            for step in steps:
-                step.stop(error)
-            for step in steps:
-                await self._drain(step, error)
+            await self._steps.close()
         finally:
-            for step in steps:
-                self._left(step)
-            self._steps.clear()
-            for resources in self._resources.values():
-                resources.reset()
-            for device in self._devices:
-                device.close()
+            if self._steps.closed:
+                self._prepared.clear()
+                for resources in self._resources.values():
+                    resources.reset()
+                for device in self._devices:
+                    device.close()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and self._loop is not None:
+        steps = getattr(self, "_steps", None)
+        if steps is not None and not steps.closed and steps.was_used:
             warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=2, source=self)
             for device in self._devices:
                 device.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{self._admission.inflight} steps in flight"
+        state = "closed" if self._steps.closed else f"{self._steps.admission.inflight} steps in flight"
         return f"<actorflow.Session on {len(self._devices)} devices, {state}>"
-
-
-class _Yield:
-    """One turn of the event loop for everybody else."""
-
-    def __await__(self) -> Any:
-        yield
-
-
-def _yield() -> _Yield:
-    return _Yield()

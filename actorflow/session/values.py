@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import Endpoint, Node
+from actorflow.runtime.part import Part
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD
 
@@ -37,8 +39,48 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[E
             value.flags.writeable = False
         return value
     if value is DEAD:
-        plan = step.parts[part].plan
-        raise InvalidArgumentError(
-            f"The fetch {plan.fetches[position]} has no value: it lies on a branch that this run did not take."
-        )
+        raise _dead(step.parts[part], position)
     return value
+
+
+def _original(endpoint: Endpoint, nodes: Mapping[str, Node]) -> Endpoint:
+    """The tensor of the user's graph that an output of a region is."""
+    node = nodes.get(endpoint.node)
+    if node is None or node.op != "_Region":
+        return endpoint
+    original: Endpoint = node.attrs["outputs"][endpoint.port]
+    return original
+
+
+def _dead(part: Part, position: int) -> InvalidArgumentError:
+    """The error of a fetch that has no value: it names the nearest Switch that sent its token elsewhere."""
+    nodes = {node.node.name: node.node for node in part.nodes}
+    fetch = part.plan.fetches[position]
+    node = nodes[fetch.node]
+    shown = _original(fetch, nodes)
+    chosen = part.chosen if part.plan.controlled else {}
+    seen = {node.name}
+    waiting = deque([node])
+    while waiting:
+        node = waiting.popleft()
+        for endpoint in (*node.inputs, *(Endpoint(control, -1) for control in node.controls)):
+            source = nodes.get(endpoint.node)
+            if source is None:
+                continue
+            taken = chosen.get(source.name)
+            if taken is not None and endpoint.port == (not taken):
+                side, other = ("true", "false") if taken else ("false", "true")
+                return InvalidArgumentError(
+                    f"The fetch {shown} has no value: it lies on the {other} branch, which this run did not take.",
+                    node=source.name,
+                    op=source.op,
+                    where=source.where,
+                    details=[
+                        f"the predicate {_original(source.inputs[1], nodes)} was {taken}, so the {side} branch ran"
+                    ],
+                    hint="Fetch what the cond gives, or feed a predicate that takes the branch.",
+                )
+            if source.name not in seen:
+                seen.add(source.name)
+                waiting.append(source)
+    return InvalidArgumentError(f"The fetch {shown} has no value: it lies on a branch that this run did not take.")

@@ -1,7 +1,29 @@
-"""`af.train`: optimizers, the global step, learning rates."""
+"""`af.train`: optimizers, moving averages, the global step, learning rates."""
 
 from __future__ import annotations
 
+from actorflow.records.example import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+from actorflow.train.batching import (
+    batch,
+    batch_join,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+    shuffle_batch,
+    shuffle_batch_join,
+)
+from actorflow.train.coordinator import Coordinator
 from actorflow.train.global_step import (
     assert_global_step,
     create_global_step,
@@ -9,39 +31,97 @@ from actorflow.train.global_step import (
     get_or_create_global_step,
     global_step,
 )
+from actorflow.train.input import (
+    input_producer,
+    limit_epochs,
+    prefetch,
+    range_input_producer,
+    slice_input_producer,
+    string_input_producer,
+)
 from actorflow.train.learning_rates import (
     cosine_decay,
+    cosine_decay_restarts,
     exponential_decay,
     inverse_time_decay,
+    linear_cosine_decay,
     natural_exp_decay,
+    noisy_linear_cosine_decay,
     piecewise_constant,
+    piecewise_constant_decay,
     polynomial_decay,
 )
+from actorflow.train.moving_averages import ExponentialMovingAverage
 from actorflow.train.optimizer import Optimizer
 from actorflow.train.optimizers import (
+    AdadeltaOptimizer,
     AdagradOptimizer,
     AdamOptimizer,
     GradientDescentOptimizer,
     MomentumOptimizer,
     RMSPropOptimizer,
 )
+from actorflow.train.proximal import (
+    AdagradDAOptimizer,
+    FtrlOptimizer,
+    ProximalAdagradOptimizer,
+    ProximalGradientDescentOptimizer,
+)
+from actorflow.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 
 __all__ = [
+    "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
+    "BytesList",
+    "Coordinator",
+    "Example",
+    "ExponentialMovingAverage",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "Int64List",
     "MomentumOptimizer",
     "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
+    "QueueRunner",
     "RMSPropOptimizer",
+    "SequenceExample",
+    "add_queue_runner",
     "assert_global_step",
+    "batch",
+    "batch_join",
     "cosine_decay",
+    "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "input_producer",
     "inverse_time_decay",
+    "limit_epochs",
+    "linear_cosine_decay",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
     "natural_exp_decay",
+    "noisy_linear_cosine_decay",
     "piecewise_constant",
+    "piecewise_constant_decay",
     "polynomial_decay",
+    "prefetch",
+    "range_input_producer",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "start_queue_runners",
+    "string_input_producer",
 ]

@@ -20,9 +20,10 @@ from actorflow.ops.cast import cast
 from actorflow.ops.gathering import gather
 from actorflow.ops.joining import stack
 from actorflow.ops.logic import equal, greater, where
+from actorflow.ops.random import random_normal
 from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.trigonometry import cos
-from actorflow.ops.unary import ceil, exp, floor
+from actorflow.ops.unary import ceil, exp, floor, log, sqrt
 
 
 def exponential_decay(
@@ -127,6 +128,82 @@ def cosine_decay(
         steps = cast(decay_steps, rate.dtype)
         wave = 0.5 * (1 + cos(minimum(step, steps) / steps * math.pi))
         return rate * ((1 - alpha) * wave + alpha)
+
+
+def cosine_decay_restarts(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    first_decay_steps: TensorLike,
+    t_mul: float = 2.0,
+    m_mul: float = 1.0,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """`cosine_decay` that starts again when it is done: each time for `t_mul` times as many steps, from `m_mul` times the
+    learning rate (Loshchilov and Hutter 2016, SGDR)."""
+    with composite(name, "SGDRDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(first_decay_steps, rate.dtype)
+        growth = cast(t_mul, rate.dtype)
+        if t_mul == 1.0:
+            restarts = floor(done)
+            done = done - restarts
+        else:
+            restarts = floor(log(1 - done * (1 - growth)) / log(growth))
+            before = (1 - pow(growth, restarts)) / (1 - growth)
+            done = (done - before) / pow(growth, restarts)
+        height = pow(cast(m_mul, rate.dtype), restarts)
+        wave = 0.5 * height * (1 + cos(done * math.pi))
+        return rate * ((1 - alpha) * wave + alpha)
+
+
+def linear_cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · ((alpha + linear) · wave + beta): `linear` falls from 1 to 0 in `decay_steps` steps, in which `wave`
+    goes through `num_periods` cosines between 1 and 0 (Bello et al. 2017)."""
+    with composite(name, "LinearCosineDecay", learning_rate, global_step):
+        rate, linear, wave, _ = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
+        return rate * ((alpha + linear) * wave + beta)
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    initial_variance: float = 1.0,
+    variance_decay: float = 0.55,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """`linear_cosine_decay` with normal noise on `linear`, of variance initial_variance / (1 + step) ^ variance_decay."""
+    with composite(name, "NoisyLinearCosineDecay", learning_rate, global_step):
+        rate, linear, wave, step = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
+        deviation = sqrt(initial_variance / pow(1 + step, cast(variance_decay, rate.dtype)))
+        noisy = linear + random_normal([], dtype=rate.dtype) * deviation
+        return rate * ((alpha + noisy) * wave + beta)
+
+
+def _linear_cosine(
+    learning_rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike, num_periods: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The learning rate, the linear part, the wave, and the step, which stays at `decay_steps`."""
+    rate, step = _start(learning_rate, global_step)
+    steps = cast(decay_steps, rate.dtype)
+    step = minimum(step, steps)
+    done = step / steps
+    return rate, (steps - step) / steps, 0.5 * (1 + cos(done * (2 * num_periods * math.pi))), step
+
+
+piecewise_constant_decay = piecewise_constant
 
 
 def _start(learning_rate: TensorLike, global_step: TensorLike) -> tuple[Tensor, Tensor]:

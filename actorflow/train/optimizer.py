@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from actorflow.autodiff.gradients import gradients, together
+from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.autodiff.walk import together
 from actorflow.dtypes import DType
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor

@@ -1,4 +1,4 @@
-"""The optimizers: gradient descent, momentum, Adagrad, RMSProp, Adam. Formulas and defaults are TensorFlow 1.15's.
+"""The optimizers: gradient descent, momentum, Adagrad, Adadelta, RMSProp, Adam. Formulas and defaults are TensorFlow 1.15's.
 
 Each changes a variable by one op that also changes its slots (`actorflow.ops.training`), in place. A gradient that is
 `IndexedSlices` changes the rows that occur in it, of which equal indices are summed first; with Adam all rows move,
@@ -14,7 +14,7 @@ from typing import Any
 
 from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops import training
+from actorflow.ops import training, training_adaptive
 from actorflow.ops.cast import cast
 from actorflow.ops.control import group
 from actorflow.ops.state import assign_mul_target
@@ -23,7 +23,7 @@ from actorflow.train.optimizer import Optimizer
 from actorflow.variables.variable import Variable
 
 
-class _Fused(Optimizer):
+class Fused(Optimizer):
     """An optimizer with one op for all that it does to a variable. The sparse op sums rows of equal indices itself."""
 
     _scalars: Sequence[Tensor] = ()
@@ -39,7 +39,7 @@ class _Fused(Optimizer):
         return self._apply_sparse(grad, var)
 
 
-class GradientDescentOptimizer(_Fused):
+class GradientDescentOptimizer(Fused):
     """var -= learning_rate · gradient."""
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
@@ -56,7 +56,7 @@ class GradientDescentOptimizer(_Fused):
         return scatter_sub_target(var, grad.indices, grad.values * cast(self._scalars[0], var.dtype))
 
 
-class MomentumOptimizer(_Fused):
+class MomentumOptimizer(Fused):
     """accumulation = momentum · accumulation + gradient; var -= learning_rate · accumulation.
 
     With `use_nesterov` the step is learning_rate · (gradient + momentum · accumulation): the gradient as it is,
@@ -94,7 +94,7 @@ class MomentumOptimizer(_Fused):
         return self._fused(op, var, ["momentum"], *rows, use_nesterov=self._use_nesterov)
 
 
-class AdagradOptimizer(_Fused):
+class AdagradOptimizer(Fused):
     """accumulator += gradient²; var -= learning_rate · gradient / √accumulator (Duchi et al. 2011).
 
     Slot: `accumulator`, `initial_accumulator_value` at first, which has to be positive (ValueError).
@@ -127,7 +127,47 @@ class AdagradOptimizer(_Fused):
         return self._fused(training.sparse_apply_adagrad, var, ["accumulator"], grad.values, grad.indices)
 
 
-class RMSPropOptimizer(_Fused):
+class AdadeltaOptimizer(Fused):
+    """accum = rho · accum + (1 - rho) · gradient²; step = √(accum_update + epsilon) / √(accum + epsilon) · gradient;
+    accum_update = rho · accum_update + (1 - rho) · step²; var -= learning_rate · step (Zeiler 2012).
+
+    Slots: `accum` and `accum_update`, zeros at first. TensorFlow's learning rate is 0.001; the paper's is 1.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._rho = rho
+        self._epsilon = epsilon
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "accum", self._name)
+            self._zeros_slot(var, "accum_update", self._name)
+
+    def _prepare(self) -> None:
+        self._scalars = (
+            self._parameter(self._learning_rate, "lr"),
+            self._parameter(self._rho, "rho"),
+            self._parameter(self._epsilon, "epsilon"),
+        )
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._fused(training_adaptive.apply_adadelta, var, ["accum", "accum_update"], grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        op, rows = training_adaptive.sparse_apply_adadelta, (grad.values, grad.indices)
+        return self._fused(op, var, ["accum", "accum_update"], *rows)
+
+
+class RMSPropOptimizer(Fused):
     """rms = decay · rms + (1 - decay) · gradient²;
     momentum = momentum_rate · momentum + learning_rate · gradient / √(rms + epsilon); var -= momentum (Hinton,
     lecture 6e).
@@ -178,7 +218,7 @@ class RMSPropOptimizer(_Fused):
         return self._fused(op, var, self._kept, grad.values, grad.indices)
 
 
-class AdamOptimizer(_Fused):
+class AdamOptimizer(Fused):
     """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).
 

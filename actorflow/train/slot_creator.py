@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from actorflow.dtypes import DTypeLike, as_dtype
+from actorflow.graph.tensor import Tensor
 from actorflow.ops.filling import fill, zeros
 from actorflow.ops.shaping import shape
 from actorflow.shapes import is_static
@@ -12,17 +14,18 @@ from actorflow.variables.store import get_variable_scope
 from actorflow.variables.variable import Variable
 
 
-def create_slot(primary: Variable, val: Any, name: str) -> Variable:
+def create_slot(primary: Variable | Tensor, val: Any, name: str) -> Variable:
     """A slot named `<primary>/<name>`, made unique, with the initial value `val` (or what the function `val()` gives).
 
-    It is a global variable that no optimizer trains, on the device of `primary`. The name scope in force does not add to
-    its name, but an open variable scope does, as in TensorFlow.
+    It is a global variable that no optimizer trains, on the device of `primary` where that is a variable. The name scope
+    in force does not add to its name, but an open variable scope does, as in TensorFlow.
     """
     graph, full = primary.graph, f"{primary.op.name}/{name}"
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
         if scope := get_variable_scope().name:
             full = f"{scope}/{full}"
-        with graph.colocate_with(primary.handle, ignore_existing=True):
+        beside = graph.colocate_with(primary.handle, ignore_existing=True) if isinstance(primary, Variable) else None
+        with beside or nullcontext():
             return Variable(
                 val,
                 trainable=False,
@@ -31,7 +34,7 @@ def create_slot(primary: Variable, val: Any, name: str) -> Variable:
             )
 
 
-def create_filled_slot(primary: Variable, value: float, name: str, dtype: DTypeLike | None = None) -> Variable:
+def create_filled_slot(primary: Variable | Tensor, value: float, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A slot of the shape of `primary`, all of whose elements are `value`; of its type unless given."""
     kind = primary.dtype if dtype is None else as_dtype(dtype)
 
@@ -39,12 +42,12 @@ def create_filled_slot(primary: Variable, value: float, name: str, dtype: DTypeL
         # A Fill node rather than a constant: the graph does not hold a copy of each variable's size.
         sizes = primary.static_shape
         known = is_static(sizes)
-        wanted = sizes if known else shape(primary.initialized_value())
+        wanted = sizes if known else shape(primary.initialized_value() if isinstance(primary, Variable) else primary)
         return zeros(wanted, kind) if value == 0 else fill(wanted, kind.as_numpy_dtype.type(value))
 
     return create_slot(primary, initial, name)
 
 
-def create_zeros_slot(primary: Variable, name: str, dtype: DTypeLike | None = None) -> Variable:
+def create_zeros_slot(primary: Variable | Tensor, name: str, dtype: DTypeLike | None = None) -> Variable:
     """A slot of zeros."""
     return create_filled_slot(primary, 0.0, name, dtype)

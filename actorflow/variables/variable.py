@@ -14,11 +14,12 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops import state, state_sparse
+from actorflow.ops import state, state_scatter, state_sparse
 from actorflow.ops.control import identity
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
+from actorflow.variables.slices import VariableSlice
 
 
 class Variable(Overloads):
@@ -227,6 +228,45 @@ class Variable(Overloads):
         """Subtracts the rows of `sparse_delta`, all that name one index; gives the whole value then."""
         return self._scatter(state_sparse.scatter_sub_value, sparse_delta, name)
 
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Multiplies by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        return self._scatter(state_scatter.scatter_mul_value, sparse_delta, name)
+
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Divides by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        return self._scatter(state_scatter.scatter_div_value, sparse_delta, name)
+
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Bounds rows from above by those of `sparse_delta`; gives the whole value then."""
+        return self._scatter(state_scatter.scatter_min_value, sparse_delta, name)
+
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Bounds rows from below by those of `sparse_delta`; gives the whole value then."""
+        return self._scatter(state_scatter.scatter_max_value, sparse_delta, name)
+
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """`af.batch_scatter_update` with the indices and values of `sparse_delta`."""
+        from actorflow.ops.state_api import batch_scatter_update
+
+        def made(ref: Any, indices: Any, values: Any, name: str | None) -> Tensor:
+            return batch_scatter_update(ref, indices, values, name=name)
+
+        return self._scatter(made, sparse_delta, name)
+
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
+        """Sets the elements or slices at full indices; gives the whole value then. See `af.scatter_nd_update`."""
+        return state_scatter.scatter_nd_update_value(self.handle, indices, updates, name=name)
+
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
+        """Adds to the elements or slices at full indices; gives the whole value then."""
+        return state_scatter.scatter_nd_add_value(self.handle, indices, updates, name=name)
+
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
+        """Subtracts from the elements or slices at full indices; gives the whole value then."""
+        return state_scatter.scatter_nd_sub_value(self.handle, indices, updates, name=name)
+
     def _scatter(self, made: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r:.80}.")
@@ -241,6 +281,11 @@ class Variable(Overloads):
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
     # As a tensor
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """A part of the value; what it gives for integers, slices, `...` and None has a method `assign`."""
+        part = super().__getitem__(key)
+        return VariableSlice.of(part, self.handle) if part.op.type == "StridedSlice" else part
 
     def _as_graph_element(self) -> Tensor:
         """What fetching the variable gives."""

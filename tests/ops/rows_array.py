@@ -10,7 +10,7 @@ import numpy as np
 from ops.arrays import ALL, EITHER, WORDS, built, i32, i64, moving, n32, n64
 from ops.table import NUMBERS, Case, Literal, Reject
 
-from actorflow.ops import array as af
+from actorflow.ops import api as af
 
 # ---- shapes
 

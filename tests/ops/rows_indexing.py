@@ -12,8 +12,8 @@ from ops.arrays import EITHER, WORDS, built, i32, i64, moving, n32, n64
 from ops.table import NUMBERS, REALS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops import array as af
-from actorflow.ops.indexing import strided_slice_grad
+from actorflow.ops import api as af
+from actorflow.ops.indexing import getitem, strided_slice_grad
 
 INF, NAN = math.inf, math.nan
 ORDERED = f"{REALS} bool string"
@@ -53,7 +53,7 @@ def item(key: Any, shape: tuple[int, ...], literal: Any) -> Case:
     entries = key if isinstance(key, tuple) else (key,)
     return moving(
         "StridedSlice StridedSliceGrad",
-        lambda x: af.getitem(x, key),
+        lambda x: getitem(x, key),
         lambda x: picked(x, entries),
         [(shape,)],
         Literal((M,), literal),

@@ -9,7 +9,7 @@ import numpy as np
 from ops.arrays import EITHER, WORDS, built, i32, i64, moving, n32, n64
 from ops.table import NUMBERS, Case, Entry, Literal, Reject
 
-from actorflow.ops import array as af
+from actorflow.ops import api as af
 from actorflow.ops.padding import mirror_pad_grad
 
 # ---- joined and parted

@@ -170,6 +170,32 @@ def composed(
     return Case(ops, build, reference, [shapes], Literal(inputs, output), note=build.__name__, **more)
 
 
+def poisson(targets: Any, logs: Any, full: bool = False) -> Any:
+    def one(z: float, x: float) -> float:
+        stirling = z * math.log(z) - z + math.log(2 * math.pi * z) / 2 if full and z > 1 else 0.0
+        return math.exp(x) - x * z + stirling
+
+    return each(one)(targets, logs)
+
+
+POISSON = [
+    Case(
+        "Exp Mul",
+        lambda targets, logs, f=full: nn.log_poisson_loss(targets, logs, f),
+        lambda targets, logs, f=full: poisson(targets, logs, f),
+        [((2, 3), (2, 3)), ((), ()), ((0, 2), (0, 2))],
+        Literal(([0.0, 1.0, 2.0, 5.0], [0.5, 0.0, 1.0, 2.0]), answer),
+        note="full log poisson loss" if full else "log poisson loss",
+        domain=((1.5, 4.0), (-2.0, 2.0)),
+        rejects=[Reject(ValueError, ([1.0, 0.0], [[1.0, 0.0]]))],
+        loose=4,
+    )
+    for full, answer in (
+        (False, [1.6487212, 1, 0.71828175, -2.6109438]),
+        (True, [1.6487212, 1, 1.3700882, 2.1599035]),
+    )
+]
+
 SMALL = [
     composed(
         "MatMul Relu",
@@ -211,6 +237,18 @@ LAYERS = [
         [((2, 3),), ((3, 1),)],
         Literal(([[3.0, 4.0], [0.0, 0.0]],), [[0.6, 0.8], [0, 0]]),
         note="l2 normalize",
+        loose=2,
+    ),
+    Case(
+        "Rsqrt Maximum",
+        lambda x: nn.l2_normalize(x, [1, 2], epsilon=1e-3),
+        lambda x: np.array([e / math.sqrt(max(math.fsum(v * v for v in e.reshape(-1)), 1e-3)) for e in x]),
+        [((2, 3, 2),)],
+        Literal(
+            ([[[3.0, 4.0], [0.0, 0.0]], [[0.003, 0.0], [0.0, 0.004]]],),
+            [[[0.6, 0.8], [0, 0]], [[0.0948683, 0], [0, 0.1264911]]],
+        ),
+        note="l2 normalize over several axes",
         loose=2,
     ),
     Case(
@@ -287,4 +325,4 @@ LAYERS = [
     ),
 ]
 
-CASES = [*LOSSES, *SMALL, *LAYERS]
+CASES = [*LOSSES, *POISSON, *SMALL, *LAYERS]

@@ -13,7 +13,7 @@ from ops.table import FLOATS, NUMBERS, REALS, Case, Literal, Reject
 from actorflow import nn
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops import array as af
+from actorflow.ops import api as af
 from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
 from actorflow.ops.unary import log
 

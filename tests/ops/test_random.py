@@ -30,6 +30,8 @@ DRAWS: dict[str, Callable[..., Any]] = {
     "TruncatedNormal": lambda seed: af.truncated_normal([4, 6], seed=seed),
     "RandomShuffle": lambda seed: af.random_shuffle(np.arange(24), seed=seed),
     "Multinomial": lambda seed: af.multinomial(np.zeros((4, 9), np.float32), 6, seed=seed),
+    "RandomGamma": lambda seed: af.random_gamma([4, 6], 0.5, seed=seed),
+    "RandomPoissonV2": lambda seed: af.random_poisson(50.0, [4, 6], seed=seed),
 }
 
 
@@ -78,7 +80,7 @@ def digest() -> str:
     return hashlib.sha256(b"".join(values)).hexdigest()
 
 
-def test_another_process_draws_the_same_numbers() -> None:
+def test_f34_another_process_draws_the_same_numbers() -> None:
     command = f"import sys; sys.path[:0] = {sys.path!r}; from ops import test_random; print(test_random.digest())"
     made = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=50)
     assert made.stdout.strip() == digest()
@@ -96,6 +98,23 @@ def test_the_nth_run_draws_the_same_whatever_else_was_drawn() -> None:
         session.run(other)
         session.run([other, watched], {size: [0]})
         np.testing.assert_array_equal(session.run(watched, {size: [4]}), alone[2])
+
+
+def test_f34_the_device_and_the_partition_change_no_number() -> None:
+    for build in DRAWS.values():
+        np.testing.assert_array_equal(draw(lambda b=build: b(3), 2), draw_on_two(lambda b=build: b(3)))
+
+
+def draw_on_two(build: Callable[[], Any]) -> list[Any]:
+    """Two runs in a session of two devices, in which the result crosses from one to the other."""
+    graph = af.Graph()
+    with graph.as_default():
+        with af.device("/device:CPU:1"):
+            drawn = build()
+        with af.device("/device:CPU:0"):
+            tensor = af.identity(drawn)
+    with af.blocking.Session(graph=graph, devices={"CPU": 2}) as session:
+        return [session.run(tensor) for _ in range(2)]
 
 
 def test_nodes_of_one_graph_draw_different_numbers() -> None:

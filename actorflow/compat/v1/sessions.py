@@ -1,10 +1,4 @@
-"""TensorFlow 1.15's names, so that a TensorFlow 1 script runs with one changed import.
-
-    import actorflow.compat.v1 as tf
-
-Spelling only: each name is actorflow's own function or class, and sessions are blocking ones. A name that is missing raises
-an AttributeError that says so.
-"""
+"""`tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one."""
 
 from __future__ import annotations
 
@@ -15,25 +9,38 @@ from typing import Any
 
 import actorflow as _af
 from actorflow import blocking as _blocking
+from actorflow.compat.v1.config import ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.graph import tensor as _tensor
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 
 
 class Session(_blocking.Session):
-    """`tf.Session`: the blocking session, with `feed_dict` as the second argument of `run`."""
+    """`tf.Session`: the blocking session, with `feed_dict` as the second argument of `run`.
 
-    def __init__(self, target: str = "", graph: _af.Graph | None = None, config: Any = None, **options: Any) -> None:
-        super().__init__(target, graph, **options)
+    `config` is a `ConfigProto`; options of `actorflow.blocking.Session` may be given beside it, and go before it.
+    """
+
+    def __init__(
+        self, target: str = "", graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+    ) -> None:
+        meant, self._timeout = session_options(config)
+        super().__init__(target, graph, **{**meant, **options})
         self._entered: list[Any] = []
 
     def run(  # type: ignore[override]
-        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: None = None,
     ) -> Any:
-        """Runs `fetches` with `feed_dict` fed. `options` and `run_metadata` have no meaning here and have to be None."""
-        if options is not None or run_metadata is not None:
-            raise NotImplementedError("options and run_metadata are not supported; use actorflow's trace= instead.")
-        return super().run(fetches, feed_dict)
+        """Runs `fetches` with `feed_dict` fed, for `options.timeout_in_ms` at most. `run_metadata` has to be None."""
+        if run_metadata is not None:
+            raise NotImplementedError(
+                "run_metadata is not supported; use trace= of actorflow.blocking.Session instead."
+            )
+        return super().run(fetches, feed_dict, timeout=run_timeout(options, self._timeout))
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """`actorflow.Session.partial_run`."""
@@ -41,7 +48,10 @@ class Session(_blocking.Session):
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:
         """`actorflow.Session.make_callable`."""
-        return super().make_callable(fetches, feed_list or ())
+        if self._timeout is None:
+            return super().make_callable(fetches, feed_list or ())
+        feeds = list(feed_list or ())
+        return lambda *values: self.run(fetches, dict(zip(feeds, values, strict=True)))
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
@@ -70,7 +80,9 @@ class InteractiveSession(Session):
     """A session that is the default one from its making to its `close`, which may come in another cell or thread; so is a
     `graph` that it is given."""
 
-    def __init__(self, target: str = "", graph: _af.Graph | None = None, config: Any = None, **options: Any) -> None:
+    def __init__(
+        self, target: str = "", graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+    ) -> None:
         super().__init__(target, graph, config, **options)
         self._before = _default_session.get()
         _default_session.set(self)
@@ -104,24 +116,3 @@ def _still_open(session: Session | None) -> Session | None:
 
 
 _tensor.default_session = get_default_session
-
-
-def disable_v2_behavior() -> None:
-    """Does nothing: there is only the behaviour of version 1."""
-
-
-disable_eager_execution = disable_v2_behavior
-OpError = _af.errors.OpError
-
-
-# Names that actorflow spells otherwise, because they would hide a builtin there.
-_SPELLED_OTHERWISE = {"tuple": "tuple_", "range": "range_", "slice": "slice_"}
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    try:
-        return getattr(_af, _SPELLED_OTHERWISE.get(name, name))
-    except AttributeError:
-        raise AttributeError(f"TensorFlow 1's {name!r} is not in actorflow.compat.v1 yet.") from None

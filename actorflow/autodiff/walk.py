@@ -1,0 +1,328 @@
+"""The backward walk: from the gradients of some tensors to those of others, one node or loop at a time.
+
+A node's rule is applied when the gradients of all its outputs are known. A while loop counts as one: its inputs are what
+enters it, its outputs what leaves it (`actorflow.autodiff.loops`). New nodes are made in the branch or loop where the
+gradient that they compute belongs, so that they run when what they belong to does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeAlias
+
+from actorflow.autodiff.branches import Mirror, branch_gradients, is_branching
+from actorflow.autodiff.indexed_slices import IndexedSlices, add_slices
+from actorflow.autodiff.override import rule_of
+from actorflow.autodiff.unbroadcast import unbroadcast
+from actorflow.control_flow.context import Context
+from actorflow.control_flow.loop_context import WhileContext
+from actorflow.dtypes import variant
+from actorflow.errors import describe
+from actorflow.graph import scopes
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import Endpoint
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.arithmetic import add_n
+from actorflow.ops.control import group, identity
+from actorflow.ops.filling import zeros_like
+from actorflow.ops.lists import add_lists, list_zeros_like
+from actorflow.shapes import compatible, show
+
+Gradient: TypeAlias = "Tensor | IndexedSlices"
+Unit: TypeAlias = "str | WhileContext"
+"""What the walk visits: a node, by name, or a loop."""
+
+# The ops whose rules hand a gradient on as it is, so that one made of slices stays so.
+_PASS_SLICES = {"Identity", "ReadVariableOp"}
+_CARRIERS = {"Enter", "Exit", "Identity", "Merge", "NextIteration", "Switch"}
+
+
+class Walk:
+    """One backward walk: what is known of the gradient of each tensor so far. `mirror` says where gradients are made."""
+
+    def __init__(
+        self, graph: Graph, xs: Sequence[Tensor], stops: Sequence[Tensor], colocate: bool, gate: bool, mirror: Mirror
+    ) -> None:
+        self.graph = graph
+        self.mirror = mirror
+        self.stops = list(stops)
+        self._colocate = colocate
+        self._gate = gate
+        self._xs = {x.endpoint for x in xs}
+        self._stops = {s.endpoint for s in stops}
+        self._reached = self._find_reached()
+        self._parts: dict[Endpoint, list[Gradient]] = {}
+
+    def inner(self, xs: Sequence[Tensor], mirror: Mirror) -> Walk:
+        """A walk of the same kind through the body of a loop."""
+        return Walk(self.graph, xs, self.stops, self._colocate, self._gate, mirror)
+
+    def run(self, ys: Sequence[Tensor], seeds: Sequence[Gradient | None]) -> None:
+        """Gives each unit between its gradients, consumers first."""
+        for y, seed in zip(ys, seeds):
+            if seed is not None and self._wanted(y):
+                self._parts.setdefault(y.endpoint, []).append(seed)
+        between, pending = self._pending(ys)
+        ready = deque(unit for unit in between if not pending[unit])
+        while ready:
+            unit = ready.popleft()
+            if isinstance(unit, WhileContext):
+                self._visit_loop(unit)
+            else:
+                self._visit(self.graph.get_operation_by_name(unit))
+            for tensor in self._inputs(unit):
+                source = self._unit(tensor.op)
+                if source in between:
+                    pending[source] -= 1
+                    if not pending[source]:
+                        ready.append(source)
+        if looped := [unit for unit in between if pending[unit]]:
+            first = looped[0]
+            node = self.graph.nodes[first] if isinstance(first, str) else None
+            raise NotImplementedError(
+                describe(
+                    f"{first} is part of a cycle, whose gradient is not known.",
+                    where=node.where if node is not None else None,
+                    hint="Loops of primitives that were connected by hand, or came from to_bytes(), have no gradient; "
+                    "build them with af.while_loop.",
+                )
+            )
+
+    def total(self, endpoint: Endpoint) -> Gradient | None:
+        """The sum of the parts of one tensor's gradient."""
+        parts = self._parts.get(endpoint)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            with self.graph.gradient_of(endpoint.node), self.made_in(self.graph.flow_of(endpoint.node)):
+                parts[:] = [_sum(parts)]
+        return parts[0]
+
+    def add(self, tensor: Tensor, gradient: Gradient) -> None:
+        """Takes a part of a tensor's gradient in, if anything is to be known of it."""
+        if self._wanted(tensor):
+            self._parts.setdefault(tensor.endpoint, []).append(gradient)
+
+    @contextmanager
+    def made_in(self, flow: Context | None) -> Iterator[None]:
+        """Nodes made inside the block are where the gradients of tensors in `flow` belong."""
+        with scopes.changed(self.graph, flow=self.mirror.of(flow), controls=()):
+            yield
+
+    def _unit(self, operation: Operation) -> Unit:
+        """The loop that `operation` is in, seen from where this walk goes, or the node itself."""
+        name = operation.inputs[0].op.name if operation.type == "Exit" else operation.name
+        flow = self.graph.flow_of(name)
+        unit: Unit = operation.name
+        while flow is not None and flow is not self.mirror.inside:
+            if isinstance(flow, WhileContext):
+                unit = flow
+            flow = flow.parent
+        return unit
+
+    def _inputs(self, unit: Unit) -> Sequence[Tensor]:
+        if isinstance(unit, WhileContext):
+            return [v.initial for v in unit.variables] + [outer for _, outer in unit.invariants()]
+        return self.graph.get_operation_by_name(unit).inputs
+
+    def _outputs(self, unit: Unit) -> Sequence[Tensor]:
+        if isinstance(unit, WhileContext):
+            return [v.exit for v in unit.variables if v.exit is not None]
+        return self.graph.get_operation_by_name(unit).outputs
+
+    def _find_reached(self) -> set[Unit]:
+        """The units through which a derivative can get to an x."""
+        reached: set[Unit] = set()
+        stack = list(self._xs)
+        while stack:
+            for operation in self.graph.consumers(stack.pop()):
+                unit = self._unit(operation)
+                if unit in reached:
+                    continue
+                if isinstance(unit, WhileContext):
+                    if not unit.back_prop:
+                        continue
+                elif operation.type == "Enter":
+                    raise NotImplementedError(
+                        describe(
+                            f"{operation.name} enters a loop of which only the nodes are known, so it has no gradient.",
+                            where=operation.where,
+                            hint="Build the loop with af.while_loop in this process.",
+                        )
+                    )
+                elif rule_of(operation) is None:
+                    continue
+                reached.add(unit)
+                stack.extend(
+                    t.endpoint for t in self._outputs(unit) if differentiable(t) and t.endpoint not in self._stops
+                )
+        return reached
+
+    def _pending(self, ys: Sequence[Tensor]) -> tuple[dict[Unit, None], Counter[Unit]]:
+        """The units between xs and ys, and from how many edges each has to wait for a part."""
+        between = dict.fromkeys(unit for y in ys if (unit := self._unit(y.op)) in self._reached)
+        pending: Counter[Unit] = Counter()
+        stack = list(between)
+        while stack:
+            for tensor in self._inputs(stack.pop()):
+                source = self._unit(tensor.op)
+                if source in self._reached:
+                    pending[source] += 1
+                    if source not in between:
+                        between[source] = None
+                        stack.append(source)
+        return between, pending
+
+    def _wanted(self, tensor: Tensor) -> bool:
+        """Whether anything is to be known of this tensor's gradient."""
+        endpoint = tensor.endpoint
+        if not differentiable(tensor):
+            return False
+        return endpoint in self._xs or self._unit(tensor.op) in self._reached and endpoint not in self._stops
+
+    def _visit_loop(self, loop: WhileContext) -> None:
+        from actorflow.autodiff.loops import loop_gradients
+
+        exits = [v.exit for v in loop.variables]
+        found = [None if e is None or e.endpoint in self._stops else self.total(e.endpoint) for e in exits]
+        if any(g is not None for g in found):
+            with self.graph.gradient_of(loop.variables[0].enter.op.name):
+                for tensor, gradient in loop_gradients(self, loop, found):
+                    self.add(tensor, gradient)
+
+    def _visit(self, operation: Operation) -> None:
+        outputs = [None if t.endpoint in self._stops else self.total(t.endpoint) for t in operation.outputs]
+        if all(dy is None for dy in outputs):
+            return
+        if is_branching(operation):
+            with self.graph.name_scope(f"{operation.name}_grad"), self.graph.gradient_of(operation.name):
+                for tensor, part in branch_gradients(self.mirror, operation, outputs, self._wanted):
+                    self.add(tensor, part)
+            return
+        found = self._input_gradients(operation, outputs)
+        for tensor, gradient in zip(operation.inputs, found):
+            if gradient is not None:
+                self._parts.setdefault(tensor.endpoint, []).append(gradient)
+
+    def _input_gradients(self, operation: Operation, outputs: Sequence[Gradient | None]) -> list[Gradient | None]:
+        graph, definition = self.graph, operation.definition
+        rule = rule_of(operation)
+        if not callable(rule):
+            raise LookupError(
+                describe(
+                    f"No gradient is defined for operation {operation.name!r} (op type: {operation.type}).",
+                    where=operation.where,
+                    details=[f"the op is declared at {definition.where}"],
+                    hint="Register one with @NAME.gradient, or declare gradient=None where there is none.",
+                )
+            )
+        with ExitStack() as entered:
+            entered.enter_context(graph.name_scope(f"{operation.name}_grad"))
+            entered.enter_context(graph.gradient_of(operation.name))
+            if (flow := graph.flow_of(operation.name)) is not None or self.mirror.inside is not None:
+                entered.enter_context(self.made_in(flow))
+            if self._colocate:
+                entered.enter_context(graph.colocate_with(operation))
+            given = [_output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
+            try:
+                made = rule(operation, *given)
+            except Exception as error:
+                error.add_note(
+                    f"  while building the gradient of {operation.name} ({operation.type}), made at {operation.where}"
+                )
+                raise
+            found = list(made) if isinstance(made, (list, tuple)) else [made]
+            if len(found) != len(operation.inputs):
+                raise ValueError(
+                    f"The gradient rule of {operation.type} gave {len(found)} gradients, but {operation.name} has "
+                    f"{len(operation.inputs)} inputs."
+                )
+            found = [
+                self._fitted(operation, i, g) if g is not None and self._wanted(t) else None
+                for i, (t, g) in enumerate(zip(operation.inputs, found))
+            ]
+            return together(found) if self._gate else found
+
+    def _fitted(self, operation: Operation, index: int, gradient: Any) -> Gradient:
+        """`gradient` in the shape and type of the input, of which it must be."""
+        tensor = operation.inputs[index]
+        given: Gradient = (
+            gradient
+            if isinstance(gradient, (Tensor, IndexedSlices))
+            else convert_to_tensor(gradient, tensor.dtype.base_dtype)
+        )
+        if given.dtype is not tensor.dtype.base_dtype:
+            raise TypeError(
+                f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
+                f"which is {tensor.dtype.base_dtype}."
+            )
+        if operation.definition.broadcasts:
+            given = unbroadcast(convert_to_tensor(given), operation, index)
+        if isinstance(given, IndexedSlices):
+            return given
+        if not compatible(given.static_shape, tensor.static_shape):
+            raise ValueError(
+                f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
+                f"{operation.name}, which has shape {show(tensor.static_shape)}."
+            )
+        given.set_shape(tensor.static_shape)
+        return given
+
+
+def differentiable(tensor: Tensor) -> bool:
+    """Whether a tensor's values have derivatives: floats, complex numbers, and lists of them."""
+    if tensor.dtype is not variant:
+        return tensor.dtype.kind in "fc"
+    seen: set[Endpoint] = set()
+    while tensor.op.type in _CARRIERS and tensor.endpoint not in seen:
+        seen.add(tensor.endpoint)
+        tensor = tensor.op.inputs[0]
+    for other in tensor.op.inputs[1:]:  # what is put into a list
+        if other.dtype.kind in "fcV":
+            return True
+    element = tensor.op.node.attrs.get("element_dtype")
+    return True if element is None else element.kind in "fcV"
+
+
+def zero_gradient(tensor: Tensor) -> Tensor:
+    """Zeros in the place of a gradient of `tensor` that there is not."""
+    return list_zeros_like(tensor) if tensor.dtype is variant else zeros_like(tensor)
+
+
+def _output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
+    """What a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
+    if dy is None:
+        return zero_gradient(output) if differentiable(output) else None
+    return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)
+
+
+def _sum(parts: Sequence[Gradient]) -> Gradient:
+    slices = [part for part in parts if isinstance(part, IndexedSlices)]
+    if len(slices) == len(parts):
+        return add_slices(slices)
+    dense = [convert_to_tensor(part) for part in parts]
+    if dense[0].dtype is variant:
+        total = dense[0]
+        for other in dense[1:]:
+            total = add_lists(total, other)
+        return total
+    return add_n(dense)
+
+
+def together(found: Sequence[Gradient | None]) -> list[Gradient | None]:
+    """The same gradients, each of which is available only when all are. None entries stay None."""
+    present = [g for g in found if g is not None]
+    if len(present) < 2:
+        return list(found)
+    gate = group(*(g.op for g in present))
+    with gate.graph.control_dependencies([gate]):
+        return [g if g is None else _gated(g) for g in found]
+
+
+def _gated(gradient: Gradient) -> Gradient:
+    if isinstance(gradient, IndexedSlices):
+        return IndexedSlices(identity(gradient.values), gradient.indices, gradient.dense_shape)
+    return identity(gradient)

@@ -1,0 +1,182 @@
+"""`ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records.
+
+What has a meaning here becomes an option of `actorflow.blocking.Session`. What has none, such as numbers of threads, is
+named in a warning, once for each option.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from actorflow.graph.node import user_line
+
+
+@dataclass(slots=True)
+class GPUOptions:
+    """`tf.GPUOptions`: nothing of it has a meaning here; memory is taken as it is needed."""
+
+    per_process_gpu_memory_fraction: float = 0.0
+    allow_growth: bool = False
+    allocator_type: str = ""
+    deferred_deletion_bytes: int = 0
+    visible_device_list: str = ""
+    polling_active_delay_usecs: int = 0
+    polling_inactive_delay_msecs: int = 0
+    force_gpu_compatible: bool = False
+
+
+@dataclass(slots=True)
+class OptimizerOptions:
+    """`tf.OptimizerOptions`: with `opt_level=L0` the graph is run as it is, without folding or merging of nodes."""
+
+    do_common_subexpression_elimination: bool = False
+    do_constant_folding: bool = False
+    max_folded_constant_in_bytes: int = 0
+    do_function_inlining: bool = False
+    opt_level: int = 0
+    global_jit_level: int = 0
+    cpu_global_jit: bool = False
+
+    L1 = 0
+    L0 = -1
+    DEFAULT = 0
+    OFF = -1
+    ON_1 = 1
+    ON_2 = 2
+
+
+@dataclass(slots=True)
+class GraphOptions:
+    """`tf.GraphOptions`: the optimizer's options have a meaning."""
+
+    enable_recv_scheduling: bool = False
+    optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions)
+    build_cost_model: int = 0
+    build_cost_model_after: int = 0
+    infer_shapes: bool = False
+    place_pruned_graph: bool = False
+    enable_bfloat16_sendrecv: bool = False
+    timeline_step: int = 0
+
+
+@dataclass(slots=True)
+class ConfigProto:
+    """`tf.ConfigProto`.
+
+    device_count: how many devices of each type there are, such as `{"CPU": 2}`.
+    operation_timeout_in_ms: the time of each run, unless `RunOptions` says otherwise; 0 for any.
+    graph_options: its `optimizer_options.opt_level`.
+    """
+
+    device_count: dict[str, int] = field(default_factory=dict)
+    intra_op_parallelism_threads: int = 0
+    inter_op_parallelism_threads: int = 0
+    use_per_session_threads: bool = False
+    placement_period: int = 0
+    device_filters: list[str] = field(default_factory=list)
+    gpu_options: GPUOptions = field(default_factory=GPUOptions)
+    allow_soft_placement: bool = False
+    log_device_placement: bool = False
+    graph_options: GraphOptions = field(default_factory=GraphOptions)
+    operation_timeout_in_ms: int = 0
+    isolate_session_state: bool = False
+    share_cluster_devices_in_session: bool = False
+
+
+@dataclass(slots=True)
+class RunOptions:
+    """`tf.RunOptions`: `timeout_in_ms` bounds the run, 0 for any time."""
+
+    trace_level: int = 0
+    timeout_in_ms: int = 0
+    inter_op_thread_pool: int = 0
+    output_partition_graphs: bool = False
+    report_tensor_allocations_upon_oom: bool = False
+
+    NO_TRACE = 0
+    SOFTWARE_TRACE = 1
+    HARDWARE_TRACE = 2
+    FULL_TRACE = 3
+
+
+# In which way each option that is kept is kept; state is a session's own in any case.
+_MEANT = {
+    "device_count",
+    "operation_timeout_in_ms",
+    "graph_options.optimizer_options.opt_level",
+    "isolate_session_state",
+    "timeout_in_ms",
+}
+_warned: set[str] = set()
+
+
+def session_options(config: ConfigProto | None) -> tuple[dict[str, Any], float | None]:
+    """The options of `actorflow.blocking.Session` that `config` stands for, and the time of a run in seconds.
+
+    Raises:
+        TypeError: it is no ConfigProto.
+        ValueError: an unknown optimizer level, or a negative time.
+    """
+    if config is None:
+        return {}, None
+    if not isinstance(config, ConfigProto):
+        raise TypeError(f"config= takes a ConfigProto, but a {type(config).__name__} was given.")
+    warn_of_ignored(config)
+    options: dict[str, Any] = {}
+    if config.device_count:
+        options["devices"] = dict(config.device_count)
+    level = config.graph_options.optimizer_options.opt_level
+    if level not in (OptimizerOptions.L0, OptimizerOptions.L1):
+        raise ValueError(f"opt_level is OptimizerOptions.L0 or L1, not {level!r}.")
+    if level == OptimizerOptions.L0:
+        options["optimize"] = False
+    return options, _seconds(config.operation_timeout_in_ms, "operation_timeout_in_ms")
+
+
+def run_timeout(options: RunOptions | None, default: float | None) -> float | None:
+    """The time of a run in seconds, or None for any.
+
+    Raises:
+        TypeError: the options are no RunOptions.
+        ValueError: a negative time.
+    """
+    if options is None:
+        return default
+    if not isinstance(options, RunOptions):
+        raise TypeError(f"options= takes RunOptions, but a {type(options).__name__} was given.")
+    warn_of_ignored(options)
+    return _seconds(options.timeout_in_ms, "timeout_in_ms") or default
+
+
+def _seconds(milliseconds: int, what: str) -> float | None:
+    if milliseconds < 0:
+        raise ValueError(f"{what} is a number of milliseconds, or 0 for any time, not {milliseconds}.")
+    return milliseconds / 1000 if milliseconds else None
+
+
+def warn_of_ignored(options: Any) -> None:
+    """Warns of each option that is set and has no meaning here, the first time that it is seen."""
+    name = type(options).__name__
+    for path, value in _changed(options):
+        if path not in _MEANT and path not in _warned:
+            _warned.add(path)
+            text = f"{name}({path}={value!r}) has no meaning in actorflow and is ignored."
+            where = user_line()
+            if where is None:
+                warnings.warn(text, UserWarning, stacklevel=2)
+            else:
+                warnings.warn_explicit(text, UserWarning, where.file, where.line)
+
+
+def _changed(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields, by their path, that differ from the default."""
+    default = type(record)()
+    for entry in fields(record):
+        value, usual = getattr(record, entry.name), getattr(default, entry.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            yield from _changed(value, f"{prefix}{entry.name}.")
+        elif value != usual:
+            yield f"{prefix}{entry.name}", value

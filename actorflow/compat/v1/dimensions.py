@@ -1,0 +1,129 @@
+"""`Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+from actorflow import shapes
+
+
+class Dimension:
+    """A size that is known (then it is an int), or not (`tf.Dimension`). `value` is an int or None.
+
+    Arithmetic with an unknown size gives one, a comparison None.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: Any) -> Any:
+        """Raises ValueError for a negative size."""
+        if isinstance(value, Dimension):
+            return value
+        if value is None:
+            return object.__new__(_Unknown)
+        if (size := int(value)) < 0:
+            raise ValueError(f"A dimension has a size of 0 or more, not {size}.")
+        return int.__new__(_Known, size)
+
+    @property
+    def value(self) -> int | None:
+        """The size, or None."""
+        raise NotImplementedError
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether both could be one size."""
+        mine, theirs = self.value, Dimension(other).value
+        return mine is None or theirs is None or mine == theirs
+
+    def merge_with(self, other: Any) -> Any:
+        """What both know. Raises ValueError where they differ."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+        return Dimension(other) if self.value is None else self
+
+    def __repr__(self) -> str:
+        return f"Dimension({self.value})"
+
+    def __str__(self) -> str:
+        return "?" if self.value is None else str(self.value)
+
+
+def _arithmetic(name: str) -> Callable[[Any, Any], Any]:
+    compute = getattr(int, name)
+
+    def method(self: Any, other: Any) -> Any:
+        try:
+            theirs = Dimension(other).value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if not isinstance(other, (int, Dimension)) and other is not None and not hasattr(other, "__index__"):
+            return NotImplemented
+        if self.value is None or theirs is None:
+            return Dimension(None)
+        found = compute(int(self), theirs)
+        return Dimension(found) if found >= 0 else found
+
+    return method
+
+
+class _Known(Dimension, int):
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        return int(self)
+
+    __hash__ = int.__hash__
+
+
+class _Unknown(Dimension):
+    __slots__ = ()
+
+    @property
+    def value(self) -> None:
+        return None
+
+    def __hash__(self) -> int:
+        return hash(None)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __int__(self) -> int:
+        raise TypeError("The size of this dimension is not known while the graph is built; see tf.shape.")
+
+    __index__ = __int__
+
+    def _compared(self, other: SupportsIndex | None) -> Any:
+        return None
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __eq__ = __ne__ = _compared  # type: ignore[assignment]
+
+
+for _kind in (_Known, _Unknown):
+    for _name in ("add", "sub", "mul", "floordiv", "mod"):
+        for _form in (f"__{_name}__", f"__r{_name}__"):
+            setattr(_kind, _form, _arithmetic(_form))
+
+
+def disable_v2_tensorshape() -> None:
+    """From now on the sizes of a `TensorShape` are Dimensions, in this process; importing `actorflow.compat.v1` does it."""
+    shapes.size_type = Dimension
+
+
+def enable_v2_tensorshape() -> None:
+    """From now on the sizes of a `TensorShape` are ints, or None where unknown, as without `actorflow.compat.v1`."""
+    shapes.size_type = None
+
+
+def dimension_value(dimension: Any) -> int | None:
+    """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`)."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: shapes.TensorShape, index: int) -> Dimension:
+    """Size `index` of `shape` as a Dimension (`tf.dimension_at_index`)."""
+    found: Dimension = Dimension(None if shape.dims is None else shapes.as_shape(shape)[index])  # type: ignore[index]
+    return found

@@ -1,0 +1,85 @@
+"""`tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
+
+_logger = logging.getLogger("actorflow.compat.v1")
+_seen: dict[tuple[str, int], int] = {}
+
+
+def get_verbosity() -> int:
+    """The level from which messages are logged."""
+    return _logger.getEffectiveLevel()
+
+
+def set_verbosity(v: int | str) -> None:
+    """Logs messages of this level (`INFO`, `WARN`, ..., or its name) and above."""
+    _logger.setLevel({"WARN": WARN, "FATAL": FATAL}.get(v.upper(), v.upper()) if isinstance(v, str) else v)
+
+
+def log(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at a level."""
+    _logger.log(level, msg, *args, **{"stacklevel": 2, **kwargs})
+
+
+vlog = log
+
+
+def debug(msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs at level DEBUG."""
+    log(DEBUG, msg, *args, **{"stacklevel": 3, **kwargs})
+
+
+def info(msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs at level INFO."""
+    log(INFO, msg, *args, **{"stacklevel": 3, **kwargs})
+
+
+def warning(msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs at level WARN."""
+    log(WARN, msg, *args, **{"stacklevel": 3, **kwargs})
+
+
+warn = warning
+
+
+def error(msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs at level ERROR."""
+    log(ERROR, msg, *args, **{"stacklevel": 3, **kwargs})
+
+
+def fatal(msg: object, *args: Any, **kwargs: Any) -> None:
+    """Logs at level FATAL."""
+    log(FATAL, msg, *args, **{"stacklevel": 3, **kwargs})
+
+
+def log_if(level: int, msg: object, condition: object, *args: Any) -> None:
+    """Logs where `condition` is true."""
+    if condition:
+        log(level, msg, *args, stacklevel=3)
+
+
+def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first and then each n-th of the calls with this message."""
+    log_if(level, msg, _count(msg, n) % n == 0, *args)
+
+
+def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first n of the calls with this message."""
+    log_if(level, msg, _count(msg, -n) < n, *args)
+
+
+def _count(msg: str, n: int) -> int:
+    """How often this message came before."""
+    _seen[msg, n] = _seen.get((msg, n), -1) + 1
+    return _seen[msg, n]
+
+
+def flush() -> None:
+    """Flushes the handlers."""
+    for handler in (*_logger.handlers, *logging.getLogger().handlers):
+        handler.flush()

@@ -1,0 +1,198 @@
+"""`cond`, `case` and `switch_case`: parts of the graph of which a run takes one (`tf.cond`, `tf.case`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorflow import nest
+from actorflow.control_flow.context import CondContext, current, join
+from actorflow.dtypes import bool as bool_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.arithmetic import add_n
+from actorflow.ops.cast import cast
+from actorflow.ops.control import Assert, identity
+from actorflow.ops.joining import stack
+from actorflow.ops.logic import equal, less, logical_or
+
+Branch = Callable[[], Any]
+
+
+def cond(
+    pred: TensorLike,
+    true_fn: Branch | None = None,
+    false_fn: Branch | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Branch | None = None,
+    fn2: Branch | None = None,
+) -> Any:
+    """What `true_fn()` gives where the boolean scalar `pred` holds, else what `false_fn()` gives (`tf.cond`).
+
+    Both functions build their part of the graph once; a run computes the part that it takes. What they use of the graph
+    around is computed in either case. They give equal structures of tensors with equal types; a single element of a list
+    or tuple is given without it, unless `strict`.
+
+    Raises:
+        TypeError: `pred` is a Python bool, a function is none, or types differ.
+        ValueError: the structures differ, or a branch gives nothing.
+    """
+    true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError(f"cond() takes two functions, but it was given {true_fn!r:.40} and {false_fn!r:.40}.")
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool: use `if`, or a tensor such as af.constant(True).")
+    tensor = convert_to_tensor(pred)
+    graph = tensor.graph if is_symbolic(pred) else get_default_graph()
+    if tensor.dtype is not bool_dtype:
+        raise TypeError(describe(f"pred is a bool, but {tensor.name} has type {tensor.dtype}.", where=user_line()))
+    with graph.as_default(), graph.name_scope(name or "cond") as scope:
+        pred_id = identity(tensor, name="pred_id")
+        around = current(graph)
+        no, yes = CondContext.pair(graph, scope.rstrip("/"), around, pred_id)
+        true_result, true_flat = _build(yes, true_fn, strict)
+        false_result, false_flat = _build(no, false_fn, strict)
+        _check(true_result, false_result, true_flat, false_flat)
+        merged = [join(graph, around, [f, t]) for f, t in zip(false_flat, true_flat)]
+        return nest.pack_sequence_as(true_result, merged)
+
+
+def _build(context: CondContext, function: Branch, strict: bool) -> tuple[Any, list[Tensor]]:
+    """What a branch gives, and its tensors, each made or passed on inside of the branch."""
+    with context.entered():
+        result = function()
+        if result is None:
+            side = "true_fn" if context.branch else "false_fn"
+            raise ValueError(
+                describe(
+                    f"{side} gave None; a branch gives tensors, or operations that it runs.",
+                    where=context.where,
+                    hint="Return af.no_op() from a branch that does nothing.",
+                )
+            )
+        if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
+            result = result[0]
+        return result, [identity(_as_tensor(leaf, context)) for leaf in nest.flatten(result)]
+
+
+def _as_tensor(leaf: Any, context: CondContext) -> Tensor:
+    if isinstance(leaf, Operation):
+        return _done(leaf, context.pred)
+    return convert_to_tensor(leaf)
+
+
+def _check(yes: Any, no: Any, yes_flat: Sequence[Tensor], no_flat: Sequence[Tensor]) -> None:
+    try:
+        nest.assert_same_structure(yes, no)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            describe(f"true_fn and false_fn give different structures. {error}", where=user_line())
+        ) from None
+    if len(yes_flat) != len(no_flat):
+        raise ValueError(f"true_fn gives {len(yes_flat)} tensors and false_fn {len(no_flat)}.")
+    for t, f in zip(yes_flat, no_flat):
+        if t.dtype is not f.dtype:
+            raise TypeError(
+                describe(
+                    f"true_fn and false_fn give different types: {t.dtype} and {f.dtype}.",
+                    where=user_line(),
+                    details=[f"{t.name} of true_fn, {f.name} of false_fn"],
+                    hint="Convert one of them with af.cast.",
+                )
+            )
+
+
+def case(
+    pred_fn_pairs: Mapping[Tensor, Branch] | Sequence[tuple[TensorLike, Branch]],
+    default: Branch | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """What the function of the first predicate that holds gives, else what `default` gives (`tf.case`).
+
+    Args:
+        pred_fn_pairs: pairs of a boolean scalar and a function, in their order; or a dict of them.
+        default: where no predicate holds; without it that is an error in the run.
+        exclusive: that more than one predicate holds is an error in the run.
+
+    Raises:
+        TypeError: a pair is none, or a function is not callable.
+        ValueError: there are no pairs.
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
+    if not pairs:
+        raise ValueError("case() needs at least one pair of a predicate and a function.")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+            raise TypeError(f"case() takes pairs (predicate, function), but {pair!r:.60} was given.")
+    preds = [convert_to_tensor(pred) for pred, _ in pairs]
+    graph = preds[0].graph
+    with graph.as_default(), graph.name_scope(name):
+        checks = []
+        if exclusive:
+            count = add_n([cast(p, "int32") for p in preds])
+            checks.append(Assert(less(count, 2), ["More than one condition of case() holds:", stack(preds)]))
+        if default is None:
+            some = preds[0]
+            for p in preds[1:]:
+                some = logical_or(some, p)
+            checks.append(Assert(some, ["No condition of case() holds, and there is no default:", stack(preds)]))
+        with graph.control_dependencies(checks):
+            preds = [identity(p) for p in preds] if checks else preds
+
+        def choose(at: int) -> Any:
+            if at == len(pairs) - 1 and default is None:
+                return pairs[at][1]() if at else _only(pairs[at][1], preds[0], checks, strict)
+            rest = (lambda: choose(at + 1)) if at + 1 < len(pairs) else default
+            return cond(preds[at], pairs[at][1], rest, strict=strict)
+
+        return choose(0)
+
+
+def _only(function: Branch, pred: Tensor, checks: Sequence[Operation], strict: bool) -> Any:
+    """What the one function of a `case` gives, after `checks`; in the form that `cond` would give it."""
+    with pred.graph.control_dependencies(checks):
+        result = function()
+        if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
+            result = result[0]
+        leaves, rebuild = nest.parse(result)
+        return rebuild([identity(_done(leaf, pred) if isinstance(leaf, Operation) else leaf) for leaf in leaves])
+
+
+def _done(operation: Operation, pred: Tensor) -> Tensor:
+    """A tensor that is there when `operation` has run."""
+    with operation.graph.control_dependencies([operation]):
+        return identity(pred)
+
+
+def switch_case(
+    branch_index: TensorLike,
+    branch_fns: Mapping[int, Branch] | Sequence[Branch],
+    default: Branch | None = None,
+    name: str = "switch_case",
+) -> Any:
+    """What the function number `branch_index` (an int32 scalar) gives, else what `default`, or the last one, gives
+    (`tf.switch_case`).
+
+    Raises:
+        TypeError: there are no functions.
+        ValueError: the numbers of the functions are not 0, 1, 2 and so on.
+    """
+    items = sorted(branch_fns.items()) if isinstance(branch_fns, Mapping) else list(enumerate(branch_fns))
+    if not items or not all(callable(f) for _, f in items):
+        raise TypeError("switch_case() takes functions, in a list or by their number.")
+    if [number for number, _ in items] != list(range(len(items))):
+        raise ValueError(f"The functions of switch_case() have the numbers 0, 1, 2, ..., not {[n for n, _ in items]}.")
+    index = convert_to_tensor(branch_index)
+    otherwise = default or items[-1][1]
+    if default is None:
+        items = items[:-1]
+    with index.graph.as_default(), index.graph.name_scope(name):
+        if not items:
+            return otherwise()
+        return case([(equal(index, number), function) for number, function in items], otherwise)

@@ -1,0 +1,178 @@
+"""Where nodes are made: inside of a branch, or of a loop.
+
+While a function of `cond` or `while_loop` runs, its context is the flow in force, and each new node passes through
+`admit`. Tensors from outside are brought in by the primitive that the context has for it, once each; a node that would
+depend on nothing inside waits for the context's pivot, so that it runs just when the branch or iteration does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from actorflow.errors import describe
+from actorflow.graph import scopes
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import Endpoint, user_line
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.control import identity
+from actorflow.passes.frames import is_free
+
+
+class Context:
+    """What branches and loops have in common. `parent` is the context around it, None at the root."""
+
+    def __init__(self, graph: Graph, name: str, parent: Context | None) -> None:
+        self.graph = graph
+        self.name = name
+        self.parent = parent
+        self.where = user_line()
+        self.pivot: Operation | None = None
+        self.captured: dict[Endpoint, Tensor] = {}
+        """What was brought in, by the outside tensor."""
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Nodes made inside the block are in this context."""
+        with scopes.changed(self.graph, flow=self, controls=()):
+            yield
+
+    def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
+        """See `actorflow.graph.scopes.Flow`."""
+        admitted = [self.capture(tensor) for tensor in inputs]
+        kept = tuple(control for control in controls if self._keeps(control))
+        if op == "Const" and not kept or self.pivot is None:
+            return admitted, kept
+        inside = any(not is_free(t.op.node) and not self.is_invariant(t) for t in admitted)
+        if not inside and not any(self._holds(control) for control in kept):
+            kept = (*kept, self.pivot.name)
+        return admitted, kept
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """`tensor` as it is inside. Raises ValueError where it is inside of something else."""
+        flow = self.graph.flow_of(tensor.op.name)
+        if flow is self or is_free(tensor.op.node) and not self._counts(tensor, flow):
+            return tensor
+        known = self.captured.get(tensor.endpoint)
+        if known is None:
+            outer = self.parent.capture(tensor) if self.parent is not None else outside(tensor)
+            known = self.captured.get(outer.endpoint)
+            if known is None:
+                with scopes.changed(self.graph, flow=self.parent, controls=()), self.graph.name_scope(f"{self.name}/"):
+                    known = self.captured[outer.endpoint] = self.bring(outer)
+            self.captured[tensor.endpoint] = known
+        return known
+
+    def bring(self, outer: Tensor) -> Tensor:
+        """Makes the node that brings `outer`, of the parent, in."""
+        raise NotImplementedError
+
+    def is_invariant(self, tensor: Tensor) -> bool:
+        """Whether a tensor in here is there whatever the branch or iteration."""
+        return False
+
+    @property
+    def loop(self) -> Context | None:
+        """The innermost loop that this is in, or is."""
+        return self.parent.loop if self.parent is not None else None
+
+    def chain(self) -> list[Context]:
+        """This context and those around it, inner ones first."""
+        found: list[Context] = []
+        context: Context | None = self
+        while context is not None:
+            found.append(context)
+            context = context.parent
+        return found
+
+    def _counts(self, constant: Tensor, flow: Context | None) -> bool:
+        """Whether a constant is brought in like other tensors, though it is there everywhere: one from around that may
+        have a gradient, which is the sum over the iterations or comes out of the branch."""
+        return constant.dtype.kind in "fc" and (flow is None or flow in self.chain())
+
+    def _holds(self, control: str) -> bool:
+        """Whether what waits for a node runs just when this branch or iteration does."""
+        return self.graph.flow_of(control) is self and not is_free(self.graph.nodes[control])
+
+    def _keeps(self, control: str) -> bool:
+        """Whether a control input stays: one from around the loop is kept by what enters it."""
+        owner: Context | None = self.graph.flow_of(control)
+        around = owner.loop if owner is not None else None
+        if around is self.loop:
+            return True
+        if around is None or around in self.chain():
+            return False
+        raise ValueError(
+            describe(
+                f"{control} is inside of {owner}, and nothing outside can wait for it.",
+                where=user_line(),
+                hint="Wait for an output of the loop.",
+            )
+        )
+
+
+class _AsTheyAre:
+    """A flow that lets inputs from inside of branches pass."""
+
+    def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
+        return list(inputs), tuple(controls)
+
+
+def join(graph: Graph, parent: Context | None, tensors: Sequence[Tensor]) -> Tensor:
+    """A Merge, in the context `parent`, of tensors that are inside of its branches."""
+    with scopes.changed(graph, flow=_AsTheyAre(), controls=()):
+        made = graph.create_op("Merge", tensors, {}, "Merge")
+    graph.set_flow(made, parent)
+    return made.outputs[0]
+
+
+def outside(tensor: Tensor) -> Tensor:
+    """`tensor` itself, which has to be in no branch or loop. Raises ValueError."""
+    flow = tensor.graph.flow_of(tensor.op.name)
+    if flow is not None:
+        raise ValueError(
+            describe(
+                f"{tensor.name} is inside of {flow}, and can't be used outside.",
+                node=tensor.op.name,
+                where=tensor.where,
+                hint="Return it from the function that makes it.",
+            )
+        )
+    return tensor
+
+
+def current(graph: Graph) -> Context | None:
+    """The context in force for `graph` here."""
+    flow: Any = scopes.of(graph).flow
+    return flow  # type: ignore[no-any-return]
+
+
+class CondContext(Context):
+    """One branch of a `cond`: its nodes run where `pred` (a tensor of the parent) is `branch`."""
+
+    def __init__(self, graph: Graph, name: str, parent: Context | None, pred: Tensor, branch: bool) -> None:
+        super().__init__(graph, name, parent)
+        self.pred = pred
+        self.branch = branch
+        self.twin: CondContext | None = None
+        self.lifted: dict[Endpoint, Tensor] = {}
+        """What was made available outside, for gradients of a loop around."""
+
+    @staticmethod
+    def pair(graph: Graph, name: str, parent: Context | None, pred: Tensor) -> tuple[CondContext, CondContext]:
+        """The contexts of the false and of the true branch. `name` is the scope of their nodes."""
+        no, yes = (CondContext(graph, name, parent, pred, branch) for branch in (False, True))
+        no.twin, yes.twin = yes, no
+        for side in (no, yes):
+            with side.entered():
+                side.pivot = identity(pred, name="switch_t" if side.branch else "switch_f").op
+        return no, yes
+
+    def bring(self, outer: Tensor) -> Tensor:
+        switch = self.graph.create_op("Switch", [outer, self.pred], {}, "Switch")
+        self.graph.set_flow(switch, self)
+        return switch.outputs[self.branch]
+
+    def __str__(self) -> str:
+        return f"the {'true' if self.branch else 'false'} branch of the cond made at {self.where}"

@@ -1,0 +1,181 @@
+"""`TensorArray`: an array of tensors for loops (`tf.TensorArray`).
+
+Here it is a value. `write` gives another array that shares the rest with this one; `flow` is the tensor that carries it, so
+an array goes through loops, branches and gradients as any tensor does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorflow.dtypes import DType, DTypeLike, as_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops import lists
+from actorflow.ops.cast import cast
+from actorflow.ops.control import identity, no_op
+from actorflow.ops.filling import range_
+from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
+
+
+class TensorArray:
+    """An array of tensors of one type, each of which is written once.
+
+    Args:
+        dtype: the element type.
+        size: the number of elements, an int32 scalar; 0 unless given.
+        dynamic_size: writes behind the end make it longer.
+        infer_shape: all elements have one shape, that of the first write.
+        element_shape: that shape, if it is known; an element that nobody wrote is then zeros.
+        clear_after_read, colocate_with_first_write_call, tensor_array_name: are accepted, and change nothing.
+    """
+
+    def __init__(
+        self,
+        dtype: DTypeLike,
+        size: TensorLike | None = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Tensor | None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: ShapeLike = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        if flow is None and handle is not None:
+            raise ValueError("A TensorArray is known by its flow; there are no handles.")
+        if flow is not None and size is not None:
+            raise ValueError("A TensorArray of a flow that there is has a size already; `size` can't be given too.")
+        self._dtype = as_dtype(dtype)
+        self._dynamic = bool(dynamic_size)
+        self._infer = infer_shape
+        self._shape: Shape = as_shape(element_shape)
+        self._flow = lists.reserve(0 if size is None else size, name=name or "TensorArray") if flow is None else flow
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self._dtype
+
+    @property
+    def flow(self) -> Tensor:
+        """The tensor that carries the array."""
+        return self._flow
+
+    @property
+    def handle(self) -> Tensor:
+        """The same as `flow`."""
+        return self._flow
+
+    @property
+    def dynamic_size(self) -> bool:
+        return self._dynamic
+
+    @property
+    def element_shape(self) -> Shape:
+        return self._shape
+
+    def identity(self) -> TensorArray:
+        """The array, with the control dependencies in force here."""
+        return self._with(identity(self._flow))
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
+        """Is not needed: `gradients` goes through arrays as through other tensors. Raises NotImplementedError."""
+        raise NotImplementedError("A TensorArray has no gradient array of its own; use af.gradients.")
+
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
+        """The element at `index`."""
+        return lists.get_item(
+            self._flow, index, element_dtype=self._dtype, element_shape=self._shape, name=name or "TensorArrayRead"
+        )
+
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """The array with `value` at `index`. Raises ValueError where its shape is not the elements'."""
+        tensor = self._element(value, 0)
+        flow = lists.set_item(
+            self._flow, index, tensor, once=True, grows=self._dynamic, name=name or "TensorArrayWrite"
+        )
+        return self._with(flow, tensor.static_shape)
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements as the rows of one tensor."""
+        return lists.stack_list(self._flow, element_dtype=self._dtype, element_shape=self._shape, name=name)
+
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The elements at `indices` as the rows of one tensor."""
+        return lists.gather_list(self._flow, indices, element_dtype=self._dtype, element_shape=self._shape, name=name)
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """The rows of all elements, one element after the other."""
+        return lists.concat_list(self._flow, element_dtype=self._dtype, element_shape=self._shape, name=name)
+
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
+        """The array of the rows of `value`."""
+        tensor = self._element(value, 1)
+        rows = tensor.static_shape
+        flow = lists.scatter_list(self._flow, range_(_rows(tensor)), tensor, once=True, grows=True, name=name)
+        return self._with(flow, None if rows is None else rows[1:])
+
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """The array with the rows of `value` at `indices`."""
+        tensor = self._element(value, 1)
+        rows = tensor.static_shape
+        flow = lists.scatter_list(self._flow, indices, tensor, once=True, grows=self._dynamic, name=name)
+        return self._with(flow, None if rows is None else rows[1:])
+
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
+        """The array of pieces of `value` with so many rows each."""
+        tensor = convert_to_tensor(value, self._dtype)
+        flow = lists.split_list(tensor, cast(convert_to_tensor(lengths), "int64"), name=name)
+        rows = tensor.static_shape
+        return self._with(flow, None if rows is None else (None, *rows[1:]))
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of elements, int32."""
+        return lists.length(self._flow, name=name)
+
+    def close(self, name: str | None = None) -> Operation:
+        """Does nothing: an array goes when nobody uses it."""
+        return no_op(name=name)
+
+    def _element(self, value: TensorLike, skipped: int) -> Tensor:
+        """`value` as a tensor whose shape, less the first `skipped` sizes, is that of the elements."""
+        tensor = convert_to_tensor(value, self._dtype)
+        shape = tensor.static_shape
+        mine = None if shape is None else shape[skipped:]
+        if shape is not None and len(shape) < skipped:
+            raise ValueError(describe(f"{tensor.name} is a scalar, and has no rows.", where=user_line()))
+        if self._infer and not compatible(self._shape, mine):
+            raise ValueError(
+                describe(
+                    f"The elements of the TensorArray have shape {show(self._shape)}, but {show(mine)} is written.",
+                    where=user_line(),
+                    hint="With infer_shape=False elements may have different shapes.",
+                )
+            )
+        return tensor
+
+    def _with(self, flow: Tensor, shape: Shape = None) -> TensorArray:
+        known = merge(self._shape, shape) if self._infer else self._shape
+        return TensorArray(
+            self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer, element_shape=known
+        )
+
+    def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], TensorArray]]:
+        """See `actorflow.nest`."""
+        return [self._flow], lambda parts: self._with(parts[0])
+
+    def __repr__(self) -> str:
+        return f"<actorflow.TensorArray of {self._dtype} {show(self._shape)} in {self._flow.name}>"
+
+
+def _rows(tensor: Tensor) -> Any:
+    from actorflow.ops.shaping import shape
+
+    known = tensor.static_shape
+    return shape(tensor)[0] if known is None or known[0] is None else known[0]

@@ -1,0 +1,142 @@
+"""`SparseTensor`: a tensor of which only some elements are stored, as three tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from actorflow.dtypes import DType, int64
+from actorflow.graph import overloads
+from actorflow.graph.constant_value import constant_value
+from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.shapes import Shape, TensorShape, compatible, show
+
+
+class SparseTensorValue(NamedTuple):
+    """The arrays of a `SparseTensor`, as a run gives and takes them (`tf.SparseTensorValue`)."""
+
+    indices: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any]
+    dense_shape: np.ndarray[Any, Any]
+
+
+class SparseTensor:
+    """The tensor of shape `dense_shape` with `values[i]` at `indices[i]`, and zero elsewhere (`tf.SparseTensor`).
+
+    indices: int64 `[n, r]`, one row an element; most ops want the rows in order (`af.sparse_reorder`). values: `[n]`, of
+    any type. dense_shape: int64 `[r]`.
+
+    A run fetches it as a `SparseTensorValue`, and takes one, or a tuple of three arrays, as its feed. `*` and `/` with a
+    dense tensor or a number give a sparse tensor.
+
+    Raises:
+        ValueError: the three shapes can't be of one sparse tensor.
+        TypeError: indices or a shape of another type than int64.
+    """
+
+    __slots__ = ("_known", "dense_shape", "indices", "values")
+    __array_ufunc__ = None  # numpy leaves `array * sparse` alone
+
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
+        graph = graph_of([indices, values, dense_shape])
+        with graph.as_default(), graph.name_scope("SparseTensor"):
+            self.indices = convert_to_tensor(indices, int64, "indices")
+            self.values = convert_to_tensor(values, None, "values")
+            self.dense_shape = convert_to_tensor(dense_shape, int64, "dense_shape")
+        self._known: Shape = None
+        i, v, d = (t.static_shape for t in (self.indices, self.values, self.dense_shape))
+        counts = (None if i is None or len(i) != 2 else i[0],), (None if d is None or len(d) != 1 else d[0],)
+        fits = compatible(i, (None, None)) and compatible(v, (None,)) and compatible(d, (None,))
+        if not fits or not compatible(v, counts[0]) or i is not None and not compatible(i[1:], counts[1]):
+            raise ValueError(
+                f"A sparse tensor of n elements and rank r has indices [n, r], values [n] and a dense_shape [r], but "
+                f"these have the shapes {show(i)}, {show(v)} and {show(d)}."
+            )
+
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensor:
+        """`value`, a sparse tensor or the arrays of one. Raises TypeError for anything else."""
+        if isinstance(value, SparseTensor):
+            return value
+        if isinstance(value, SparseTensorValue):
+            return cls(*value)
+        raise TypeError(f"A SparseTensor or SparseTensorValue is needed, but a {type(value).__name__} was given.")
+
+    @property
+    def graph(self) -> Graph:
+        return self.values.graph
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def static_shape(self) -> Shape:
+        """What is known of `dense_shape`, as a plain tuple."""
+        found = constant_value(self.graph.nodes, self.dense_shape.endpoint)
+        if found is not None:
+            return tuple(int(size) for size in found)
+        if self._known is not None:
+            return self._known
+        for of, at in ((self.indices, 1), (self.dense_shape, 0)):
+            shape = of.static_shape
+            if shape is not None and (rank := shape[at]) is not None:
+                return (None,) * rank
+        return None
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.static_shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take one of its three tensors."""
+        parts = (self.indices, self.values, self.dense_shape)
+        return list(dict.fromkeys(user for part in parts for user in part.consumers()))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        """`session.run(self, feed_dict)`; see `Tensor.eval`."""
+        found = [part.eval(feed_dict, session) for part in (self.indices, self.values, self.dense_shape)]
+        return SparseTensorValue(*found)
+
+    def __tensor_components__(self) -> list[Tensor]:
+        return [self.indices, self.values, self.dense_shape]
+
+    def __from_components__(self, indices: Any, values: Any, dense_shape: Any) -> SparseTensorValue:
+        return SparseTensorValue(indices, values, dense_shape)
+
+    def __to_components__(self, value: Any) -> Sequence[Any]:
+        return tuple(value)
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return overloads._functions["sparse_multiply"](self, other)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return overloads._functions["sparse_divide"](self, other)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<actorflow.SparseTensor of {self.values!r} at {self.indices.name} in {show(self.static_shape)}>"
+
+
+def _refuse(value: SparseTensor, dtype: Any = None, name: str | None = None) -> NoReturn:
+    raise TypeError(
+        f"The sparse tensor {value.name} is no tensor. Say af.sparse_tensor_to_dense(x) where a dense one is wanted, or use "
+        f"an op of af.sparse."
+    )
+
+
+register_tensor_conversion_function(SparseTensor, _refuse)

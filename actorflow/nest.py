@@ -1,0 +1,113 @@
+"""Nested structures of tensors: lists, tuples, named tuples and dicts, and things that are made of several tensors.
+
+A thing made of tensors (`TensorArray`, `SparseTensor`, `IndexedSlices`) has a method `_nest_parts()`, which gives its
+tensors and a function that makes such a thing of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+Rebuild: TypeAlias = "Callable[[Sequence[Any]], Any]"
+
+
+def flatten(structure: Any, expand_composites: bool = True) -> list[Any]:
+    """The leaves of `structure`; dicts go by sorted keys. Things made of tensors count as these, unless told otherwise."""
+    return parse(structure, expand_composites)[0]
+
+
+def parse(structure: Any, expand_composites: bool = True) -> tuple[list[Any], Rebuild]:
+    """The leaves of `structure`, and a function that puts as many others into their places."""
+    if isinstance(structure, Mapping):
+        keys = sorted(structure)
+        leaves, rebuild = _sequence([structure[k] for k in keys], expand_composites)
+        kind: Any = type(structure)
+        order = list(structure)
+
+        def as_mapping(values: Sequence[Any]) -> Any:
+            made = dict(zip(keys, rebuild(values)))
+            return kind((k, made[k]) for k in order)
+
+        return leaves, as_mapping
+    if isinstance(structure, (list, tuple)):
+        leaves, rebuild = _sequence(structure, expand_composites)
+        kind = type(structure)
+        if hasattr(structure, "_fields"):
+            return leaves, lambda values: kind(*rebuild(values))
+        return leaves, lambda values: kind(rebuild(values))
+    if expand_composites and hasattr(structure, "_nest_parts"):
+        parts, assemble = structure._nest_parts()
+        return list(parts), lambda values: assemble(list(values))
+    return [structure], lambda values: values[0]
+
+
+def _sequence(parts: Sequence[Any], expand_composites: bool) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
+    parsed = [parse(part, expand_composites) for part in parts]
+    sizes = [len(leaves) for leaves, _ in parsed]
+
+    def rebuild(values: Sequence[Any]) -> list[Any]:
+        made, at = [], 0
+        for size, (_, build) in zip(sizes, parsed):
+            made.append(build(values[at : at + size]))
+            at += size
+        return made
+
+    return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
+
+
+def pack_sequence_as(structure: Any, flat: Sequence[Any]) -> Any:
+    """`flat` in the form of `structure`. Raises ValueError where there are more or fewer leaves."""
+    leaves, rebuild = parse(structure)
+    if len(leaves) != len(flat):
+        raise ValueError(f"The structure has {len(leaves)} leaves, but {len(flat)} values were given.")
+    return rebuild(flat)
+
+
+def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+    """`function` of the leaves at each place, in the form of the first structure. Raises as `assert_same_structure`."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    leaves, rebuild = parse(structures[0], expand_composites=False)
+    others = [flatten(s, expand_composites=False) for s in structures[1:]]
+    return rebuild([function(*each) for each in zip(leaves, *others)])
+
+
+def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> None:
+    """Raises ValueError where the nesting differs, TypeError where the kinds of containers do (with `check_types`)."""
+    if is_nested(left) != is_nested(right):
+        raise ValueError(f"The structures differ: {_show(left)} and {_show(right)}.")
+    if not is_nested(left):
+        if hasattr(left, "_nest_parts") != hasattr(right, "_nest_parts"):
+            raise ValueError(f"The structures differ: {_show(left)} and {_show(right)}.")
+        return
+    if check_types and type(left) is not type(right) and not (isinstance(left, dict) and isinstance(right, dict)):
+        raise TypeError(
+            f"The structures have containers of different types, {type(left).__name__} and {type(right).__name__}: "
+            f"{_show(left)} and {_show(right)}."
+        )
+    if isinstance(left, Mapping) != isinstance(right, Mapping) or len(left) != len(right):
+        raise ValueError(f"The structures differ: {_show(left)} and {_show(right)}.")
+    if isinstance(left, Mapping):
+        if set(left) != set(right):
+            raise ValueError(f"The structures have different keys: {sorted(left)} and {sorted(right)}.")
+        pairs = [(left[k], right[k]) for k in left]
+    else:
+        pairs = list(zip(left, right))
+    for one, other in pairs:
+        assert_same_structure(one, other, check_types)
+
+
+def is_nested(value: Any) -> bool:
+    """Whether `value` is a container that this module looks into."""
+    return isinstance(value, (list, tuple, Mapping))
+
+
+def _show(structure: Any) -> str:
+    if isinstance(structure, Mapping):
+        return "{" + ", ".join(f"{k!r}: {_show(structure[k])}" for k in sorted(structure)) + "}"
+    if isinstance(structure, tuple):
+        return f"({', '.join(map(_show, structure))}{',' if len(structure) == 1 else ''})"
+    if isinstance(structure, list):
+        return f"[{', '.join(map(_show, structure))}]"
+    return "."

@@ -1,0 +1,27 @@
+"""Older names of functions, which TensorFlow 1 still has."""
+
+from __future__ import annotations
+
+from actorflow.dtypes import DTypeLike, int64
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.filling import linspace
+from actorflow.ops.scan import argmax, argmin
+from actorflow.ops.shaping import reverse
+
+
+def arg_max(
+    input: TensorLike, dimension: TensorLike, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """`argmax` along `dimension` (`tf.arg_max`)."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(
+    input: TensorLike, dimension: TensorLike, output_type: DTypeLike = int64, name: str | None = None
+) -> Tensor:
+    """`argmin` along `dimension` (`tf.arg_min`)."""
+    return argmin(input, dimension, name, output_type=output_type)
+
+
+lin_space = linspace
+reverse_v2 = reverse

@@ -1,0 +1,184 @@
+"""Sorted orders along a dimension: sort, argsort, and searchsorted in what is sorted already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import INDEX, REAL, DTypeLike, as_dtype, int32
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.building import composite, known_value
+from actorflow.ops.joining import concat
+from actorflow.ops.ordering import top_k
+from actorflow.ops.shape_rules import require_rank
+from actorflow.ops.shaping import rank, reshape, shape, transpose
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, compatible, normalize_axis, show
+
+# ---- sort
+
+
+def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+    """`values` sorted along `axis` (`tf.sort`), of the same shape.
+
+    Args:
+        values: of a real type and of rank 1 or more. The place of a NaN is not defined.
+        direction: ASCENDING or DESCENDING.
+
+    Raises:
+        TypeError: another type.
+        ValueError: a scalar, an axis outside the rank, another direction. InvalidArgumentError where only the run knows.
+    """
+    with composite(name, "sort", values, axis) as scope:
+        return _along(convert_to_tensor(values), axis, direction, scope, indices=False)
+
+
+def argsort(
+    values: TensorLike,
+    axis: TensorLike = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The int32 indices along `axis` that sort `values` (`tf.argsort`); equal elements stay in their order, whether
+    `stable` says so or not. Arguments and errors are those of `sort`.
+    """
+    with composite(name, "argsort", values, axis) as scope:
+        return _along(convert_to_tensor(values), axis, direction, scope, indices=True)
+
+
+def _along(values: Tensor, axis: Any, direction: str, name: str, indices: bool) -> Tensor:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"The direction of a sort is ASCENDING or DESCENDING, not {direction!r}.")
+    constant = known_value(convert_to_tensor(axis, preferred_dtype=int32, graph=values.graph))
+    known = None if constant is None else int(constant)
+    dimensions = None if values.static_shape is None else len(values.static_shape)
+    if dimensions == 0:
+        raise ValueError("A scalar can't be sorted; sort takes tensors of rank 1 or more.")
+    if known is not None and dimensions is not None:
+        known = normalize_axis(known, dimensions) - dimensions
+    if known == -1:
+        return _last(values, direction, indices, name)
+    # The dimension is brought to the end and back; swapping two is its own inverse.
+    swap = _swap(values, axis if known is None else known, dimensions)
+    return transpose(_last(transpose(values, swap), direction, indices, None), swap, name=name)
+
+
+def _swap(values: Tensor, axis: Any, dimensions: int | None) -> Any:
+    """The permutation that swaps `axis` and the last dimension."""
+    if dimensions is not None and isinstance(axis, int):
+        order = np.arange(dimensions, dtype=np.int32)
+        order[[axis, -1]] = order[[-1, axis]]
+        return order
+    from actorflow.ops.cast import cast
+    from actorflow.ops.filling import range_
+    from actorflow.ops.gathering import gather
+    from actorflow.ops.logic import equal, less, where_v2
+
+    count = rank(values)
+    last = count - 1
+    given = reshape(cast(axis, int32), [])
+    position = range_(count)
+    at = gather(position, where_v2(less(given, 0), given + count, given))  # which refuses what is outside
+    return where_v2(equal(position, at), last, where_v2(equal(position, last), at, position))
+
+
+def _last(values: Tensor, direction: str, indices: bool, name: str | None) -> Tensor:
+    """Sorts along the last dimension: all its elements are its largest, in falling order."""
+    width = shape(values)[-1]
+    if direction == "DESCENDING":
+        found = top_k(values, width)
+        return _named(found.indices if indices else found.values, name)
+    flipped = top_k(_flip(values), width)
+    return _named(flipped.indices if indices else _flip(flipped.values), name)
+
+
+def _flip(values: Tensor) -> Tensor:
+    """Something of the same type that falls where `values` rise, and undoes itself."""
+    from actorflow.ops.bitwise import invert
+    from actorflow.ops.unary import negative
+
+    # Inverted bits also turn the smallest integer round, which has no negative.
+    return invert(values) if values.dtype.is_integer else negative(values)
+
+
+def _named(tensor: Tensor, name: str | None) -> Tensor:
+    from actorflow.ops.control import identity
+
+    return tensor if name is None else identity(tensor, name=name)
+
+
+# ---- search
+
+
+def _places(c: Inference) -> Shape:
+    rows, values = require_rank(c, 0, 2), require_rank(c, 1, 2)
+    if rows is not None and values is not None and not compatible(rows[:1], values[:1]):
+        raise ValueError(f"searchsorted: {show(rows)} has other rows than the values {show(values)}.")
+    return values
+
+
+_SEARCH: dict[str, Any] = {"shape": _places, "dtypes": REAL, "result": "out_type", "gradient": None, "work": 20}
+
+
+@op("LowerBound", **_SEARCH)
+def lower_bound_op(
+    sorted_inputs: TensorLike, values: TensorLike, *, out_type: DTypeLike = int32, name: str | None = None
+) -> Tensor:
+    """For each value of a row, how many elements of that row of `sorted_inputs` are less. See `searchsorted`."""
+
+
+@op("UpperBound", **_SEARCH)
+def upper_bound_op(
+    sorted_inputs: TensorLike, values: TensorLike, *, out_type: DTypeLike = int32, name: str | None = None
+) -> Tensor:
+    """For each value of a row, how many elements of that row of `sorted_inputs` are less or equal. See `searchsorted`."""
+
+
+def searchsorted(
+    sorted_sequence: TensorLike,
+    values: TensorLike,
+    side: str = "left",
+    out_type: DTypeLike = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Where each of `values` goes in `sorted_sequence`, so that it stays sorted (`tf.searchsorted`).
+
+    Args:
+        sorted_sequence: [..., n] of a real type, rising along the last dimension.
+        values: [..., m] of the same type, with the same leading dimensions.
+        side: "left" gives the place before equal elements, "right" the one after them.
+        out_type: int32 or int64.
+
+    Returns:
+        Numbers in [0, n], of the shape of `values`.
+
+    Raises:
+        ValueError: a scalar, another side. InvalidArgumentError in the run where the leading dimensions differ.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"The side of searchsorted is 'left' or 'right', not {side!r}.")
+    if as_dtype(out_type) not in INDEX:
+        raise TypeError(f"searchsorted gives int32 or int64, not {as_dtype(out_type)}.")
+    with composite(name, "searchsorted", sorted_sequence, values) as scope:
+        sequence = convert_to_tensor(sorted_sequence)
+        wanted = convert_to_tensor(values, sequence.dtype)
+        for tensor in (sequence, wanted):
+            if tensor.static_shape == ():
+                raise ValueError("searchsorted takes tensors of rank 1 or more, not scalars.")
+        search = lower_bound_op if side == "left" else upper_bound_op
+        found = search(_rows(sequence), _rows(wanted), out_type=out_type)
+        return reshape(found, shape(wanted), name=scope)
+
+
+def _rows(tensor: Tensor) -> Tensor:
+    """`tensor` as a matrix of its last dimensions."""
+    if tensor.static_shape is not None and len(tensor.static_shape) == 2:
+        return tensor
+    from actorflow.ops.reduction import reduce_prod
+
+    full = shape(tensor)
+    return reshape(tensor, concat([reshape(reduce_prod(full[:-1]), [1]), full[-1:]], 0))

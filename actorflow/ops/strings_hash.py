@@ -1,0 +1,71 @@
+"""Ops that put strings into buckets by their hash: `tf.string_to_hash_bucket*`. The numbers are TensorFlow's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import STRING
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape
+
+
+def _bucket(c: Inference) -> Shape:
+    if c.attrs["num_buckets"] < 1:
+        raise ValueError(f"There has to be one bucket or more, not {c.attrs['num_buckets']}.")
+    return c.shapes[0]
+
+
+@op("StringToHashBucket", shape=_bucket, dtypes=STRING, result=dt.int64, gradient=None)
+def _string_to_hash_bucket(string_tensor: TensorLike, *, num_buckets: int, name: str | None = None) -> Tensor:
+    """The bucket of each string. See `string_to_hash_bucket`."""
+
+
+def string_to_hash_bucket(
+    string_tensor: TensorLike | None = None,
+    num_buckets: int = 0,
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Tensor:
+    """The bucket in [0, num_buckets) of each string, int64, by TensorFlow's oldest hash (`tf.string_to_hash_bucket`).
+
+    Deprecated there: `string_to_hash_bucket_fast` spreads better. Raises ValueError for no bucket.
+    """
+    given = input if string_tensor is None else string_tensor
+    return _string_to_hash_bucket(given, num_buckets=num_buckets, name=name)
+
+
+@op("StringToHashBucketFast", shape=_bucket, dtypes=STRING, result=dt.int64, gradient=None)
+def _string_to_hash_bucket_fast(input: TensorLike, *, num_buckets: int, name: str | None = None) -> Tensor:
+    """The bucket of each string. See `string_to_hash_bucket_fast`."""
+
+
+def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:
+    """The bucket in [0, num_buckets) of each string, int64, by FarmHash's Fingerprint64 (`tf.string_to_hash_bucket_fast`).
+
+    The same on every machine. Who knows the hash can find strings that share a bucket. Raises ValueError for no bucket.
+    """
+    return _string_to_hash_bucket_fast(input, num_buckets=num_buckets, name=name)
+
+
+@op("StringToHashBucketStrong", shape=_bucket, dtypes=STRING, result=dt.int64, gradient=None)
+def _string_to_hash_bucket_strong(
+    input: TensorLike, *, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor:
+    """The bucket of each string. See `string_to_hash_bucket_strong`."""
+
+
+def string_to_hash_bucket_strong(
+    input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor:
+    """The bucket in [0, num_buckets) of each string, int64, by SipHash-2-4 under `key` (`tf.string_to_hash_bucket_strong`).
+
+    Who does not know the key, two 64-bit integers, can't find strings that share a bucket.
+
+    Raises:
+        ValueError: no bucket.
+        InvalidArgumentError: the key has not two numbers, in the run.
+    """
+    return _string_to_hash_bucket_strong(input, num_buckets=num_buckets, key=key, name=name)

@@ -1,0 +1,275 @@
+"""Coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line code.
+
+Inner loops first. A loop keeps its frames where that matters: when a node in it is asynchronous or heavy, writes or reads
+a variable's handle, or is on another device, when what enters it comes at different times and something may depend on
+that, and when its primitives are connected in another way than `while_loop` connects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.ancestry import waits
+from actorflow.passes.coalesce import LARGEST_REGION
+from actorflow.passes.cost_model import node_cost
+from actorflow.passes.frames import ROOT, Frames, frames, is_free
+from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.registry import opdef
+
+Guard: TypeAlias = "frozenset[tuple[Endpoint, int]]"
+"""The predicates that decide whether a node runs in an iteration, each with the side on which it does."""
+_MOST_MEMBERS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariable:
+    """One variable: the Merge that holds it, and what the body makes of it."""
+
+    merged: Endpoint
+    updated: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBody:
+    """What a `_Loop` node runs. `members` are in order, those of the condition first (so many as `tested`); each has its
+    `guards`, outer ones first. `chosen` says for a Merge which predicate decides, and its inputs for false and true."""
+
+    variables: tuple[LoopVariable, ...]
+    condition: Endpoint
+    members: tuple[Node, ...]
+    tested: int
+    guards: MappingProxyType[str, tuple[tuple[Endpoint, int], ...]]
+    chosen: MappingProxyType[str, tuple[Endpoint, int, int]]
+    aliases: MappingProxyType[Endpoint, Endpoint]
+    """Outputs of Switches and of the LoopCond, by what they pass on."""
+    cost: float
+    """Expected nanoseconds of an iteration."""
+
+
+def coalesce_loops(
+    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint] = frozenset()
+) -> Subgraph:
+    """Replaces loops by `_Loop` nodes, where that is allowed. `mergeable` and `partial` are those of `coalesce`."""
+    kept: set[str] = set()
+    while True:
+        known = frames(graph)
+        around = set(known.parent.values())
+        leaves = [name for name in known.parent if name not in around and name not in kept]
+        if not leaves:
+            return graph
+        tokens = waits(graph, partial, known)
+        for name in leaves:
+            found = _Loop(graph, known, name, tokens).node(mergeable, partial)
+            if found is None:
+                kept.add(name)
+            else:
+                graph = _replaced(graph, known, name, *found)
+                break
+
+
+class _Loop:
+    """One loop without inner frames, as the pass looks at it."""
+
+    def __init__(self, graph: Subgraph, known: Frames, frame: str, tokens: dict[str, int]) -> None:
+        self._graph = graph
+        self._frame = frame
+        self._tokens = tokens
+        self._inside = [n for n in graph.nodes.values() if known.of[n.name] == frame and not is_free(n)]
+        self._enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
+        self._guards: dict[str, Guard] = {}
+        self._chosen: dict[str, tuple[Endpoint, int, int]] = {}
+
+    def node(
+        self, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]
+    ) -> tuple[Node, dict[Endpoint, Endpoint]] | None:
+        """The node for the loop, and where its Exits' outputs are found; None where it keeps its frames."""
+        nodes = self._graph.nodes
+        merges = [n for n in self._inside if n.op == "Merge" and self._goes_back(n)]
+        conditions = [n for n in self._inside if n.op == "LoopCond"]
+        if len(conditions) != 1 or not merges or self._disturbed() or not self._may_wait_together(partial):
+            return None
+        condition = conditions[0]
+        body = (Endpoint(condition.name, 0), 1)
+        aliases: dict[Endpoint, Endpoint] = {Endpoint(condition.name, 0): condition.inputs[0]}
+        members: list[Node] = []
+        exits: list[Node] = []
+        cost = 0.0
+        for node in self._inside:
+            if node in merges:
+                self._guards[node.name] = frozenset()
+                continue
+            if not self._guard(node):
+                return None
+            if node.op == "Exit":
+                exits.append(node)
+            elif node.op == "Switch":
+                aliases.update({Endpoint(node.name, port): node.inputs[0] for port in (0, 1)})
+            elif node.op not in ("NextIteration", "LoopCond"):
+                if (body[0], 0) in self._guards[node.name]:
+                    return None
+                if node.op != "_Loop" and node.op != "Merge":
+                    if opdef.lookup(node.op).writes or not mergeable(node) or any(d.is_ref for d in node.dtypes):
+                        return None
+                    cost += node_cost(node, self._graph)
+                members.append(node)
+        if cost > LARGEST_REGION or len(members) > _MOST_MEMBERS:
+            return None
+        variables = []
+        for node in merges:
+            enter, following = (nodes[e.node] for e in node.inputs)
+            if enter.op != "Enter" or following.op != "NextIteration" or enter.attrs["is_constant"]:
+                return None
+            variables.append(LoopVariable(Endpoint(node.name, 0), following.inputs[0]))
+        tested = [m for m in members if body not in self._guards[m.name]]
+        rest = [m for m in members if body in self._guards[m.name]]
+        order = {m.name: i for i, m in enumerate(self._inside)}
+        guards = {
+            m.name: tuple(
+                sorted((g for g in self._guards[m.name] if g != body), key=lambda g: order.get(g[0].node, -1))
+            )
+            for m in members
+        }
+        return self._make(
+            merges,
+            exits,
+            LoopBody(
+                tuple(variables),
+                condition.inputs[0],
+                (*self._constants(), *tested, *rest),
+                len(self._constants()) + len(tested),
+                MappingProxyType(guards),
+                MappingProxyType(self._chosen),
+                MappingProxyType(aliases),
+                cost,
+            ),
+        )
+
+    def _make(
+        self, merges: list[Node], exits: list[Node], body: LoopBody
+    ) -> tuple[Node, dict[Endpoint, Endpoint]] | None:
+        nodes = self._graph.nodes
+        position = {v.merged: i for i, v in enumerate(body.variables)}
+        outputs: list[int] = []
+        moved: dict[Endpoint, Endpoint] = {}
+        name = f"{self._frame.removesuffix('/frame')}/loop"
+        for node in exits:
+            source = nodes[node.inputs[0].node]
+            if source.op != "Switch" or node.inputs[0].port != 0 or source.inputs[0] not in position:
+                return None
+            moved[Endpoint(node.name, 0)] = Endpoint(name, len(outputs))
+            outputs.append(position[source.inputs[0]])
+        constants = [n for n in self._enters if n.attrs["is_constant"]]
+        first = [nodes[n.inputs[0].node] for n in merges]
+        inner = [v.merged for v in body.variables] + [Endpoint(n.name, 0) for n in constants]
+        starts = {Endpoint(n.name, 0) for n in first}
+        if any(e in starts for n in self._inside if n not in merges for e in n.inputs):
+            return None
+        made = Node(
+            name=name,
+            op="_Loop",
+            inputs=tuple(n.inputs[0] for n in (*first, *constants)),
+            controls=tuple(dict.fromkeys(c for n in self._enters for c in n.controls)),
+            attrs=MappingProxyType(
+                {
+                    "body": body,
+                    "inputs": tuple(inner),
+                    "input_types": tuple(self._graph.type_of(n.inputs[0]) for n in (*first, *constants)),
+                    "outputs": tuple(outputs),
+                    "members": body.members,
+                }
+            ),
+            dtypes=tuple(merges[i].dtypes[0] for i in outputs),
+            shapes=tuple(merges[i].shapes[0] for i in outputs),
+            device=merges[0].device,
+            where=merges[0].where,
+        )
+        return made, moved
+
+    def _goes_back(self, merge: Node) -> bool:
+        return any(e not in self._graph.feeds and self._graph.nodes[e.node].op == "NextIteration" for e in merge.inputs)
+
+    def _disturbed(self) -> bool:
+        """Whether something in the loop is fed, fetched or on another device, or a handle enters it."""
+        names = {n.name for n in self._inside if n.op != "Exit"}
+        if any(e.node in names for e in self._graph.fetches) or any(t in names for t in self._graph.targets):
+            return True
+        if any(e in self._graph.feeds for n in self._inside for e in n.inputs):
+            return True
+        if len({n.device for n in (*self._inside, *self._enters)}) > 1:
+            return True
+        return any(d.is_ref for n in self._enters for d in n.dtypes)
+
+    def _may_wait_together(self, partial: frozenset[Endpoint]) -> bool:
+        """Whether the whole loop may wait for all that enters it: unless some of it comes later than other, and something
+        that runs asynchronously hangs on what leaves the loop."""
+        if len({self._tokens[n.name] for n in self._enters}) < 2:
+            return True
+        if partial:
+            return False
+        reached = {n.name for n in self._inside if n.op == "Exit"}
+        for node in self._graph.nodes.values():
+            if node.name not in reached and any(need in reached for need in self._graph.predecessors(node)):
+                reached.add(node.name)
+                if opdef.lookup(node.op).asynchronous:
+                    return False
+        return True
+
+    def _guard(self, node: Node) -> bool:
+        """Finds out when `node` runs; False where that can't be said in a line."""
+        edges = [self._edge(e) for e in node.inputs]
+        mine: Guard = frozenset().union(*edges, *(self._guards.get(c, frozenset()) for c in node.controls))
+        if node.op == "Merge":
+            if len(edges) != 2:
+                return False
+            left, right = edges[0] - edges[1], edges[1] - edges[0]
+            if len(left) != 1 or len(right) != 1:
+                return False
+            (pred, side), (other, other_side) = next(iter(left)), next(iter(right))
+            if pred != other or side == other_side:
+                return False
+            self._chosen[node.name] = (pred, side, other_side)
+            mine = mine - left - right
+        self._guards[node.name] = mine
+        return True
+
+    def _edge(self, endpoint: Endpoint) -> Guard:
+        mine = self._guards.get(endpoint.node, frozenset())
+        source = self._graph.nodes[endpoint.node]
+        return (
+            mine | {(source.inputs[1], endpoint.port)}
+            if source.op == "Switch" and endpoint.node in self._guards
+            else mine
+        )
+
+    def _constants(self) -> list[Node]:
+        nodes = self._graph.nodes
+        used = dict.fromkeys(e.node for n in self._inside for e in n.inputs)
+        return [nodes[name] for name in used if is_free(nodes[name])]
+
+
+def _replaced(graph: Subgraph, known: Frames, frame: str, made: Node, moved: dict[Endpoint, Endpoint]) -> Subgraph:
+    gone = {n.name for n in graph.nodes.values() if known.of[n.name] == frame and frame != ROOT and not is_free(n)}
+    gone |= {n.name for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame}
+    nodes: dict[str, Node] = {}
+    placed = False
+    for node in graph.nodes.values():
+        if node.name in gone:
+            if not placed:
+                nodes[made.name] = made
+                placed = True
+            continue
+        inputs = tuple(moved.get(e, e) for e in node.inputs)
+        controls = tuple(dict.fromkeys(made.name if c in gone else c for c in node.controls))
+        nodes[node.name] = replace(node, inputs=inputs, controls=controls)
+    return topological(
+        replace(
+            graph,
+            nodes=nodes,
+            fetches=tuple(moved.get(e, e) for e in graph.fetches),
+            targets=tuple(dict.fromkeys(made.name if t in gone else t for t in graph.targets)),
+        )
+    )

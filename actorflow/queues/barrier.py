@@ -1,0 +1,137 @@
+"""`Barrier`: elements whose components come from several places, joined by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from actorflow.dtypes import DType, DTypeLike, string
+from actorflow.graph import scopes
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops import queue_ops
+from actorflow.ops.building import composite
+from actorflow.queues.base import component_shapes, component_types
+from actorflow.shapes import ShapeLike, TensorShape
+
+
+class Taken(NamedTuple):
+    """What `take_many` gives: when the keys were first seen (a count from the smallest int64 on), the keys, and the
+    components."""
+
+    indices: Tensor
+    keys: Tensor
+    values: list[Tensor]
+
+
+class Barrier:
+    """A map from keys to tuples of tensors that are inserted one component at a time, and taken when they are complete.
+
+    Complete elements are taken in the order in which their keys were first seen. TensorFlow's `data_flow_ops.Barrier`.
+    """
+
+    def __init__(
+        self,
+        types: Sequence[DTypeLike] | DTypeLike,
+        shapes: Sequence[ShapeLike] | None = None,
+        shared_name: str | None = None,
+        name: str = "barrier",
+    ) -> None:
+        """Adds a barrier to the default graph. Arguments are those of `FIFOQueue`; it has no capacity.
+
+        Raises:
+            ValueError: shapes that don't go with the types, that are unknown, or that hold nothing.
+        """
+        self._types = component_types(types)
+        self._shapes = component_shapes(shapes, self._types, partial=False)
+        if any(0 in shape for shape in self._shapes if shape is not None):
+            raise ValueError("Components of a barrier that hold nothing are not supported.")
+        self._barrier_ref = queue_ops.barrier_handle(
+            component_types=self._types,
+            shapes=self._shapes,
+            container=scopes.of(get_default_graph()).container,
+            shared_name=shared_name or "",
+            name=name,
+        )
+
+    @property
+    def barrier_ref(self) -> Tensor:
+        """The handle that the ops take."""
+        return self._barrier_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the node of the barrier."""
+        return self._barrier_ref.op.name
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The types of the components."""
+        return list(self._types)
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shapes of the components."""
+        return [TensorShape(s) for s in self._shapes or (None,) * len(self._types)]
+
+    def insert_many(
+        self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> Operation:
+        """Gives the elements of `keys`, a vector of strings, their component `component_index`: a row of `values` each.
+
+        The run raises InvalidArgumentError where a key has that component already, and CancelledError where the barrier is
+        closed and the key new."""
+        if not 0 <= component_index < len(self._types):
+            raise ValueError(f"{self.name} has {len(self._types)} components, but no number {component_index}.")
+        with composite(name, self._called("BarrierInsertMany"), self._barrier_ref) as scope:
+            return queue_ops.barrier_insert_many(
+                self._barrier_ref,
+                convert_to_tensor(keys, string),
+                convert_to_tensor(values, self._types[component_index]),
+                component_index=component_index,
+                name=scope,
+            )
+
+    def take_many(
+        self, num_elements: TensorLike, allow_small_batch: bool = False, timeout: None = None, name: str | None = None
+    ) -> Taken:
+        """Takes `num_elements` complete elements, and waits until there are so many.
+
+        The run raises OutOfRangeError where the barrier is closed and can't have them; with `allow_small_batch` a closed
+        barrier gives what is complete, as long as that is one element. `timeout` has to be None: `session.run` has one.
+        """
+        if timeout is not None:
+            raise ValueError("take_many has no timeout of its own: pass one to session.run.")
+        indices, keys, *values = queue_ops.barrier_take_many(
+            self._barrier_ref,
+            num_elements,
+            component_types=self._types,
+            shapes=self._shapes,
+            allow_small_batch=allow_small_batch,
+            name=name or self._called("BarrierTakeMany"),
+        )
+        return Taken(indices, keys, values)
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """Refuses new keys. Elements that miss components may still get them, or with `cancel_pending_enqueues` are
+        dropped. A second close raises CancelledError in its run, unless only that one cancels."""
+        return queue_ops.barrier_close(
+            self._barrier_ref,
+            cancel_pending_enqueues=cancel_pending_enqueues,
+            name=name or self._called("BarrierClose"),
+        )
+
+    def ready_size(self, name: str | None = None) -> Tensor:
+        """How many elements are complete, an int32 scalar."""
+        return queue_ops.barrier_ready_size(self._barrier_ref, name=name or self._called("BarrierReadySize"))
+
+    def incomplete_size(self, name: str | None = None) -> Tensor:
+        """How many elements miss a component, an int32 scalar."""
+        return queue_ops.barrier_incomplete_size(self._barrier_ref, name=name or self._called("BarrierIncompleteSize"))
+
+    def _called(self, what: str) -> str:
+        return f"{self.name.rpartition('/')[2]}_{what}"
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Barrier {self.name!r} of {', '.join(map(str, self._types))}>"

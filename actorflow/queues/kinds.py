@@ -1,0 +1,160 @@
+"""The four kinds of queues, by the order in which they give their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorflow.dtypes import DTypeLike, int64
+from actorflow.graph import scopes
+from actorflow.graph.graph import get_default_graph
+from actorflow.ops import queue_ops
+from actorflow.ops.random import get_seed
+from actorflow.queues.base import QueueBase, component_names, component_shapes, component_types
+from actorflow.shapes import ShapeLike
+
+
+class FIFOQueue(QueueBase):
+    """A queue, first in first out (`tf.FIFOQueue`)."""
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Sequence[DTypeLike] | DTypeLike,
+        shapes: Sequence[ShapeLike] | None = None,
+        names: Sequence[str] | str | None = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        """Adds a queue to the default graph.
+
+        Args:
+            capacity: so many elements fit; below 0 any number does.
+            dtypes: the type of each component.
+            shapes: the shape of each component, fully known; `dequeue_many` needs them.
+            names: of the components; `enqueue` takes and `dequeue` gives dicts then.
+            shared_name: sessions that share a container (`af.container`) find the same queue under it.
+
+        Raises:
+            ValueError: shapes or names that don't go with the types.
+        """
+        types = component_types(dtypes)
+        kept = component_shapes(shapes, types, partial=False)
+        component_names(names, types)
+        handle = queue_ops.fifo_queue(
+            component_types=types,
+            shapes=kept,
+            capacity=capacity,
+            container=_container(),
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, kept or None, names, handle)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFO queue whose components vary in size: `dequeue_many` pads them to the largest, with zeros or empty strings
+    (`tf.PaddingFIFOQueue`)."""
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Sequence[DTypeLike] | DTypeLike,
+        shapes: Sequence[ShapeLike],
+        names: Sequence[str] | str | None = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        """As `FIFOQueue`; a size in `shapes` that is None varies. Raises ValueError where a rank is unknown."""
+        types = component_types(dtypes)
+        kept = component_shapes(shapes, types)
+        if not kept or None in kept:
+            raise ValueError("When providing partial shapes, a list of shapes of known rank must be provided.")
+        component_names(names, types)
+        handle = queue_ops.padding_fifo_queue(
+            component_types=types,
+            shapes=kept,
+            capacity=capacity,
+            container=_container(),
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, kept, names, handle)
+
+
+class RandomShuffleQueue(QueueBase):
+    """A queue that gives its elements in random order (`tf.RandomShuffleQueue`)."""
+
+    def __init__(
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Sequence[DTypeLike] | DTypeLike,
+        shapes: Sequence[ShapeLike] | None = None,
+        names: Sequence[str] | str | None = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        """As `FIFOQueue`.
+
+        Args:
+            min_after_dequeue: so many elements stay in the queue until it is closed, for a good mix.
+            seed: makes the order the same in every session, if elements come and go in the same order.
+
+        Raises:
+            ValueError: `min_after_dequeue` is below 0, or not below `capacity`.
+        """
+        if min_after_dequeue < 0 or 0 <= capacity <= min_after_dequeue:
+            raise ValueError(
+                f"min_after_dequeue is 0 or more and below the capacity of {capacity}, but {min_after_dequeue} was given."
+            )
+        types = component_types(dtypes)
+        kept = component_shapes(shapes, types, partial=False)
+        component_names(names, types)
+        first, second = get_seed(seed)
+        handle = queue_ops.random_shuffle_queue(
+            component_types=types,
+            shapes=kept,
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=first,
+            seed2=second,
+            container=_container(),
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(types, kept or None, names, handle)
+
+
+class PriorityQueue(QueueBase):
+    """A queue whose elements begin with an int64 scalar, the priority; the smallest is given first, and of equal ones the
+    first that came (`tf.PriorityQueue`)."""
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Sequence[DTypeLike] | DTypeLike,
+        shapes: Sequence[ShapeLike] | None = None,
+        names: Sequence[str] | str | None = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        """As `FIFOQueue`; `types` and `shapes` are those of the components after the priority, `names` of all."""
+        given = component_types(types) if types else ()
+        others = component_shapes(shapes, given, partial=False)
+        all_types = (int64, *given)
+        kept = ((), *others) if others or not given else ()
+        component_names(names, all_types)
+        handle = queue_ops.priority_queue(
+            component_types=all_types,
+            shapes=kept,
+            capacity=capacity,
+            container=_container(),
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(all_types, kept or None, names, handle)
+
+
+def _container() -> str:
+    return scopes.of(get_default_graph()).container

@@ -1,0 +1,145 @@
+"""Tensors as `tensorflow.TensorProto` messages, and Examples from their JSON form."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.dtypes import DType, float32, int64, string
+from actorflow.records import wire
+from actorflow.records.features import write_feature
+from actorflow.records.wire import BYTES, FIXED32, FIXED64, VARINT, BrokenMessageError
+
+_BY_CODE = {dtype.code: dtype for dtype in dtypes.ALL}
+# The fields that hold values one by one, by what an element is read as.
+_FLOATS, _DOUBLES, _STRINGS = {5: "<f4", 9: "<f4"}, {6: "<f8", 12: "<f8"}, 8
+_INTEGERS = {7, 10, 11, 16, 17}
+_HALVES = 13
+
+
+def write_tensor(array: Any, dtype: DType) -> bytes:
+    """An array as a message, its content in one piece."""
+    sizes = b"".join([wire.write_field(2, _number(1, size) if size else b"") for size in array.shape])
+    head = _number(1, dtype.code) + wire.write_field(2, sizes)
+    if dtype is string:
+        return head + b"".join([wire.write_field(_STRINGS, value) for value in array.reshape(-1).tolist()])
+    content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return head + (wire.write_field(4, content) if content else b"")
+
+
+def _number(field: int, value: int) -> bytes:
+    return wire.write_varint(field << 3 | VARINT) + wire.write_varint(value)
+
+
+def read_tensor(message: bytes) -> tuple[DType, Any]:
+    """The element type and the array of a message, whether its values are in one piece or one by one.
+
+    Raises:
+        BrokenMessageError: it is no such message, or its values don't fit its shape.
+    """
+    code, content = 0, b""
+    shape: tuple[int, ...] = ()
+    values: list[Any] = []
+    for number, kind, value in wire.fields(message):
+        if number == 1 and kind == VARINT:
+            code = value
+        elif number == 2 and kind == BYTES:
+            shape = _shape(value)
+        elif number == 4 and kind == BYTES:
+            content = value
+        elif number == _STRINGS and kind == BYTES:
+            values.append(value)
+        elif number in _FLOATS and kind in (BYTES, FIXED32):
+            values.extend(np.frombuffer(value, "<f4").tolist())
+        elif number in _DOUBLES and kind in (BYTES, FIXED64):
+            values.extend(np.frombuffer(value, "<f8").tolist())
+        elif (number in _INTEGERS or number == _HALVES) and kind in (BYTES, VARINT):
+            numbers = wire.varints(value) if kind == BYTES else np.array([value], np.uint64).view(np.int64)
+            values.extend(numbers.tolist())
+    dtype = _BY_CODE.get(code)
+    if dtype is None:
+        raise BrokenMessageError(f"The message is no tensor: it has the element type {code}.")
+    return dtype, _array(dtype, shape, content, values)
+
+
+def _shape(message: bytes) -> tuple[int, ...]:
+    sizes = []
+    for number, _, dimension in wire.fields(message):
+        if number == 2:
+            size = dict((n, v) for n, _, v in wire.fields(dimension)).get(1, 0)
+            if not isinstance(size, int) or size >= 2**40:
+                raise BrokenMessageError(f"A tensor's size is {size!r}.")
+            sizes.append(size)
+    return tuple(sizes)
+
+
+def _array(dtype: DType, shape: tuple[int, ...], content: bytes, values: list[Any]) -> Any:
+    count = math.prod(shape)
+    kind = dtype.as_numpy_dtype
+    if dtype is string:
+        strings = np.empty(len(values), object)
+        strings[:] = values
+        found: Any = strings
+    elif content:
+        if len(content) != count * kind.itemsize:
+            raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(content)} bytes of content.")
+        found = np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
+    elif dtype in (dtypes.float16, dtypes.bfloat16):
+        found = np.array(values, np.uint16).view(kind)
+    elif dtype.is_complex:
+        found = np.array(values[::2], kind) + 1j * np.array(values[1::2], kind)
+    else:
+        found = np.array(values, np.int64 if dtype.is_integer else None).astype(kind)
+    if 0 < len(found) < count:  # the last value stands for all that follow
+        found = np.concatenate([found, np.repeat(found[-1:], count - len(found))])
+    elif not len(found) and count and dtype is not string:
+        found = np.zeros(count, kind)
+    if len(found) != count:
+        raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(found)} values.")
+    return found.reshape(shape)
+
+
+_JSON_LISTS = {"bytesList": string, "floatList": float32, "int64List": int64}
+_JSON_LISTS |= {"bytes_list": string, "float_list": float32, "int64_list": int64}
+_JSON_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def example_from_json(text: bytes) -> bytes:
+    """An Example message from the JSON form of one (byte strings in base64).
+
+    Raises:
+        ValueError: the text is no such JSON.
+    """
+    found = _object(json.loads(text), "features")
+    entries: list[bytes] = []
+    features = _object(found.get("features") or {}, "feature").get("feature") or {}
+    for name, feature in _object(features).items():
+        body = b""
+        for key, content in _object(feature, *_JSON_LISTS).items():
+            dtype = _JSON_LISTS[key]
+            values = _object(content, "value").get("value") or []
+            body = write_feature(dtype, [_json_value(dtype, value) for value in values])
+        entries.append(wire.write_field(1, wire.write_field(1, name.encode()) + wire.write_field(2, body)))
+    return wire.write_field(1, b"".join(entries)) if "features" in found else b""
+
+
+def _object(value: Any, *known: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or known and not value.keys() <= set(known):
+        raise ValueError(f"{json.dumps(value)[:80]} is no part of an Example: an object with {known} is.")
+    return value
+
+
+def _json_value(dtype: DType, value: Any) -> Any:
+    if dtype is string:
+        return base64.b64decode(value, validate=True)
+    if dtype is float32:
+        return _JSON_FLOATS[value] if value in _JSON_FLOATS else float(value)
+    number = int(value)
+    if not -(2**63) <= number < 2**63 or isinstance(value, float) and value != number:
+        raise ValueError(f"{value!r} is no integer of 64 bits.")
+    return number

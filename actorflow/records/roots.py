@@ -1,0 +1,42 @@
+"""Which files a graph's nodes may touch: all, or those below some roots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from actorflow.errors import PermissionDeniedError
+
+# Directories; None stands for no confinement, an empty sequence for no file at all.
+FileRoots: TypeAlias = "Sequence[str | os.PathLike[str]] | None"
+
+
+def check(path: str | bytes, roots: FileRoots) -> str:
+    """The real path of `path`, with links and `..` resolved, if it is one of `roots` or below one.
+
+    A path need not exist. Without roots, `path` itself.
+
+    Raises:
+        PermissionDeniedError: the path leads outside of all roots.
+    """
+    given = os.fsdecode(path)
+    if roots is None:
+        return given
+    real = os.path.realpath(given)
+    if root_of(real, roots) is None:
+        names = ", ".join([os.fspath(root) for root in roots]) or "none"
+        raise PermissionDeniedError(
+            f"The file {given!r} is outside of the roots that nodes may touch, which are: {names}.",
+            hint="Move the file below a root, or have the process configured with another one.",
+        )
+    return real
+
+
+def root_of(real: str, roots: Sequence[str | os.PathLike[str]]) -> str | None:
+    """The real path of the root that `real` is in."""
+    for root in roots:
+        real_root = os.path.realpath(root)
+        if real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep):
+            return real_root
+    return None

@@ -1,0 +1,84 @@
+"""TFRecord's framing: length, masked checksum of the length, data, masked checksum of the data.
+
+All numbers are little-endian; the length has eight bytes, a checksum four.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from actorflow.records.crc32c import crc32c_each, mask, masked_crc32c
+
+HEADER = 12
+FOOTER = 4
+_LENGTH = struct.Struct("<Q")
+_CRC = struct.Struct("<I")
+
+
+def frame(record: bytes) -> bytes:
+    """`record` as it stands in a file."""
+    length = _LENGTH.pack(len(record))
+    return b"".join(
+        (length, _CRC.pack(masked_crc32c(length)), record, _CRC.pack(masked_crc32c(record))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The whole records of some bytes.
+
+    `starts` has the offset of each record's header, `end` the offset after the last. `wanted` is how many bytes from
+    `end` on would hold the next record. `damage` says what is wrong with the record at `end`, else it is None.
+    """
+
+    records: list[bytes]
+    starts: list[int]
+    end: int
+    wanted: int
+    damage: str | None
+
+
+def split(data: bytes, at_end: bool) -> Frames:
+    """The records that `data` starts with; `at_end` tells that nothing comes after it.
+
+    A damaged or cut record ends them: those before it are given, and `damage` describes it.
+    """
+    size = len(data)
+    starts: list[int] = []
+    records: list[bytes] = []
+    position, wanted = 0, HEADER
+    while position + HEADER <= size:
+        end = position + HEADER + _LENGTH.unpack_from(data, position)[0] + FOOTER
+        if end > size:
+            wanted = end - position
+            break
+        starts.append(position)
+        records.append(data[position + HEADER : end - FOOTER])
+        position = end
+    good, damage = _first_damage(data, starts, records)
+    if damage is not None:
+        return Frames(records[:good], starts[:good], starts[good], HEADER, damage)
+    left = size - position
+    if left >= HEADER and _stored(data, position + 8) != masked_crc32c(data[position : position + 8]):
+        damage = "the checksum of its length is wrong"
+    elif at_end and left:
+        damage = f"it is cut off: {left} bytes are left of {wanted if wanted > HEADER else 'its header'}"
+    return Frames(records, starts, position, wanted, damage)
+
+
+def _first_damage(data: bytes, starts: list[int], records: list[bytes]) -> tuple[int, str | None]:
+    """The number of the first damaged record, and what is wrong with it."""
+    lengths = crc32c_each([data[start : start + 8] for start in starts])
+    bodies = crc32c_each(records)
+    for index, (start, length, body) in enumerate(zip(starts, lengths, bodies)):
+        if _stored(data, start + 8) != mask(length):
+            return index, "the checksum of its length is wrong"
+        if _stored(data, start + HEADER + len(records[index])) != mask(body):
+            return index, "the checksum of its data is wrong"
+    return len(starts), None
+
+
+def _stored(data: bytes, position: int) -> int:
+    found: int = _CRC.unpack_from(data, position)[0]
+    return found

@@ -1,0 +1,98 @@
+"""The wire format of Protocol Buffers, as far as the messages here need it: fields as (number, value), and back.
+
+A varint and fixed-width field gives an int, a length-delimited one a slice of the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from actorflow.errors import InvalidArgumentError
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class BrokenMessageError(InvalidArgumentError):
+    """The bytes are no message of that kind."""
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
+    """(number, wire type, value) of each field of a message, in its order.
+
+    Raises:
+        BrokenMessageError: the bytes are no message.
+    """
+    position, size = 0, len(data)
+    while position < size:
+        key, position = varint(data, position)
+        number, kind = key >> 3, key & 7
+        value: Any
+        if kind == BYTES:
+            length, position = varint(data, position)
+            value = data[position : position + length]
+            position += length
+        elif kind == VARINT:
+            value, position = varint(data, position)
+        elif kind in (FIXED64, FIXED32):
+            width = 8 if kind == FIXED64 else 4
+            value = data[position : position + width]
+            position += width
+        else:
+            raise BrokenMessageError(f"The message has a field of wire type {kind} before byte {position}.")
+        if position > size or not number:
+            raise BrokenMessageError(f"The message of {size} bytes is cut off in its field {number}.")
+        yield number, kind, value
+
+
+def varint(data: bytes, position: int) -> tuple[int, int]:
+    """The number at `position`, and the position after it."""
+    value = shift = 0
+    while True:
+        if position >= len(data) or shift > 63:
+            raise BrokenMessageError(f"The message has no whole number at byte {position}.")
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, position
+        shift += 7
+
+
+def varints(data: bytes) -> Any:
+    """All numbers of a packed field, as int64."""
+    raw = np.frombuffer(data, np.uint8)
+    last = raw < 0x80
+    if last.all():
+        return raw.astype(np.int64)
+    if not last[-1]:
+        raise BrokenMessageError("A list of numbers is cut off.")
+    ends = np.flatnonzero(last)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts + 1
+    longest = int(lengths.max())
+    if longest > 10:
+        raise BrokenMessageError("A number has more than ten bytes.")
+    values = np.zeros(len(ends), np.uint64)
+    for place in range(longest):
+        part = raw[np.minimum(starts + place, ends)].astype(np.uint64) & np.uint64(0x7F)
+        values |= np.where(place < lengths, part << np.uint64(7 * place), np.uint64(0))
+    return values.view(np.int64)
+
+
+def write_varint(value: int) -> bytes:
+    """A number (a negative one in two's complement of 64 bits) as a varint."""
+    value &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def write_field(number: int, payload: bytes) -> bytes:
+    """A length-delimited field."""
+    return b"".join((write_varint(number << 3 | BYTES), write_varint(len(payload)), payload))

@@ -1,0 +1,82 @@
+"""Kernels from optimised libraries: which of an op's kernels a node gets, once the shapes of its inputs are known.
+
+An op has a kernel that takes all that the op takes, and may have others on the same device type that call a library, with
+two questions about the attributes and the static shapes of the inputs: `can` the library do it, and does it `pay`.
+Where shapes are known as a plan or a region's code is made, the choice is made there. Where they are not, each call looks
+the choice for its shapes up.
+
+The environment variable ACTORFLOW_KERNELS changes the rule for plans that are made from then on: `numpy` uses no library,
+the name of a library uses that one wherever it can.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry import kernel
+from actorflow.registry.kernel import KernelDef
+from actorflow.shapes import Shape, is_static
+
+_AVAILABLE: dict[str, Callable[[], bool]] = {}
+_MOST_SHAPES = 64
+
+
+def provide(name: str, available: Callable[[], bool]) -> None:
+    """Declares a library. `available` says whether it is there; it is asked when a kernel of it would be chosen, and has to
+    remember its answer."""
+    _AVAILABLE[name] = available
+
+
+def best(
+    base: KernelDef, device: str, dtypes: Sequence[DType], attrs: Mapping[str, Any], shapes: Sequence[Shape]
+) -> KernelDef:
+    """The kernel for inputs of these static shapes: `base`, or one from a library. With open shapes, one that chooses in
+    each call.
+
+    Raises:
+        InvalidArgumentError: ACTORFLOW_KERNELS names no library.
+    """
+    others = [k for k in kernel.from_libraries(base.op) if k.device == device and k.accepts(dtypes)]
+    if not others:
+        return base
+    wanted = os.environ.get("ACTORFLOW_KERNELS", "")
+    if wanted == "numpy":
+        return base
+    if wanted and wanted not in _AVAILABLE:
+        raise InvalidArgumentError(
+            f"ACTORFLOW_KERNELS is {wanted!r}; it may be 'numpy'{''.join(f' or {name!r}' for name in sorted(_AVAILABLE))}."
+        )
+    if wanted:
+        others = [k for k in others if k.library == wanted]
+    if all(is_static(shape) for shape in shapes):
+        return _chosen(base, others, attrs, shapes, bool(wanted))
+    return _by_call(base, others, attrs, bool(wanted)) if others else base
+
+
+def _chosen(
+    base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], shapes: Sequence[Any], always: bool
+) -> KernelDef:
+    for other in others:
+        if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _AVAILABLE[other.library]():
+            return other
+    return base
+
+
+def _by_call(base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool) -> KernelDef:
+    known: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def choose(xp: Any, *inputs: Any, **keywords: Any) -> Any:
+        shapes = tuple([getattr(x, "shape", None) for x in inputs])
+        function = known.get(shapes)
+        if function is None:
+            function = _chosen(base, others, attrs, shapes, always).function
+            if len(known) < _MOST_SHAPES:
+                known[shapes] = function
+        return function(xp, *inputs, **keywords)
+
+    return replace(base, function=choose)

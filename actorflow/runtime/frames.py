@@ -1,0 +1,196 @@
+"""Frames and iterations: how tokens travel through loops and branches (paper section 4.4).
+
+The rules are those of TensorFlow's executor. An Enter brings a token into the first iteration of its frame, or into each
+one if it is constant; a NextIteration brings one into the next iteration, which waits while `parallel_iterations` of them
+go on. A dead token ends at a NextIteration. An Exit that is dead because the loop goes on is forgotten; if the whole frame
+was dead, its Exits are dead outside. An iteration is over when nothing of it runs or is ready and the one before it is
+over; a frame when its iterations are, and each Enter has brought its token.
+
+These nodes, and in loops Identity, move tokens and compute nothing. They take their turn in the ready queue without a task
+of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter_ns
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from actorflow.runtime.tokens import DEAD, EMPTY
+
+if TYPE_CHECKING:
+    from actorflow.runtime.part import Part
+    from actorflow.runtime.plan import Plan, PlanNode
+
+Primitive: TypeAlias = "Callable[[Part, PlanNode], None]"
+
+
+class Frame:
+    """One run of a loop inside an iteration of the frame around it."""
+
+    __slots__ = ("_awaited", "_constants", "_dead_exits", "_parked", "iterations", "last", "name", "parent", "plan")
+
+    def __init__(self, name: str, plan: Plan, parent: Part) -> None:
+        self.name = name
+        self.plan = plan
+        self.parent = parent
+        self.last = 0
+        """The number of the latest iteration that has begun."""
+        self.iterations: dict[int, Part] = {0: parent.iteration(self, 0)}
+        self._awaited = plan.enters
+        self._constants: list[tuple[PlanNode, Any]] = []
+        self._dead_exits: list[PlanNode] = []
+        self._parked: list[tuple[PlanNode, Any]] = []
+        """The tokens of an iteration that may not begin yet."""
+
+    def enter(self, node: PlanNode, token: Any) -> None:
+        """Takes the token of an Enter."""
+        self._awaited -= 1
+        if node.node.attrs["is_constant"]:
+            self._constants.append((node, token))
+            for iteration in list(self.iterations.values()):
+                iteration.propagate(node, token)
+        else:
+            self.iterations[0].propagate(node, token)
+        if not self._awaited:
+            self._settle(0)
+
+    def next(self, number: int, node: PlanNode, token: Any) -> None:
+        """Takes a token for iteration `number`."""
+        if number > self.last:
+            if len(self.iterations) >= self.plan.parallel_iterations:
+                self._parked.append((node, token))
+                return
+            self._begin()
+        self.iterations[number].propagate(node, token)
+
+    def exit(self, number: int, node: PlanNode, token: Any) -> None:
+        """Takes the token of an Exit in iteration `number`."""
+        if token is not DEAD:
+            self.parent.propagate(node, token)
+        elif number == self.last:
+            self._dead_exits.append(node)
+
+    def left(self, iteration: Part) -> None:
+        """A node or an inner loop of `iteration` is done."""
+        iteration.outstanding -= 1
+        if not iteration.outstanding:
+            self._settle(iteration.number)
+
+    def _begin(self) -> None:
+        self.last += 1
+        self._dead_exits.clear()
+        begun = self.iterations[self.last] = self.parent.iteration(self, self.last)
+        for node, token in self._constants:
+            begun.propagate(node, token)
+
+    def _settle(self, number: int) -> None:
+        """Ends iteration `number` if it is over, and those after it for which that was all that lacked."""
+        while (iteration := self.iterations.get(number)) is not None:
+            if iteration.outstanding or not number and self._awaited or number - 1 in self.iterations:
+                return
+            del self.iterations[number]
+            self.parent.launched += iteration.launched
+            self.parent.threaded += iteration.threaded
+            if self._parked:
+                parked, self._parked = self._parked, []
+                self._begin()
+                for node, token in parked:
+                    self.iterations[self.last].propagate(node, token)
+            number += 1
+        if not self.iterations:
+            parent = self.parent
+            for node in self._dead_exits:
+                parent.propagate(node, DEAD)
+            del parent.frames[self.name]
+            if parent.loop is not None:
+                parent.loop.left(parent)
+
+    def clear(self) -> None:
+        """Lets go of all values, after a step that was stopped."""
+        for iteration in self.iterations.values():
+            iteration.clear()
+        self.iterations.clear()
+        self._constants.clear()
+        self._parked.clear()
+
+
+def run_primitive(part: Part, node: PlanNode) -> None:
+    """Carries a ready primitive out, in its turn of the ready queue."""
+    step = part.step
+    if not step.stopped:
+        try:
+            part.launched += 1
+            node.primitive(part, node)  # type: ignore[misc]
+            if step.trace is not None:
+                now = perf_counter_ns()
+                step.trace.add(node.node, part.plan.device.name, now, now)
+            if part.loop is not None:
+                part.loop.left(part)
+        except BaseException as error:
+            step.fail(part, node, error)
+    step.live -= 1
+    if step.live <= step.waiting:
+        step.quiet()
+
+
+def _take(part: Part, node: PlanNode) -> Any:
+    """The token at a primitive's first input, DEAD where any input was."""
+    token = part.slots[node.begin]
+    part.slots[node.begin : node.end] = node.blank
+    return DEAD if node.index in part.dead else token
+
+
+def _switch(part: Part, node: PlanNode) -> None:
+    data, pred = part.slots[node.begin : node.end]
+    part.slots[node.begin : node.end] = node.blank
+    if node.index in part.dead:
+        part.propagate(node, DEAD)
+    else:
+        part.chosen[node.node.name] = taken = bool(pred)
+        part.propagate(node, (DEAD, data) if taken else (data, DEAD))
+
+
+def _merge(part: Part, node: PlanNode) -> None:
+    value, position = part.slots[node.begin : node.end]
+    part.slots[node.begin : node.end] = node.blank
+    part.propagate(node, DEAD if value is DEAD or value is EMPTY else (value, position))
+
+
+def _enter(part: Part, node: PlanNode) -> None:
+    token = _take(part, node)
+    name = node.node.attrs["frame_name"]
+    frame = part.frames.get(name)
+    if frame is None:
+        frame = part.frames[name] = Frame(name, part.plan.loops[name], part)
+        part.outstanding += 1
+    frame.enter(node, token)
+
+
+def _exit(part: Part, node: PlanNode) -> None:
+    assert part.loop is not None
+    part.loop.exit(part.number, node, _take(part, node))
+
+
+def _next_iteration(part: Part, node: PlanNode) -> None:
+    assert part.loop is not None
+    token = _take(part, node)
+    if token is not DEAD:
+        part.loop.next(part.number + 1, node, token)
+
+
+def _forward(part: Part, node: PlanNode) -> None:
+    part.propagate(node, _take(part, node))
+
+
+PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
+    {
+        "Switch": _switch,
+        "Merge": _merge,
+        "Enter": _enter,
+        "Exit": _exit,
+        "NextIteration": _next_iteration,
+        "LoopCond": _forward,
+    }
+)

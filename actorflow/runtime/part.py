@@ -1,0 +1,261 @@
+"""The tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper section 3.1).
+
+A `Part` is what changes while a plan runs: copies of its counts and slots. The iterations of loops are parts too, which
+come and go with their frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import numpy as np
+
+from actorflow.graph.node import Endpoint
+from actorflow.runtime import faults
+from actorflow.runtime.costs import INLINE_LIMIT_NS
+from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.frames import Frame, run_primitive
+from actorflow.runtime.loop import run_loop
+from actorflow.runtime.plan import SINK, MergeEdge, Plan, PlanNode
+from actorflow.runtime.threads import run_on_thread, unlocked
+from actorflow.runtime.tokens import DEAD, EMPTY
+
+if TYPE_CHECKING:
+    from actorflow.runtime.step import Step
+
+
+class Part:
+    """The propagation state of one device in one step, or of one iteration of a loop there: what each node still waits
+    for, and what fills its slots."""
+
+    __slots__ = (
+        "chosen",
+        "dead",
+        "dead_inputs",
+        "dispatcher",
+        "done",
+        "frames",
+        "launched",
+        "loop",
+        "nodes",
+        "number",
+        "outstanding",
+        "pending",
+        "plan",
+        "slots",
+        "step",
+        "threaded",
+    )
+
+    def __init__(
+        self, step: Step, plan: Plan, dispatcher: Dispatcher, loop: Frame | None = None, number: int = 0
+    ) -> None:
+        self.step = step
+        self.plan = plan
+        self.dispatcher = dispatcher
+        self.nodes = plan.nodes
+        self.pending = plan.pending.copy()
+        self.slots = plan.slots.copy()
+        self.dead: set[int] = set()
+        self.done = False
+        self.launched = 0
+        self.threaded = 0
+        self.loop = loop
+        self.number = number
+        self.outstanding = 0
+        """How many tasks and inner loops of this iteration go on."""
+        if plan.controlled:
+            self.frames: dict[str, Frame] = {}
+            self.chosen: dict[str, bool] = {}
+            """What the predicate of each Switch was."""
+            self.dead_inputs: dict[int, int] = {}
+            """How many inputs of each Merge were dead."""
+
+    def iteration(self, loop: Frame, number: int) -> Part:
+        """An iteration of a loop that runs inside this one."""
+        return Part(self.step, loop.plan, self.dispatcher, loop, number)
+
+    def start(self, feeds: Mapping[Endpoint, Any]) -> None:
+        """Fires the nodes that wait for nothing, and delivers what is fed."""
+        for index in self.plan.roots:
+            self.fire(index)
+        self.feed(feeds)
+
+    def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
+        """Delivers what is fed."""
+        for endpoint, value in feeds.items():
+            used = self.plan.feeds.get(endpoint)
+            if used:
+                edges, merges = used
+                self.deliver(edges, value)
+                for edge in merges:
+                    self.merge(edge, value)
+
+    def fire(self, index: int) -> None:
+        """Starts the task of a node whose pending count is zero."""
+        step = self.step
+        if index == SINK:
+            self.done = True
+            return
+        step.live += 1
+        node = self.nodes[index]
+        if self.loop is not None:
+            self.outstanding += 1
+        if node.primitive is not None:
+            dispatcher = self.dispatcher
+            dispatcher.queue.append((step.context, partial(run_primitive, self, node)))
+            if not dispatcher.pumping and not dispatcher.turn_is_open:
+                dispatcher.open_turn()
+        elif node.asynchronous and (node.fires_dead or index not in self.dead):
+            step.start_asynchronous(self, node)
+        else:
+            asyncio.Task(run_node(self, node), loop=self.dispatcher, context=step.context)  # type: ignore[arg-type]
+
+    def deliver(self, edges: Sequence[tuple[int, int]], value: Any) -> None:
+        """Fills the channels of one output, and fires whom that completes."""
+        slots, pending = self.slots, self.pending
+        for slot, consumer in edges:
+            slots[slot] = value
+            if value is DEAD:
+                self.dead.add(consumer)
+            count = pending[consumer] = pending[consumer] - 1
+            if not count:
+                self.fire(consumer)
+
+    def merge(self, edge: MergeEdge, token: Any) -> None:
+        """Brings a token to a Merge: the first live one is enough, and dead ones count when all are."""
+        if token is DEAD:
+            dead = self.dead_inputs[edge.consumer] = self.dead_inputs.get(edge.consumer, 0) + 1
+            if dead != edge.fatal:
+                return
+        elif self.slots[edge.slot] is not EMPTY:
+            return
+        self.slots[edge.slot] = token
+        self.slots[edge.slot + 1] = np.int32(edge.position)
+        count = self.pending[edge.consumer] = self.pending[edge.consumer] - 1
+        if not count:
+            self.fire(edge.consumer)
+
+    def propagate(self, node: PlanNode, result: Any) -> None:
+        """Sends a node's outputs on, and tells those that only wait for it."""
+        edges = node.edges
+        if len(edges) == 1:
+            self.deliver(edges[0], result)
+        elif edges:
+            values = node.dead_outputs if result is DEAD else result
+            if type(values) not in (tuple, list) or len(values) != len(edges):
+                raise faults.wrong_outputs(node, values)
+            for some, value in zip(edges, values):
+                self.deliver(some, value)
+        if node.merges:
+            several = len(edges) > 1
+            for edge in node.merges:
+                self.merge(edge, result[edge.output] if several and result is not DEAD else result)
+        if node.controls:
+            pending = self.pending
+            for consumer in node.controls:
+                if result is DEAD:
+                    self.dead.add(consumer)
+                count = pending[consumer] = pending[consumer] - 1
+                if not count:
+                    self.fire(consumer)
+
+    def clear(self) -> None:
+        """Lets go of all values."""
+        self.slots.clear()
+        if self.plan.controlled:
+            for frame in self.frames.values():
+                frame.clear()
+
+
+async def run_node(part: Part, node: PlanNode) -> None:
+    """The task of a node: takes its inputs out of their channels, runs the kernel, and sends the outputs on."""
+    step = part.step
+    slots = part.slots
+    inputs: Any = slots[node.begin : node.end]
+    slots[node.begin : node.end] = node.blank
+    if node.touches_state and unlocked.writing:
+        await unlocked.wait(step, node, inputs)
+    if not step.stopped:
+        try:
+            if part.dead and node.index in part.dead and not node.fires_dead:
+                result = DEAD
+            else:
+                cost = node.cost if node.costs is None else node.costs.of(inputs)
+                if node.takes_step:
+                    begun = perf_counter_ns()
+                    if node.index in part.dead and node.node.op == "_Send":
+                        inputs = [DEAD]
+                    if node.region is not None:
+                        result = await run_loop(part, node, inputs)
+                    else:
+                        result = node.launch(*inputs, step=step)
+                    if step.trace is not None:
+                        step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+                elif cost.nanoseconds > INLINE_LIMIT_NS:
+                    result = await run_on_thread(part, node, inputs, cost)
+                elif step.timed or cost.samples < 4:
+                    begun = perf_counter_ns()
+                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
+                    ended = perf_counter_ns()
+                    cost.add(ended - begun)
+                    if step.trace is not None:
+                        step.trace.add(node.node, part.plan.device.name, begun, ended)
+                    if type(result) is tuple and len(node.edges) == 1:
+                        raise faults.wrong_outputs(node, result)
+                else:
+                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
+                part.launched += 1
+            inputs = None
+            if not step.stopped:
+                part.propagate(node, result)
+                if part.loop is not None:
+                    part.loop.left(part)
+        except BaseException as error:
+            faults.remember_inputs(error, inputs)
+            step.fail(part, node, error)
+    live = step.live = step.live - 1
+    if live <= step.waiting:
+        step.quiet()
+
+
+async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
+    """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
+    step = part.step
+    keywords = {"step": step} if node.takes_step else {}
+    begun = perf_counter_ns()
+    result: Any = None
+    try:
+        if step.stopped:
+            pass
+        elif node.aborts_itself:
+            result = await node.launch(*inputs, **keywords)
+        else:
+            with anyio.CancelScope() as scope:
+                forget = step.on_cancel(scope.cancel)
+                try:
+                    result = await node.launch(*inputs, **keywords)
+                finally:
+                    forget()
+        inputs = None
+        part.launched += 1
+        if step.trace is not None and not step.stopped:
+            step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+        step.active_again()
+        if not step.stopped:
+            part.propagate(node, result)
+            if part.loop is not None:
+                part.loop.left(part)
+    except BaseException as error:
+        step.active_again()
+        faults.remember_inputs(error, inputs)
+        step.fail(part, node, error)
+    live = step.live = step.live - 1
+    if live <= step.waiting:
+        step.quiet()
+    part.dispatcher.pump()

@@ -1,0 +1,219 @@
+"""The steps of one session: admitted, started, waited for, stopped, and counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextvars import copy_context
+from typing import Any
+
+import anyio
+import numpy as np
+
+from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
+from actorflow.graph.node import Endpoint
+from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.step import Step
+from actorflow.runtime.trace import Trace
+from actorflow.session.admission import Admission
+from actorflow.session.planner import Compiled
+from actorflow.session.values import fetched
+from actorflow.transport.base import Transport
+
+GRACE = 1.0
+"""Seconds that a stopped step waits for kernels that can't be stopped."""
+
+
+class Steps:
+    """Runs steps on the event loop that it was first used on. Counters: `count` steps were started, `failed`, `cancelled`
+    and `abandoned` of them ended so, and they executed `nodes` nodes."""
+
+    def __init__(self, admission: Admission, transport: Transport) -> None:
+        self.admission = admission
+        self.closed = False
+        self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
+        self.running: dict[int, Step] = {}
+        self.dispatcher: Dispatcher | None = None
+        self._transport = transport
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def was_used(self) -> bool:
+        """Whether it belongs to an event loop yet."""
+        return self._loop is not None
+
+    def open(self) -> None:
+        """Binds this to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another."""
+        if self.closed:
+            raise FailedPreconditionError(
+                "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
+            )
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+            self.dispatcher = Dispatcher.of(loop)
+        elif self._loop is not loop:
+            raise self._wrong_loop()
+
+    def _wrong_loop(self) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
+        )
+
+    async def run(
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+    ) -> list[Any]:
+        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
+        admission = self.admission
+        clock = self._loop.time  # type: ignore[union-attr]
+        if begun is None:
+            begun = clock()
+        if not admission.enter_nowait():
+            await self._enter(timeout, begun)
+        try:
+            step = self.start(compiled, feeds, trace)
+            timer = None
+            if timeout is not None:
+                left = max(0.0, timeout - (clock() - begun))
+                timer = step.loop.call_later(left, self._expire, step, timeout)
+            try:
+                step.dispatcher.pump()
+                if step.finished:
+                    await _yield()
+                else:
+                    await step.wait()
+            except BaseException:
+                self.cancelled += 1
+                try:
+                    await self.drain(step, CancelledError("The run was cancelled."))
+                finally:
+                    step.release()
+                raise
+            finally:
+                if timer is not None:
+                    timer.cancel()
+                self.left(step)
+            if step.error is not None:
+                self.failed += 1
+                raise step.release().with_traceback(None)  # type: ignore[union-attr]
+        finally:
+            admission.leave()
+        elapsed = clock() - begun
+        admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
+        self.nodes += compiled.executed
+        try:
+            return fetched(step, compiled.places, feeds)
+        finally:
+            step.release()
+
+    async def _enter(self, timeout: float | None, begun: float) -> None:
+        """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
+        self.open()
+        if timeout is None:
+            await self.admission.enter()
+            return
+        try:
+            with anyio.fail_after(max(0.0, timeout - (asyncio.get_running_loop().time() - begun))):
+                await self.admission.enter()
+        except TimeoutError:
+            raise DeadlineExceededError(
+                f"The run's time of {timeout} s was up before it could start: {self.admission.inflight} steps are running."
+            ) from None
+
+    def start(
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        trace: Trace | None = None,
+        expected_feeds: int | None = None,
+    ) -> Step:
+        """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
+        if self.closed or self._loop is not asyncio.get_running_loop():
+            self.open()
+        assert self.dispatcher is not None and self._loop is not None
+        with np.errstate(all="ignore"):
+            context = copy_context()
+        self.count += 1
+        step = Step(
+            self.count,
+            compiled.plans,
+            self.dispatcher,
+            self._loop,
+            context,
+            self._transport,
+            trace=trace,
+            expected_feeds=expected_feeds or 0,
+            grace=GRACE,
+            on_blocked=self.admission.blocked if expected_feeds is None else None,
+        )
+        self.running[step.id] = step
+        step.start(feeds)
+        return step
+
+    def left(self, step: Step) -> None:
+        """A step is over, or its grace is."""
+        if self.running.pop(step.id, None) is not None:
+            self.abandoned += step.abandoned
+
+    def _expire(self, step: Step, timeout: float) -> None:
+        report = step.pending().splitlines()
+        step.stop(
+            DeadlineExceededError(
+                f"Step {step.id} was not done after {timeout} s.",
+                details=report,
+                hint="The lines name what had not finished and what it waits for.",
+            )
+        )
+
+    async def drain(self, step: Step, error: BaseException) -> None:
+        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
+        cancellation that comes meanwhile is raised then."""
+        step.stop(error)
+        cancelled: asyncio.CancelledError | None = None
+        with anyio.CancelScope(shield=True):
+            while not step.finished:
+                try:
+                    await step.wait()
+                except asyncio.CancelledError as again:
+                    cancelled = again
+        if cancelled is not None:
+            raise cancelled
+
+    async def close(self) -> None:
+        """Stops the steps in flight, and waits for their end.
+
+        Raises:
+            FailedPreconditionError: it belongs to another event loop, which still runs steps.
+        """
+        here = self._loop is None or self._loop is asyncio.get_running_loop()
+        if not here and self.running and not self._loop.is_closed():  # type: ignore[union-attr]
+            raise self._wrong_loop()
+        self.closed = True
+        self.admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
+        steps = list(self.running.values()) if here else []
+        error = CancelledError("The session was closed while the step was running.")
+        try:
+            for step in steps:
+                step.stop(error)
+            for step in steps:
+                await self.drain(step, error)
+        finally:
+            for step in steps:
+                self.left(step)
+            self.running.clear()
+
+
+class _Yield:
+    """One turn of the event loop for everybody else."""
+
+    def __await__(self) -> Any:
+        yield
+
+
+def _yield() -> _Yield:
+    return _Yield()

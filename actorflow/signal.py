@@ -1,0 +1,37 @@
+"""Fourier transforms (`tf.signal`)."""
+
+from __future__ import annotations
+
+from actorflow.ops.fft import (
+    fft,
+    fft2d,
+    fft3d,
+    fftshift,
+    ifft,
+    ifft2d,
+    ifft3d,
+    ifftshift,
+    irfft,
+    irfft2d,
+    irfft3d,
+    rfft,
+    rfft2d,
+    rfft3d,
+)
+
+__all__ = [
+    "fft",
+    "fft2d",
+    "fft3d",
+    "fftshift",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "ifftshift",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+]

@@ -1,0 +1,108 @@
+"""Kernels of Fourier transforms. numpy computes those of single precision in single precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+
+def _axes(x: Any, rank: int) -> tuple[int, ...]:
+    if x.ndim < rank:
+        raise InvalidArgumentError(f"A transform of {rank} dimensions can't be of a tensor of shape {x.shape}.")
+    return tuple(range(-rank, 0))
+
+
+def _transformed(xp: Any, x: Any, rank: int, inverse: bool) -> Any:
+    axes = _axes(x, rank)
+    if not x.size:
+        return xp.empty(x.shape, x.dtype)
+    return (xp.fft.ifftn if inverse else xp.fft.fftn)(x, axes=axes)
+
+
+@kernel("FFT")
+def fft(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 1, False)
+
+
+@kernel("FFT2D")
+def fft2d(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 2, False)
+
+
+@kernel("FFT3D")
+def fft3d(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 3, False)
+
+
+@kernel("IFFT")
+def ifft(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 1, True)
+
+
+@kernel("IFFT2D")
+def ifft2d(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 2, True)
+
+
+@kernel("IFFT3D")
+def ifft3d(xp: Any, x: Any) -> Any:
+    return _transformed(xp, x, 3, True)
+
+
+# ---- real tensors
+
+
+def _lengths(fft_length: Any, rank: int) -> tuple[int, ...]:
+    if fft_length.shape != (rank,):
+        raise InvalidArgumentError(f"A transform of {rank} dimensions takes {rank} lengths, not {fft_length.tolist()}.")
+    if (fft_length < 0).any():
+        raise InvalidArgumentError(f"The lengths of a transform are zero or more, but are {fft_length.tolist()}.")
+    return tuple(fft_length.tolist())
+
+
+def _of_real(xp: Any, x: Any, fft_length: Any, rank: int) -> Any:
+    axes, lengths = _axes(x, rank), _lengths(fft_length, rank)
+    half = lengths[-1] // 2 + 1 if lengths[-1] else 0
+    kind = xp.result_type(x.dtype, xp.complex64)
+    if not x.size or 0 in lengths:
+        return xp.zeros((*x.shape[:-rank], *lengths[:-1], half), kind)
+    return xp.fft.rfftn(x, lengths, axes).astype(kind, copy=False)
+
+
+def _to_real(xp: Any, x: Any, fft_length: Any, rank: int) -> Any:
+    axes, lengths = _axes(x, rank), _lengths(fft_length, rank)
+    if not x.size or 0 in lengths:
+        return xp.zeros((*x.shape[:-rank], *lengths), x.real.dtype)
+    return xp.fft.irfftn(x, lengths, axes).astype(x.real.dtype, copy=False)
+
+
+@kernel("RFFT")
+def rfft(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _of_real(xp, x, fft_length, 1)
+
+
+@kernel("RFFT2D")
+def rfft2d(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _of_real(xp, x, fft_length, 2)
+
+
+@kernel("RFFT3D")
+def rfft3d(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _of_real(xp, x, fft_length, 3)
+
+
+@kernel("IRFFT")
+def irfft(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _to_real(xp, x, fft_length, 1)
+
+
+@kernel("IRFFT2D")
+def irfft2d(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _to_real(xp, x, fft_length, 2)
+
+
+@kernel("IRFFT3D")
+def irfft3d(xp: Any, x: Any, fft_length: Any) -> Any:
+    return _to_real(xp, x, fft_length, 3)

@@ -1,0 +1,149 @@
+"""Kernels of normalization across channels and over batches. Halves are computed in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.ops.conv_geometry import check_shape
+from actorflow.registry.kernel import kernel
+
+from .conv import given_back, last, widened
+
+# ---- across channels
+
+
+def _window_sums(xp: Any, x: Any, radius: int) -> Any:
+    """For each channel the sum over those up to `radius` away."""
+    total = x.copy()
+    for distance in range(1, min(radius, x.shape[-1] - 1) + 1):
+        total[..., distance:] += x[..., :-distance]
+        total[..., :-distance] += x[..., distance:]
+    return total
+
+
+def _rank_4(x: Any) -> None:
+    if x.ndim != 4:
+        raise ValueError(f"LRN takes four dimensions, but the shape is {x.shape}.")
+
+
+@kernel("LRN")
+def lrn(xp: Any, x: Any, *, depth_radius: int, bias: float, alpha: float, beta: float, out: Any = None) -> Any:
+    _rank_4(x)
+    wide = widened(xp, x)
+    norm = _window_sums(xp, wide * wide, depth_radius)
+    norm *= alpha
+    norm += bias
+    xp.power(norm, -beta, out=norm)
+    if out is None:
+        return xp.multiply(wide, norm, out=norm).astype(x.dtype, copy=False)
+    return xp.multiply(wide, norm, out=out, casting="same_kind")
+
+
+@kernel("LRNGrad")
+def lrn_grad(xp: Any, dy: Any, x: Any, y: Any, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
+    _rank_4(x)
+    check_shape("input_grads", dy.shape, x.shape)
+    check_shape("output_image", y.shape, x.shape)
+    slopes, wide, made = widened(xp, dy), widened(xp, x), widened(xp, y)
+    norm = _window_sums(xp, wide * wide, depth_radius)
+    norm *= alpha
+    norm += bias
+    pulled = _window_sums(xp, slopes * made / norm, depth_radius)
+    pulled *= wide
+    pulled *= -2 * alpha * beta
+    pulled += slopes * norm**-beta
+    return pulled.astype(dy.dtype, copy=False)
+
+
+# ---- over batches
+
+
+def _images(xp: Any, x: Any, layout: str) -> Any:
+    if x.ndim != 4:
+        raise ValueError(f"A fused batch norm takes four dimensions, but the shape is {x.shape}.")
+    return last(xp, x, layout)
+
+
+def _check_vectors(channels: int, **vectors: Any) -> None:
+    for name, vector in vectors.items():
+        check_shape(name, vector.shape, (channels,))
+
+
+def _moments(xp: Any, images: Any, kind: Any) -> tuple[Any, Any]:
+    """The mean and the biased variance of each channel; zeros of no elements."""
+    count = images.size // max(1, images.shape[-1])
+    if count == 0:
+        return xp.full(images.shape[-1], xp.nan, kind), xp.full(images.shape[-1], xp.nan, kind)
+    flat = images.reshape(-1, images.shape[-1])
+    mean = xp.add.reduce(flat, 0, kind) / kind.type(count)
+    centred = flat - mean
+    xp.multiply(centred, centred, out=centred)
+    return mean, xp.add.reduce(centred, 0, kind) / kind.type(count)
+
+
+@kernel("FusedBatchNormV3")
+def fused_batch_norm(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    images = _images(xp, x, data_format).astype(scale.dtype, copy=False)
+    _check_vectors(images.shape[-1], scale=scale, offset=offset)
+    if is_training:
+        average, spread = reserved = _moments(xp, images, scale.dtype)
+        count = images.size // max(1, images.shape[-1])
+        unbiased = spread * scale.dtype.type(count / max(1, count - 1))
+    else:
+        _check_vectors(images.shape[-1], mean=mean, variance=variance)
+        average, spread = reserved = (mean, variance)
+        unbiased = variance.copy()
+    factor = scale / xp.sqrt(spread + scale.dtype.type(epsilon))
+    y = images - average
+    y *= factor
+    y += offset
+    moments = (average.copy(), unbiased, reserved[0].copy(), reserved[1].copy())
+    return given_back(xp, y, data_format, x.dtype, None), *moments, scale.dtype.type(0)
+
+
+@kernel("FusedBatchNormGradV3")
+def fused_batch_norm_grad(
+    xp: Any,
+    dy: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    reserved: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    kind = scale.dtype
+    check_shape("y_backprop", dy.shape, x.shape)
+    slopes = _images(xp, dy, data_format).astype(kind, copy=False)
+    images = _images(xp, x, data_format).astype(kind, copy=False)
+    channels = images.shape[-1]
+    _check_vectors(channels, scale=scale, reserve_space_1=mean, reserve_space_2=variance)
+    factor = 1 / xp.sqrt(variance + kind.type(epsilon))
+    centred = images - mean
+    doffset = xp.add.reduce(slopes, (0, 1, 2), kind)
+    slanted = xp.add.reduce(slopes * centred, (0, 1, 2), kind)
+    dscale = slanted * factor
+    if is_training:
+        count = kind.type(max(1, images.size // max(1, channels)))
+        centred *= slanted * (factor * factor / count)
+        dx = slopes - doffset / count
+        dx -= centred
+        dx *= scale * factor
+    else:
+        dx = slopes * (scale * factor)
+    nothing = xp.zeros(0, kind)
+    return given_back(xp, dx, data_format, dy.dtype, None), dscale, doffset, nothing, nothing.copy()

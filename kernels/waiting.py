@@ -1,0 +1,43 @@
+"""What an asynchronous kernel waits on: a future that anyone may wake, from any thread or event loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+from actorflow.runtime.context import StepHandle
+
+
+class Waiter:
+    """One wait of one kernel. It is made on the event loop where the kernel runs, and holds no thread."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[None] = self._loop.create_future()
+
+    async def wait(self, step: StepHandle) -> None:
+        """Returns when somebody has called `wake`, or when the step is stopped."""
+        forget = step.on_cancel(self._set)
+        try:
+            await self._future
+        finally:
+            forget()
+
+    def wake(self) -> None:
+        """Ends the wait. From any thread; where the event loop is closed, nobody waits any more."""
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self._loop:
+            self._set()
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._set)
+        except RuntimeError:
+            pass
+
+    def _set(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)

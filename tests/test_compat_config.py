@@ -1,0 +1,189 @@
+"""`ConfigProto`, `RunOptions` and `Dimension` of `actorflow.compat.v1`."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow
+import actorflow.compat.v1 as tf
+from actorflow.compat.v1 import config as configs
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process in which nothing was warned of yet."""
+    monkeypatch.setattr(configs, "_warned", set())
+
+
+# ---- sessions
+
+
+def test_device_count_makes_devices() -> None:
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as sess:
+        assert len(sess.list_devices()) == 3
+    with tf.InteractiveSession(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
+        assert len(sess.list_devices()) == 2
+
+
+def test_arguments_of_the_session_go_before_the_config() -> None:
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3}), devices={"CPU": 1}) as sess:
+        assert len(sess.list_devices()) == 1
+
+
+def test_a_config_is_filled_in_place() -> None:
+    config = tf.ConfigProto()
+    config.device_count["CPU"] = 2
+    config.operation_timeout_in_ms = 60_000
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Session(config=config) as sess:
+        assert len(sess.list_devices()) == 2
+        assert sess.run(tf.constant(1) + 1) == 2
+    with pytest.raises(AttributeError):
+        config.device_cuont = {}  # type: ignore[attr-defined]
+    assert tf.ConfigProto().device_count == {}
+
+
+def test_level_0_runs_the_graph_as_it_is() -> None:
+    options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
+    assert configs.session_options(tf.ConfigProto(graph_options=options)) == ({"optimize": False}, None)
+    assert configs.session_options(tf.ConfigProto()) == ({}, None)
+    options.optimizer_options.opt_level = 7
+    with pytest.raises(ValueError, match="L0 or L1"):
+        tf.Session(config=tf.ConfigProto(graph_options=options))
+
+
+def test_what_has_no_meaning_is_warned_of_once() -> None:
+    config = tf.ConfigProto(
+        allow_soft_placement=True,
+        intra_op_parallelism_threads=4,
+        gpu_options=tf.GPUOptions(allow_growth=True),
+    )
+    with pytest.warns(UserWarning) as caught:
+        tf.Session(config=config).close()
+    texts = sorted(str(w.message) for w in caught)
+    assert texts == [
+        "ConfigProto(allow_soft_placement=True) has no meaning in actorflow and is ignored.",
+        "ConfigProto(gpu_options.allow_growth=True) has no meaning in actorflow and is ignored.",
+        "ConfigProto(intra_op_parallelism_threads=4) has no meaning in actorflow and is ignored.",
+    ]
+    assert {w.filename for w in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.Session(config=config).close()
+
+
+def test_a_run_has_the_time_of_its_options() -> None:
+    waiting = tf.placeholder(tf.float32, [])
+    with tf.Session() as sess:
+        handle = tf.RunOptions(timeout_in_ms=60_000)
+        assert sess.run(waiting + 1.0, {waiting: 1.0}, options=handle) == 2.0
+    assert configs.run_timeout(tf.RunOptions(timeout_in_ms=250), 3.0) == 0.25
+    assert configs.run_timeout(tf.RunOptions(), 3.0) == 3.0
+    assert configs.run_timeout(None, None) is None
+    with pytest.raises(ValueError, match="milliseconds"):
+        configs.run_timeout(tf.RunOptions(timeout_in_ms=-1), None)
+    with pytest.warns(UserWarning, match=re.escape("RunOptions(trace_level=3) has no meaning")):
+        configs.run_timeout(tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), None)
+
+
+def test_the_time_of_the_config_bounds_runs_and_callables() -> None:
+    big = tf.placeholder(tf.float32, [None, None])
+    product = big
+    for _ in range(200):
+        product = tf.matmul(product, big)
+    values = np.eye(400, dtype=np.float32)
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=1)) as sess:
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            sess.run(product, {big: values})
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            sess.make_callable(product, [big])(values)
+        assert sess.run(big, {big: values}, options=tf.RunOptions(timeout_in_ms=60_000)).shape == (400, 400)
+
+
+# ---- sizes
+
+
+def test_sizes_are_dimensions() -> None:
+    x = tf.placeholder(tf.float32, [None, 3, 4])
+    assert x.get_shape().as_list() == [None, 3, 4]
+    assert (x.shape.ndims, x.shape[1].value, x.shape[0].value) == (3, 3, None)
+    assert [size.value for size in x.shape] == [None, 3, 4] == [size.value for size in x.shape.dims]
+    assert x.shape[1:].as_list() == [3, 4]
+    assert x.shape == [None, 3, 4]
+    assert isinstance(x.shape[0], tf.Dimension) and isinstance(x.shape[1], tf.Dimension)
+    assert tf.placeholder(tf.float32).shape.dims is None
+    assert tf.placeholder(tf.float32).shape[2].value is None
+
+
+def test_arithmetic_of_sizes() -> None:
+    x = tf.placeholder(tf.float32, [None, 3, 4])
+    assert (x.shape[1] * x.shape[2]).value == 12
+    assert (2 * x.shape[1] + 1).value == 7
+    assert (x.shape[2] // 3).value == 1 and (10 - x.shape[2]).value == 6 and (x.shape[2] % 3).value == 1
+    assert (x.shape[0] * 2).value is None and (2 + x.shape[0]).value is None and (x.shape[1] * None).value is None
+    assert x.shape[1] / 2 == 1.5 and x.shape[1] * 0.5 == 1.5
+    assert int(x.shape[1]) == 3 and x.shape[1] == 3 and x.shape[1] < 4 and hash(x.shape[1]) == hash(3)
+    assert (str(x.shape[0]), str(x.shape[1]), repr(x.shape[1])) == ("?", "3", "Dimension(3)")
+
+
+def test_an_unknown_size_compares_to_nothing() -> None:
+    unknown: Any = tf.Dimension(None)
+    assert (unknown == 3) is None and (unknown < 3) is None and (unknown == unknown) is None
+    assert not unknown
+    assert unknown.is_compatible_with(3) and not tf.Dimension(2).is_compatible_with(3)
+    assert unknown.merge_with(3).value == 3 and tf.Dimension(3).merge_with(None).value == 3
+    with pytest.raises(ValueError, match="not compatible"):
+        tf.Dimension(2).merge_with(3)
+    with pytest.raises(TypeError, match="not known"):
+        int(unknown)
+    with pytest.raises(ValueError, match="0 or more"):
+        tf.Dimension(-1)
+
+
+def test_sizes_make_shapes_and_tensors() -> None:
+    x = tf.placeholder(tf.float32, [None, 3, 4])
+    assert tf.placeholder(tf.float32, [x.shape[0], x.shape[1]]).shape.as_list() == [None, 3]
+    assert tf.zeros([x.shape[1], 2]).shape.as_list() == [3, 2]
+    flat = tf.reshape(x, [-1, x.shape[1] * x.shape[2]])
+    assert flat.get_shape().as_list() == [None, 12]
+    assert tf.TensorShape([tf.Dimension(2), None]).as_list() == [2, None]
+    assert tf.dimension_value(x.shape[1]) == 3 and tf.dimension_value(None) is None
+    assert tf.dimension_at_index(x.shape, 2).value == 4
+    assert tf.dimension_at_index(tf.TensorShape(None), 2).value is None
+
+
+def test_the_switch_gives_plain_sizes() -> None:
+    x = actorflow.placeholder(actorflow.float32, [None, 3])
+    tf.enable_v2_tensorshape()
+    try:
+        assert x.shape[0] is None and type(x.shape[1]) is int and list(x.shape) == [None, 3] == list(x.shape.dims)
+    finally:
+        tf.disable_v2_tensorshape()
+    assert x.shape[0] is not None
+
+
+def test_checks_of_ranks() -> None:
+    shape = tf.TensorShape([None, 3])
+    assert shape.with_rank_at_least(2) is shape and shape.with_rank_at_most(2) is shape
+    shape.assert_same_rank([1, 2])
+    for check in (
+        lambda: shape.with_rank_at_least(3),
+        lambda: shape.with_rank_at_most(1),
+        lambda: shape.assert_same_rank([1]),
+        lambda: shape.assert_is_fully_defined(),
+    ):
+        with pytest.raises(ValueError, match="Shape"):
+            check()
+    tf.TensorShape([1]).assert_is_fully_defined()

@@ -1,0 +1,237 @@
+"""Namespaces, flags, logging and files of `actorflow.compat.v1`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow
+import actorflow.compat.v1 as tf
+from actorflow.compat.v1 import flags as tf_flags
+from actorflow.compat.v1 import namespaces
+
+# ---- namespaces
+
+
+@pytest.mark.parametrize(
+    ("path", "same"),
+    [
+        ("nn.relu", actorflow.nn.relu),
+        ("train.AdamOptimizer", actorflow.train.AdamOptimizer),
+        ("losses.huber_loss", actorflow.losses.huber_loss),
+        ("math.reduce_sum", actorflow.reduce_sum),
+        ("math.divide_no_nan", actorflow.div_no_nan),
+        ("math.softplus", actorflow.nn.softplus),
+        ("linalg.matmul", actorflow.matmul),
+        ("linalg.diag", actorflow.matrix_diag),
+        ("linalg.tensor_diag", actorflow.diag),
+        ("random.uniform", actorflow.random_uniform),
+        ("random.set_random_seed", actorflow.set_random_seed),
+        ("initializers.variance_scaling", actorflow.variance_scaling_initializer),
+        ("initializers.global_variables", actorflow.global_variables_initializer),
+        ("errors.NotFoundError", actorflow.errors.NotFoundError),
+        ("dtypes.as_dtype", actorflow.as_dtype),
+        ("debugging.check_numerics", actorflow.check_numerics),
+        ("NoGradient", actorflow.NotDifferentiable),
+    ],
+)
+def test_tensorflows_name_is_actorflows_function(path: str, same: Any) -> None:
+    found: Any = tf
+    for part in path.split("."):
+        found = getattr(found, part)
+    assert found is same
+
+
+def test_a_name_that_a_namespace_lacks_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"tf\.math\.placeholder is not in actorflow"):
+        _ = tf.math.placeholder
+    with pytest.raises(AttributeError, match=r"tf\.losses\.composite is not in actorflow"):
+        _ = tf.losses.composite
+    assert not hasattr(tf.errors, "dataclass")
+    assert not hasattr(tf.nn, "__wrapped__")
+
+
+@pytest.mark.parametrize("name", sorted(namespaces.NAMESPACES))
+def test_what_a_namespace_lists_is_there(name: str) -> None:
+    space = getattr(tf, name)
+    assert getattr(tf, name) is space, "found once"
+    assert all(hasattr(space, entry) for entry in dir(space))
+    assert name in repr(space) and name in dir(tf)
+
+
+def test_each_name_is_listed_once() -> None:
+    for name, names in namespaces._NAMES.items():
+        entries = [entry.partition("=")[0] for entry in names.split()]
+        assert len(set(entries)) == len(entries), name
+
+
+# ---- flags
+
+
+@pytest.fixture
+def flags(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`tf.flags` without the flags of other tests."""
+    fresh = tf_flags._Flags()
+    monkeypatch.setattr(tf_flags, "FLAGS", fresh)
+    return tf_flags
+
+
+def test_flags_are_read_from_the_command_line(flags: Any) -> None:
+    flags.DEFINE_string("data_dir", "/tmp", "where 100% of the data is")
+    flags.DEFINE_integer("steps", 10, "how many")
+    flags.DEFINE_float("rate", 1, "how fast")
+    flags.DEFINE_boolean("debug", False, "whether to")
+    flags.DEFINE_bool("quiet", True)
+    flags.DEFINE_enum("mode", "train", ["train", "test"])
+    flags.DEFINE_list("layers", "1,2")
+    rest = flags.FLAGS(["prog", "--steps=3", "--rate", "0.5", "--debug", "--noquiet", "--mode=test", "file"])
+    assert rest == ["prog", "file"]
+    assert flags.FLAGS.flag_values_dict() == {
+        "data_dir": "/tmp",
+        "steps": 3,
+        "rate": 0.5,
+        "debug": True,
+        "quiet": False,
+        "mode": "test",
+        "layers": ["1", "2"],
+    }
+    assert flags.FLAGS(["prog", "--debug=false", "-layers=a, b"]) == ["prog"]
+    assert flags.FLAGS.debug is False and flags.FLAGS.layers == ["a", "b"]
+
+
+def test_a_flag_is_read_at_its_first_use(flags: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["prog", "--steps=7", "--of_another_library"])
+    flags.DEFINE_integer("steps", 10, "")
+    assert not flags.FLAGS.is_parsed()
+    assert flags.FLAGS.steps == 7
+    assert flags.FLAGS.is_parsed()
+    flags.FLAGS.steps = 8
+    assert flags.FLAGS.steps == 8
+
+
+def test_flags_that_are_wrong(flags: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    flags.DEFINE_integer("steps", 10, "")
+    flags.DEFINE_boolean("debug", False)
+    for argument in ("--steps=many", "--debug=perhaps", "--stpes=1"):
+        with pytest.raises(SystemExit):
+            flags.FLAGS(["prog", argument])
+    assert "unrecognized arguments: --stpes=1" in capsys.readouterr().err
+    with pytest.raises(AttributeError, match="no flag --stpes"):
+        _ = flags.FLAGS.stpes
+    with pytest.raises(AttributeError, match="no flag --stpes"):
+        flags.FLAGS.stpes = 1
+    with pytest.raises(ValueError, match="declared already"):
+        flags.DEFINE_string("steps", "")
+
+
+def test_app_run_calls_main_and_exits(flags: Any) -> None:
+    flags.DEFINE_integer("steps", 10, "")
+    seen = []
+
+    def main(argv: list[str]) -> int:
+        seen.append((argv, flags.FLAGS.steps))
+        return 3
+
+    with pytest.raises(SystemExit) as exit:
+        tf.app.run(main, ["prog", "--steps=2", "x"])
+    assert exit.value.code == 3
+    assert seen == [(["prog", "x"], 2)]
+    assert tf.app.flags is tf.flags
+
+
+# ---- logging
+
+
+@pytest.fixture
+def verbosity() -> Iterator[None]:
+    before = logging.getLogger("actorflow.compat.v1").level
+    yield
+    tf.logging.set_verbosity(before)
+
+
+def test_messages_go_to_pythons_logging(verbosity: None, caplog: pytest.LogCaptureFixture) -> None:
+    tf.logging.set_verbosity(tf.logging.INFO)
+    assert tf.logging.get_verbosity() == tf.logging.INFO == logging.INFO
+    tf.logging.debug("hidden")
+    tf.logging.info("step %d", 3)
+    tf.logging.warn("careful")
+    tf.logging.error("wrong")
+    tf.logging.fatal("over")
+    tf.logging.log(tf.logging.WARN, "at a level")
+    tf.logging.log_if(tf.logging.INFO, "chosen", True)
+    tf.logging.log_if(tf.logging.INFO, "not chosen", False)
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "step 3"),
+        ("WARNING", "careful"),
+        ("ERROR", "wrong"),
+        ("CRITICAL", "over"),
+        ("WARNING", "at a level"),
+        ("INFO", "chosen"),
+    ]
+    assert {r.filename for r in caplog.records} == {"test_compat_names.py"}
+    tf.logging.set_verbosity("WARN")
+    tf.logging.info("hidden")
+    assert len(caplog.records) == 6
+    tf.logging.flush()
+
+
+def test_repeated_messages(verbosity: None, caplog: pytest.LogCaptureFixture) -> None:
+    tf.logging.set_verbosity(tf.logging.INFO)
+    for i in range(7):
+        tf.logging.log_every_n(tf.logging.INFO, "every third: %d", 3, i)
+        tf.logging.log_first_n(tf.logging.INFO, "first two: %d", 2, i)
+    assert [r.getMessage() for r in caplog.records] == [
+        "every third: 0",
+        "first two: 0",
+        "first two: 1",
+        "every third: 3",
+        "every third: 6",
+    ]
+
+
+# ---- files
+
+
+def test_files(tmp_path: Path) -> None:
+    folder = str(tmp_path / "a" / "b")
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.gfile.MkDir(folder)
+    tf.gfile.MakeDirs(folder)
+    tf.gfile.MakeDirs(folder)
+    assert tf.gfile.IsDirectory(folder) and tf.gfile.Exists(folder)
+    name = f"{folder}/x.txt"
+    with tf.gfile.GFile(name, "w") as file:
+        file.write("ä\n")
+    with tf.gfile.Open(name, "rb") as file:
+        assert file.read() == b"\xc3\xa4\n"
+    tf.gfile.Copy(name, f"{folder}/y.txt")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        tf.gfile.Copy(name, f"{folder}/y.txt")
+    tf.gfile.Copy(name, f"{folder}/y.txt", overwrite=True)
+    tf.gfile.Rename(name, f"{folder}/z.txt")
+    assert sorted(tf.gfile.ListDirectory(folder)) == ["y.txt", "z.txt"]
+    assert tf.gfile.Glob(f"{folder}/*.txt") == [f"{folder}/y.txt", f"{folder}/z.txt"]
+    assert [files for _, _, files in tf.gfile.Walk(folder)] == [tf.gfile.ListDirectory(folder)]
+    tf.gfile.Remove(f"{folder}/y.txt")
+    tf.gfile.DeleteRecursively(str(tmp_path / "a"))
+    for missing in (
+        lambda: tf.gfile.GFile(name),
+        lambda: tf.gfile.ListDirectory(folder),
+        lambda: tf.gfile.Copy(name, f"{tmp_path}/q"),
+        lambda: tf.gfile.Rename(name, f"{tmp_path}/q"),
+        lambda: tf.gfile.Remove(name),
+        lambda: tf.gfile.DeleteRecursively(folder),
+    ):
+        with pytest.raises(tf.errors.NotFoundError, match="There is no"):
+            missing()
+
+
+def test_the_version_is_that_of_the_names() -> None:
+    assert tf.__version__ == tf.VERSION == "1.15.0"
+    np.testing.assert_equal(tf.float32.as_numpy_dtype, np.float32)
