@@ -139,7 +139,12 @@ ANY = frozenset(ALL)
 
 DTypeLike: TypeAlias = "DType | str | type[Any] | np.dtype[Any]"
 
-_BY_NAME = {d.name: d for d in ALL} | {"float": float32, "double": float64, "half": float16, "bytes": string, "resource": resource, "variant": variant}
+_BY_NAME = {d.name: d for d in (*ALL, resource, variant)} | {
+    "float": float32,
+    "double": float64,
+    "half": float16,
+    "bytes": string,
+}
 _PYTHON = {float: float32, int: int32, complex: complex128, bytes: string, str: string}
 
 

@@ -75,6 +75,10 @@ class InvalidArgumentError(OpError, ValueError):
     code = 3
 
 
+class FeedError(InvalidArgumentError):
+    """A value does not fit the tensor that it was fed to: the caller's mistake, and nothing was run."""
+
+
 class DeadlineExceededError(OpError, TimeoutError):
     """The step's time was up; the message lists what had not finished."""
 

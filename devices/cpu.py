@@ -11,6 +11,7 @@ import numpy as np
 
 from actorflow.device.base import Allocator, DeviceStatistics
 from actorflow.device.spec import DeviceSpec
+from actorflow.errors import FailedPreconditionError
 
 from .allocator import PoolAllocator
 
@@ -32,9 +33,12 @@ class CpuDevice:
         self._threaded = 0
         self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
-        """Runs `work`, then `done`, on the compute thread."""
+        """Runs `work`, then `done`, on the compute thread. Raises FailedPreconditionError after `close`."""
+        if self._closed:
+            raise FailedPreconditionError(f"The device {self.name} is closed: its session has ended.")
         if self._thread is None:
             self._thread = threading.Thread(target=self._compute, name=f"compute {self.name}", daemon=True)
             self._thread.start()
@@ -62,6 +66,7 @@ class CpuDevice:
 
     def close(self) -> None:
         """Lets the thread end after the work that it has. Does not wait for it."""
+        self._closed = True
         if self._thread is not None:
             self._work.put(None)
             self._thread = None

@@ -131,6 +131,15 @@ def test_f76_binary_digits() -> None:
     assert accuracy >= 95
 
 
+def test_f83_f84_records(tmp_path: Path) -> None:
+    printed = run("records.py", "--epochs", "5", "--output", tmp_path)
+    (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)
+    assert accuracy >= 91
+    assert (tmp_path / "accuracy.txt").read_text(encoding="utf-8") == f"{accuracy / 100:.4f}\n"
+    records = list(af.io.tf_record_iterator(str(tmp_path / "train.tfrecord")))
+    assert len(records) == 1347 and af.train.Example.FromString(records[0]).features.feature["digit"]
+
+
 def test_frame_loop() -> None:
     printed = run("frame_loop.py", "--seconds", "1.5")
     steps, first, last = numbers(r"(\d+) training steps, loss ([\d.]+) to ([\d.]+)", printed)

@@ -279,3 +279,20 @@ async def test_closing_ends_it(graph: af.Graph, probe: probes.Probe, waiting: bo
     with pytest.raises(errors.FailedPreconditionError, match="closed"):
         await session.partial_run(handle, e.late, {e.c: 1})
     assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("coalesce", [True, False])
+async def test_a_target_does_not_wait_for_other_parts_of_the_step(graph: af.Graph, coalesce: bool) -> None:
+    """A target that has run is done, although something else of the step still waits."""
+    later = af.placeholder(af.float32, (), name="later")
+    queue = af.FIFOQueue(1, [af.float32], [()])
+    waiting = queue.dequeue() + later
+    count = af.Variable(0.0)
+    target = count.assign_add(1.0, read_value=False)
+    async with af.Session(graph=graph, coalesce=coalesce) as session:
+        await session.run(count.initializer)
+        handle = await session.partial_run_setup([waiting, target], [later])
+        await session.partial_run(handle, target)
+        assert await session.run(count) == 1.0
+        await session.run(queue.enqueue(3.0))
+        assert await session.partial_run(handle, waiting, {later: 2.0}) == 5.0

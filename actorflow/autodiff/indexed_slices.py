@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,11 @@ class IndexedSlices:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape
+
+    def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], IndexedSlices]]:
+        """See `actorflow.nest`."""
+        shape = [] if self.dense_shape is None else [self.dense_shape]
+        return [self.values, self.indices, *shape], lambda parts: IndexedSlices(*parts)
 
     @property
     def name(self) -> str:

@@ -114,7 +114,7 @@ class WhileContext(Context):
         Raises:
             TypeError, ValueError: it has another element type, or another shape than the variable keeps to.
         """
-        merged = variable.merged
+        merged, updated = variable.merged, self.capture(updated)
         if updated.dtype is not merged.dtype:
             raise TypeError(
                 describe(

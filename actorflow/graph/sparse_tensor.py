@@ -66,6 +66,10 @@ class SparseTensor:
             return cls(*value)
         raise TypeError(f"A SparseTensor or SparseTensorValue is needed, but a {type(value).__name__} was given.")
 
+    def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], SparseTensor]]:
+        """See `actorflow.nest`."""
+        return [self.indices, self.values, self.dense_shape], lambda parts: SparseTensor(*parts)
+
     @property
     def graph(self) -> Graph:
         return self.values.graph

@@ -24,7 +24,7 @@ def _biased(of: str) -> Any:
     def rule(c: Inference) -> Shape:
         if c.attrs["activation"] not in ACTIVATIONS:
             raise ValueError(f"The activation is one of {ACTIVATIONS}, not {c.attrs['activation']!r}.")
-        shape, bias = _of(of, c), c.shapes[2]
+        shape, bias = _shape(_alone(of, c, 0)), c.shapes[2]
         if bias is not None and len(bias) != 1:
             raise ValueError(f"A bias is a vector, but its shape is {show(bias)}.")
         if shape is None or bias is None:
@@ -34,20 +34,27 @@ def _biased(of: str) -> Any:
     return rule
 
 
-def _of(of: str, c: Inference) -> Shape:
-    shape = opdef.lookup(of).shape_rule(c)
+def _alone(of: str, c: Inference, first: int) -> Inference:
+    """The two inputs from `first` on, as those of op `of`."""
+    pair = slice(first, first + 2)
+    return Inference(opdef.lookup(of), c.attrs, c.dtypes[pair], c.shapes[pair], lambda index: None)
+
+
+def _shape(c: Inference) -> Shape:
+    shape = c.op.shape_rule(c)
     return shape[0] if isinstance(shape, list) else shape
 
 
-def _work(of: str) -> Any:
+def _work(of: str, first: int) -> Any:
     def rule(c: Inference) -> float:
-        work = opdef.lookup(of).work
-        return work(c) if callable(work) else 1e6
+        alone = _alone(of, c, first)
+        assert callable(alone.op.work)
+        return alone.op.work(alone)
 
     return rule
 
 
-@op("_FusedMatMul", shape=_biased("MatMul"), dtypes=_FUSED, gradient=None, work=_work("MatMul"))
+@op("_FusedMatMul", shape=_biased("MatMul"), dtypes=_FUSED, gradient=None, work=_work("MatMul", 0))
 def fused_matmul(
     a: TensorLike,
     b: TensorLike,
@@ -61,7 +68,7 @@ def fused_matmul(
     """activation(a b + bias), of matrices that are transposed first where an attribute says so."""
 
 
-@op("_FusedConv2D", shape=_biased("Conv2D"), dtypes=_FUSED, gradient=None, work=_work("Conv2D"))
+@op("_FusedConv2D", shape=_biased("Conv2D"), dtypes=_FUSED, gradient=None, work=_work("Conv2D", 0))
 def fused_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -79,19 +86,10 @@ def fused_conv2d(
 
 
 def _stepped(c: Inference) -> list[Shape]:
-    shapes = c.shapes[2:]
-    product = _of("MatMul", opdef.Inference(c.op, c.attrs, c.dtypes[2:], shapes, lambda index: None))
-    merge(c.shapes[0], product)
+    merge(c.shapes[0], _shape(_alone("MatMul", c, 2)))
     if c.shapes[1] not in (None, ()):
         raise ValueError(f"alpha is a scalar, but its shape is {show(c.shapes[1])}.")
     return []
-
-
-def _steps_work(c: Inference) -> float:
-    a, b = c.shapes[2:]
-    if a is None or b is None or None in (*a, *b):
-        return 1e6
-    return 2.0 * a[0] * a[1] * (b[0] if c.attrs["transpose_b"] else b[1])  # type: ignore[operator]
 
 
 @op(
@@ -102,7 +100,7 @@ def _steps_work(c: Inference) -> float:
     gradient=None,
     stateful=True,
     writes=True,
-    work=_steps_work,
+    work=_work("MatMul", 2),
 )
 def sgd_matmul(
     var: RefLike,

@@ -1,11 +1,12 @@
-"""`_Region` and `_Loop`: several nodes in one, made by the coalescing passes."""
+"""Ops that only passes make: `_Region` and `_Loop`, several nodes in one, and `_Done`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.graph.tensor import Operation
+from actorflow.dtypes import bool as bool_dtype
+from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry.op import op
 
 
@@ -24,6 +25,11 @@ def region(
 ) -> Operation:
     """Runs `members` (nodes, in order) as one straight line. `inputs` are what `data` is called inside it, `outputs`
     those of the members' outputs that others use."""
+
+
+@op("_Done", shape=lambda c: (), result=bool_dtype, gradient=None, stateful=True)
+def done(*, name: str | None = None) -> Tensor:
+    """True, once its control inputs have run: how a partial run sees that a target did."""
 
 
 @op("_Loop", shape=lambda c: list(c.attrs["shapes"]), result=lambda c: c.attrs["dtypes"], gradient=None, stateful=True)

@@ -12,7 +12,7 @@ from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import coalesce
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
-from actorflow.passes.feeding import check_loops, forget_fed_values
+from actorflow.passes.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.passes.fold import Evaluate, fold
 from actorflow.passes.fuse import fuse
 from actorflow.passes.order_writes import order_writes
@@ -21,7 +21,17 @@ from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape
 
-PASSES = ("place", "prune", "fold", "merge_duplicates", "partition", "fuse", "order_writes", "coalesce_loops", "coalesce")
+PASSES = (
+    "place",
+    "prune",
+    "fold",
+    "merge_duplicates",
+    "partition",
+    "fuse",
+    "order_writes",
+    "coalesce_loops",
+    "coalesce",
+)
 """The order: `place` over the whole graph, then up to `partition` over what the signature needs, then on each part."""
 
 
@@ -60,13 +70,17 @@ def compile_subgraphs(
     `refused` says why a node has none; the error is raised where the node is needed.
     """
     graph = prune(Subgraph(nodes, signature.feeds, signature.fetches, signature.targets))
+    if signature.partial:
+        graph = watch_targets(graph, placed)
     if refused:
         for name in graph.nodes:
             if name in refused:
                 raise refused[name].located()
     check_loops(graph)
     graph = forget_fed_values(graph, nodes)
-    graph = graph.with_nodes([replace(node, device=placed[node.name]) for node in graph.nodes.values()])
+    graph = graph.with_nodes(
+        [replace(node, device=placed.get(node.name, node.device)) for node in graph.nodes.values()]
+    )
     if options.fold:
         graph = fold(graph, evaluate)
         graph = prune(graph)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.graph.node import Node
+from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.frames import ROOT, frames
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
@@ -57,6 +58,26 @@ def _inferred(node: Node, graph: Subgraph) -> Node:
     except (TypeError, ValueError):  # the run says what does not fit
         return replace(node, shapes=(None,) * len(node.shapes))
     return replace(node, shapes=tuple(shapes))
+
+
+def watch_targets(graph: Subgraph, placed: Mapping[str, str]) -> Subgraph:
+    """Makes each target of a partial run a fetch as well, behind the others, which is there when the target has run."""
+    watched = [
+        Node(
+            name=f"{target}/_done",
+            op="_Done",
+            controls=(target,),
+            dtypes=(bool_dtype,),
+            shapes=((),),
+            device=placed.get(target, ""),
+            where=graph.nodes[target].where,
+        )
+        for target in graph.targets
+    ]
+    return replace(
+        graph.with_nodes([*graph.nodes.values(), *watched]),
+        fetches=(*graph.fetches, *(Endpoint(node.name, 0) for node in watched)),
+    )
 
 
 def check_loops(graph: Subgraph) -> None:

@@ -89,8 +89,13 @@ def place(
         except OpError as error:
             if refused is None:
                 raise
-            refused.update(dict.fromkeys((node.name for node in group), error))
-            continue
+            able = _able(group, nodes, devices) if isinstance(error, UnimplementedError) else []
+            if not able:
+                refused.update(dict.fromkeys((node.name for node in group), error))
+                continue
+            refused.update(dict.fromkeys((node.name for node in group if node not in able), error))
+            group = able
+            device = _choose(able, [_types(node, nodes) for node in able], devices)
         for node in group:
             conflict = _conflict(node, device) if root in decided else None
             if conflict is None:
@@ -143,6 +148,16 @@ def _choose(group: Sequence[Node], types: Sequence[Sequence[DType]], devices: Se
         where=lacking.where,
         hint="Place it on such a device with af.device(...), or register a kernel with @kernel(...).",
     )
+
+
+def _able(group: Sequence[Node], nodes: Mapping[str, Node], devices: Sequence[Device]) -> list[Node]:
+    """The members of a group for which the first device that all may share has kernels."""
+    constraints = [DeviceSpec.parse(node.device) for node in group]
+    first = next((d for d in devices if all(c.matches(d.spec) for c in constraints)), None)
+    if first is None:
+        return []
+    kinds = {node.name: kernel.devices_of(node.op, _types(node, nodes)) for node in group}
+    return [node for node in group if first.type in kinds[node.name] or kernel.ANY_DEVICE in kinds[node.name]]
 
 
 def _torn(node: Node, one: str, other: str) -> OpError:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import shapes
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import FeedError, InvalidArgumentError
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Tensor
 
@@ -39,7 +39,7 @@ class Feed:
         """`value` as an array or numpy scalar of the tensor's type.
 
         Raises:
-            InvalidArgumentError: it has another kind of elements, or a shape that the tensor can't have.
+            FeedError: it has another kind of elements, or a shape that the tensor can't have.
         """
         kind = type(value)
         if kind is np.ndarray and value.dtype == self._numpy and self._scalar is not None:
@@ -90,9 +90,9 @@ class Feed:
             array.flat[i] = encoded
         return array
 
-    def _error(self, problem: str, value: Any) -> InvalidArgumentError:
+    def _error(self, problem: str, value: Any) -> FeedError:
         text = repr(value)
-        return InvalidArgumentError(
+        return FeedError(
             f"The value fed to {self.tensor.name} does not fit. {problem}",
             node=self.tensor.op.name,
             op=self.tensor.op.type,

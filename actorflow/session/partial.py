@@ -28,8 +28,9 @@ class PartialRun:
         self._session = session
         self._step = step
         self._compiled = compiled
-        self._places = dict(zip(fetches.endpoints, compiled.places, strict=True))
-        self._targets = set(fetches.targets)
+        self._places = dict(zip(fetches.endpoints, compiled.places))
+        self._targets = dict(zip(fetches.targets, compiled.places[len(fetches.endpoints) :], strict=True))
+        """Where it shows that a target has run."""
         self._missing = dict(feeds)
         self._feeds = feeds
         self._fed: dict[Endpoint, Any] = {}
@@ -85,7 +86,8 @@ class PartialRun:
         for endpoint in structure.endpoints:
             part, position = self._places.pop(endpoint)
             results.append(result_of(step, part, position, step.parts[part].slots[position], self._fed))
-        self._targets.difference_update(structure.targets)
+        for target in structure.targets:
+            del self._targets[target]
         if not self._places and not self._missing and step.finished:
             self._end()
             step.release()
@@ -113,8 +115,8 @@ class PartialRun:
         """Returns when the fetches of this part are there, and the targets have run, or the step has ended."""
         step = self._step
         while not step.finished:
-            slots = [step.parts[part].slots[position] for part, position in map(self._places.get, structure.endpoints)]  # type: ignore[misc]
-            if all(value is not EMPTY for value in slots) and (not structure.targets or self._idle()):
+            places = [self._places[e] for e in structure.endpoints] + [self._targets[t] for t in structure.targets]
+            if all(step.parts[part].slots[position] is not EMPTY for part, position in places):
                 return
             waiter = step.loop.create_future()
 
@@ -127,9 +129,6 @@ class PartialRun:
                 await waiter
             finally:
                 step.listeners.remove(wake)
-
-    def _idle(self) -> bool:
-        return self._step.live == 0
 
     def _end(self) -> None:
         self._ended = True

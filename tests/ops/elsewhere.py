@@ -5,7 +5,9 @@ from __future__ import annotations
 COVERED_ELSEWHERE: dict[str, str] = {
     "_Send": "test_passes.py::test_f48_edges_that_cross_become_send_and_recv",
     "_Recv": "test_passes.py::test_f48_edges_that_cross_become_send_and_recv",
+    "_Done": "test_partial_run.py::test_a_target_does_not_wait_for_other_parts_of_the_step",
     "_Region": "test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle",
+    "_SgdMatMul": "test_fuse.py::test_a_step_of_gradient_descent_takes_its_product_in",
     "CustomGradient": "test_gradients.py::test_f71_a_custom_gradient_overrides",
     "VariableV2": "test_variables.py::test_f28_a_variable_outlives_runs",
     "ReadVariableOp": "test_variables.py::test_a_read_is_a_snapshot",

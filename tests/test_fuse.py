@@ -1,0 +1,260 @@
+"""The pass that fuses products with what comes after them: from the canonical text of a graph to another, and in runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow import errors
+from actorflow.blocking import Session
+from actorflow.ops.fused import sgd_matmul
+from actorflow.passes.fuse import fuse
+from actorflow.passes.prune import prune
+from actorflow.passes.subgraph import Subgraph
+from actorflow.registry import plugins
+from actorflow.variables.variable import Variable
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    plugins.load_kernels()
+    made = af.Graph()
+    with made.as_default():
+        yield made
+
+
+def fused(graph: af.Graph, fetches: Sequence[Any], feeds: Sequence[af.Tensor] = ()) -> str:
+    """The canonical text of what a run of `fetches` needs, fused; constants left out."""
+    found = [graph.as_graph_element(f) for f in fetches]
+    part = prune(
+        Subgraph(
+            graph.nodes,
+            {t.endpoint: (t.dtype, t.static_shape) for t in feeds},
+            tuple(f.endpoint for f in found if isinstance(f, af.Tensor)),
+            tuple(f.name for f in found if not isinstance(f, af.Tensor)),
+        )
+    )
+    return "\n".join(str(n) for n in fuse(part).nodes.values() if n.op not in ("Const", "VariableV2", "ReadVariableOp"))
+
+
+def layer(dtype: Any = af.float32, columns: int | None = 4) -> tuple[af.Tensor, af.Tensor, af.Tensor]:
+    """A placeholder, and constants for weights and bias."""
+    x = af.placeholder(dtype, [None, 3], name="x")
+    return x, af.zeros([3, 4], dtype, name="w"), af.zeros([4], dtype, name="b")
+
+
+@pytest.mark.parametrize("activation", ["relu", "relu6", "elu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("dtype", [af.float32, af.float64])
+def test_a_product_takes_bias_and_activation_in(graph: af.Graph, activation: str, dtype: Any) -> None:
+    x, w, b = layer(dtype)
+    y = getattr(af.nn, activation)(af.nn.bias_add(af.matmul(x, w, name="xw"), b, name="sum"), name="y")
+    assert fused(graph, [y], [x]) == "y = _FusedMatMul(x, w, b)"
+
+
+def test_an_addition_of_a_vector_is_a_bias_on_either_side(graph: af.Graph) -> None:
+    x, w, b = layer()
+    for number, y in enumerate([af.matmul(x, w) + b, b + af.matmul(x, w)]):
+        out = af.nn.relu(y, name=f"y{number}")
+        assert fused(graph, [out], [x]) == f"y{number} = _FusedMatMul(x, w, b)"
+
+
+def test_no_other_addition_is_a_bias(graph: af.Graph) -> None:
+    """A vector that would stretch the product, one of unknown size, a matrix, a scalar, another product."""
+    x, w, b = layer()
+    thin = af.placeholder(af.float32, [None, 1], name="thin")
+    column = af.zeros([3, 1])
+    unknown, matrix = af.placeholder(af.float32, [None]), af.zeros([1, 4])
+    feeds = [x, thin, unknown]
+    for y in (
+        af.matmul(x, column) + b,
+        af.matmul(x, w) + unknown,
+        af.matmul(x, w) + matrix,
+        af.matmul(x, w) + 1.0,
+        af.matmul(x, w) + af.matmul(x, w),
+    ):
+        assert "_Fused" not in fused(graph, [y], feeds)
+
+
+def test_a_convolution_takes_bias_and_activation_in(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
+    w, b = af.zeros([3, 3, 3, 4], name="w"), af.zeros([4], name="b")
+    y = af.nn.relu(af.nn.bias_add(af.nn.conv2d(x, w, strides=2, padding="VALID"), b), name="y")
+    assert fused(graph, [y], [x]) == "y = _FusedConv2D(x, w, b)"
+    first = af.nn.conv2d(af.transpose(x, [0, 3, 1, 2], name="t"), w, 1, "SAME", data_format="NCHW", name="c")
+    z = af.nn.bias_add(first, b, data_format="NCHW", name="z")
+    assert "_Fused" not in fused(graph, [z], [x])
+
+
+def test_what_others_see_stays(graph: af.Graph) -> None:
+    """A value in between that is fetched, fed, used twice or waited for, and a node that is a target."""
+    x, w, b = layer()
+    product = af.matmul(x, w, name="xw")
+    y = af.nn.bias_add(product, b, name="y")
+    assert fused(graph, [y, product], [x]) == "xw = MatMul(x, w)\ny = BiasAdd(xw, b)"
+    assert fused(graph, [y, product.op], [x]) == "xw = MatMul(x, w)\ny = BiasAdd(xw, b)"
+    assert fused(graph, [y], [x, product]) == "y = BiasAdd(xw, b)"
+    assert fused(graph, [y, af.negative(product, name="n")], [x]).startswith("xw = MatMul(x, w)\n")
+    with af.control_dependencies([product]):
+        waits = af.negative(x, name="waits")
+    assert "_Fused" not in fused(graph, [y, waits], [x])
+
+
+def test_control_inputs_of_both_are_kept(graph: af.Graph) -> None:
+    x, w, b = layer()
+    one, two = af.negative(x, name="one"), af.square(x, name="two")
+    with af.control_dependencies([one]):
+        product = af.matmul(x, w)
+    with af.control_dependencies([two]):
+        y = af.nn.bias_add(product, b, name="y")
+    assert fused(graph, [y], [x]).endswith("y = _FusedMatMul(x, w, b, ^one, ^two)")
+
+
+def test_other_types_stay(graph: af.Graph) -> None:
+    x, w, b = layer(af.float16)
+    assert "_Fused" not in fused(graph, [af.nn.bias_add(af.matmul(x, w), b)], [x])
+
+
+def test_a_step_on_two_devices_stays(graph: af.Graph) -> None:
+    x, w, b = layer()
+    with af.device("/device:CPU:1"):
+        product = af.matmul(x, w)
+    assert "_Fused" not in fused(graph, [af.nn.bias_add(product, b)], [x])
+
+
+# ---- in runs
+
+
+def both_ways(make: Callable[[], tuple[Any, dict[Any, Any]]], steps: int = 1) -> list[Any]:
+    """The values of what `make` builds, with passes and without, which have to be the same bits."""
+    found = []
+    for optimize in (True, False):
+        graph = af.Graph()
+        with graph.as_default():
+            fetches, feeds = make()
+            with Session(graph=graph, optimize=optimize) as session:
+                if graph.get_collection("variables"):
+                    session.run(af.global_variables_initializer())
+                for _ in range(steps):
+                    values = session.run(fetches, feeds)
+        found.append(values)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    return found[0]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("shape", [[None, 3], [64, 3], None])
+def test_fused_and_single_nodes_give_the_same_bits(shape: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
+    rng = np.random.default_rng(seed)
+    value, images = rng.standard_normal((64, 3), np.float32), rng.standard_normal((2, 9, 9, 3), np.float32)
+    weights, filters = rng.standard_normal((3, 400), np.float32), rng.standard_normal((3, 3, 3, 8), np.float32)
+    value[0, 0], value[1, 0], images[0, 0, 0, 0] = np.nan, np.inf, np.nan
+    functions = [lambda x: x, af.nn.relu, af.nn.relu6, af.nn.elu, af.tanh, af.sigmoid]
+
+    def make() -> tuple[Any, dict[Any, Any]]:
+        x, y = af.placeholder(af.float32, shape), af.placeholder(af.float32, [None, 9, 9, 3])
+        bias, other = af.constant(weights[0]), af.constant(filters[0, 0, 0])
+        fetches = [f(af.nn.bias_add(af.matmul(x, weights), bias)) for f in functions]
+        fetches += [f(af.nn.bias_add(af.nn.conv2d(y, filters, 1, "SAME"), other)) for f in functions]
+        return fetches, {x: value, y: images}
+
+    assert np.isnan(both_ways(make)[0][0]).all()
+
+
+def test_mistakes_in_a_run_are_those_of_single_nodes(graph: af.Graph) -> None:
+    x, w, b = (af.placeholder(af.float32, [None] * rank) for rank in (2, 2, 1))
+    y = af.nn.relu(af.nn.bias_add(af.matmul(x, w), b), name="y")
+    good: list[Any] = [np.ones((2, 3)), np.ones((3, 4)), np.ones(4)]
+    with Session(graph=graph) as session:
+        assert session.run(y, dict(zip((x, w, b), good))).tolist() == [[4.0] * 4] * 2
+        for position, bad in ((0, np.ones((2, 2))), (1, np.ones((3, 3))), (2, np.ones(3))):
+            given = [bad if i == position else value for i, value in enumerate(good)]
+            with pytest.raises(errors.InvalidArgumentError) as caught:
+                session.run(y, dict(zip((x, w, b), given)))
+            assert caught.value.node == "y"
+
+
+# ---- gradient descent
+
+
+def descent(turned: bool = False) -> tuple[Any, Variable, af.Tensor]:
+    """A step of gradient descent on one layer, its variable, and its placeholder."""
+    x = af.placeholder(af.float32, [None, 3], name="x")
+    w = af.Variable(
+        np.arange(6, dtype=np.float32).reshape(2, 3) if turned else np.arange(6.0, dtype=np.float32).reshape(3, 2)
+    )
+    loss = af.reduce_sum(af.square(af.matmul(x, w, transpose_b=turned)))
+    return af.train.GradientDescentOptimizer(0.125).minimize(loss), w, x
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_step_of_gradient_descent_takes_its_product_in(graph: af.Graph, turned: bool) -> None:
+    step, w, x = descent(turned)
+    lines = fused(graph, [step], [x]).splitlines()
+    assert sum("= _SgdMatMul(" in line for line in lines) == 1
+    assert not any("= ApplyGradientDescent(" in line for line in lines)
+    value = np.float32([[1, 2, 3], [0, -1, 1]])
+    before = np.arange(6.0).reshape(2, 3).T if turned else np.arange(6.0).reshape(3, 2)
+    after = before - 0.125 * value.T @ (2 * (value @ before))
+    with Session(graph=graph) as session:
+        session.run(af.global_variables_initializer())
+        session.run(step, {x: value})
+        np.testing.assert_allclose(session.run(w), after.T if turned else after, rtol=1e-6)
+
+
+def test_training_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
+
+    def make() -> tuple[Any, dict[Any, Any]]:
+        step, w, x = descent()
+        with af.control_dependencies([step]):
+            return [w.read_value()], {x: np.float32([[0.1, 0.2, 0.3], [0, -0.1, 0.1]])}
+
+    both_ways(make, steps=5)
+
+
+def test_a_gradient_that_is_fetched_stays_a_product(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None, 3], name="x")
+    w = af.Variable(np.zeros((3, 2), np.float32))
+    optimizer = af.train.GradientDescentOptimizer(0.5)
+    pairs = optimizer.compute_gradients(af.reduce_sum(af.matmul(x, w)))
+    assert "_SgdMatMul" not in fused(graph, [optimizer.apply_gradients(pairs), pairs[0][0]], [x])
+
+
+async def test_snapshots_outlive_a_fused_step(graph: af.Graph) -> None:
+    step, w, x = descent()
+    async with af.Session(graph=graph) as session:
+        await session.run(af.global_variables_initializer())
+        before = await session.run(w)
+        await session.run(step, {x: np.ones((1, 3))})
+        assert before.tolist() == [[0, 1], [2, 3], [4, 5]]
+        assert (await session.run(w)).tolist() != before.tolist()
+
+
+def test_a_fused_step_refuses_what_does_not_fit(graph: af.Graph) -> None:
+    w = af.Variable(np.zeros((3, 2), np.float32))
+    unset = af.Variable(np.zeros((3, 2), np.float32))
+    a, b = af.placeholder(af.float32), af.placeholder(af.float32)
+    step, early = (
+        sgd_matmul(w, 0.5, a, b, transpose_a=True, name="step"),
+        sgd_matmul(unset, 0.5, a, b, transpose_a=True, name="step"),
+    )
+    with Session(graph=graph) as session:
+        session.run(w.initializer)
+        good: Any = {a: np.ones((4, 3)), b: np.ones((4, 2))}
+        for feeds in ({a: np.ones(3)}, {a: np.ones((5, 3))}, {a: np.ones((4, 2))}, {b: np.ones((4, 3))}):
+            with pytest.raises(errors.InvalidArgumentError):
+                session.run(step, good | feeds)
+        assert session.run(w).tolist() == [[0, 0]] * 3
+        session.run(step, good)
+        assert session.run(w).tolist() == [[-2, -2]] * 3
+        with pytest.raises(errors.FailedPreconditionError):
+            session.run(early, good)
+    with pytest.raises(ValueError):
+        sgd_matmul(w, 0.5, np.ones((4, 3), np.float32), np.ones((4, 3), np.float32), transpose_a=True, name="step")
+    with pytest.raises(ValueError, match="scalar"):
+        sgd_matmul(w, [0.5, 0.5], a, b, name="step")
