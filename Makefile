@@ -3,6 +3,7 @@
 
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+BENCH_ARGS ?=
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -50,7 +51,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 bench: $(BENCH)/.bench
-	$(BENCH)/bin/python -m benchmarks
+	$(BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
 # The stamps: an environment is made once, and installed into again when the project's files change.
 $(VENV)/.made $(BENCH)/.made:
@@ -67,7 +68,7 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	@touch $(VENV)/.run $@
 
 $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
-	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special]'
+	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit]'
 	@touch $@
 
 clean:

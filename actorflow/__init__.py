@@ -15,24 +15,8 @@ Names are TensorFlow 1's wherever the concept is.
 
 from __future__ import annotations
 
-from actorflow import blocking, errors, train
-from actorflow import io as io
-from actorflow import linalg as linalg
-from actorflow import losses as losses
-from actorflow import math as math
-from actorflow import nn as nn
-from actorflow import signal as signal
-from actorflow import sparse as sparse
-from actorflow import strings as strings
-from actorflow.autodiff.custom import custom_gradient
-from actorflow.autodiff.gradients import AggregationMethod, gradients
-from actorflow.autodiff.hessians import hessians
-from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
-from actorflow.autodiff.override import NotDifferentiable, RegisterGradient
-from actorflow.control_flow.cond import case, cond, switch_case
-from actorflow.control_flow.functional import foldl, foldr, map_fn, scan
-from actorflow.control_flow.tensor_array import TensorArray
-from actorflow.control_flow.while_loop import while_loop
+from typing import TYPE_CHECKING
+
 from actorflow.dtypes import (
     DType,
     as_dtype,
@@ -65,25 +49,52 @@ from actorflow.graph.graph import (
     name_scope,
     reset_default_graph,
 )
-from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.api import *  # noqa: F403
+from actorflow.lazy import lazily
+from actorflow.ops import operators  # noqa: F401  (the operators of tensors)
 from actorflow.ops.api import __all__ as _op_names
-from actorflow.queues import (
-    Barrier,
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
 from actorflow.registry.kernel import kernel
 from actorflow.registry.op import op
-from actorflow.runtime.trace import Trace
 from actorflow.session.session import Session, SessionStatistics
 from actorflow.shapes import TensorShape
-from actorflow.variables.api import *  # noqa: F403
 from actorflow.variables.api import __all__ as _variable_names
+
+if TYPE_CHECKING:
+    from actorflow import blocking as blocking
+    from actorflow import errors as errors
+    from actorflow import io as io
+    from actorflow import linalg as linalg
+    from actorflow import losses as losses
+    from actorflow import math as math
+    from actorflow import nn as nn
+    from actorflow import signal as signal
+    from actorflow import sparse as sparse
+    from actorflow import strings as strings
+    from actorflow import train as train
+    from actorflow.autodiff.custom import custom_gradient
+    from actorflow.autodiff.gradients import AggregationMethod, gradients
+    from actorflow.autodiff.hessians import hessians
+    from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
+    from actorflow.autodiff.override import NotDifferentiable, RegisterGradient
+    from actorflow.control_flow.cond import case, cond, switch_case
+    from actorflow.control_flow.function import Defun
+    from actorflow.control_flow.functional import foldl, foldr, map_fn, scan
+    from actorflow.control_flow.tensor_array import TensorArray
+    from actorflow.control_flow.while_loop import while_loop
+    from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
+    from actorflow.ops.api import *  # noqa: F403
+    from actorflow.queues import (
+        Barrier,
+        FIFOQueue,
+        PaddingFIFOQueue,
+        PriorityQueue,
+        QueueBase,
+        RandomShuffleQueue,
+    )
+    from actorflow.runtime.trace import Trace
+    from actorflow.variables.api import *  # noqa: F403
+
+__getattr__, __dir__ = lazily(__name__, __file__)
 
 __version__ = "0.1.0"
 
@@ -91,6 +102,7 @@ __all__ = [
     "AggregationMethod",
     "Barrier",
     "DType",
+    "Defun",
     "FIFOQueue",
     "Graph",
     "GraphGrowthWarning",

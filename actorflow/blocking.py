@@ -43,6 +43,7 @@ class Session:
         max_queued_steps: int = 4096,
         coalesce: bool = True,
         optimize: bool = True,
+        jit: bool = True,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
     ) -> None:
         self._session = asynchronous.Session(
@@ -54,6 +55,7 @@ class Session:
             max_queued_steps=max_queued_steps,
             coalesce=coalesce,
             optimize=optimize,
+            jit=jit,
             file_roots=file_roots,
         )
         self._driver = LoopDriver()

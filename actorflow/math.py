@@ -2,105 +2,120 @@
 
 from __future__ import annotations
 
-from actorflow.ops.arithmetic import (
-    accumulate_n,
-    add,
-    add_n,
-    atan2,
-    divide,
-    floordiv,
-    floormod,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    polyval,
-    pow,
-    scalar_mul,
-    squared_difference,
-    subtract,
-    truediv,
-)
-from actorflow.ops.arithmetic import div_no_nan as divide_no_nan
-from actorflow.ops.complex import angle, conj, imag, real
-from actorflow.ops.counting import bincount, confusion_matrix
-from actorflow.ops.gamma import betainc, igamma, igammac, lbeta, zeta
-from actorflow.ops.guarded import multiply_no_nan, nextafter, reciprocal_no_nan, xdivy, xlog1py, xlogy
-from actorflow.ops.layers import l2_normalize, zero_fraction
-from actorflow.ops.logic import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-)
-from actorflow.ops.nn import log_softmax, softmax, softplus, softsign
-from actorflow.ops.ordering import in_top_k, invert_permutation, top_k
-from actorflow.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
-from actorflow.ops.scan import argmax, argmin, cumprod, cumsum, cumulative_logsumexp
-from actorflow.ops.segment import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from actorflow.ops.special import (
-    bessel_i0,
-    bessel_i0e,
-    bessel_i1,
-    bessel_i1e,
-    digamma,
-    erf,
-    erfc,
-    erfinv,
-    lgamma,
-    log_sigmoid,
-    ndtri,
-    polygamma,
-)
-from actorflow.ops.statistics import (
-    count_nonzero,
-    is_non_decreasing,
-    is_strictly_increasing,
-    reduce_euclidean_norm,
-    reduce_logsumexp,
-    reduce_std,
-    reduce_variance,
-)
-from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
-from actorflow.ops.unary import (
-    abs,
-    ceil,
-    exp,
-    expm1,
-    floor,
-    is_finite,
-    is_inf,
-    is_nan,
-    log,
-    log1p,
-    negative,
-    reciprocal,
-    rint,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-)
+from typing import TYPE_CHECKING
+
+from actorflow.lazy import lazily
+
+if TYPE_CHECKING:
+    from actorflow.ops.arithmetic import (
+        accumulate_n,
+        add,
+        add_n,
+        atan2,
+        divide,
+        floordiv,
+        floormod,
+        maximum,
+        minimum,
+        mod,
+        multiply,
+        polyval,
+        pow,
+        scalar_mul,
+        squared_difference,
+        subtract,
+        truediv,
+    )
+    from actorflow.ops.arithmetic import div_no_nan as divide_no_nan
+    from actorflow.ops.complex import angle, conj, imag, real
+    from actorflow.ops.counting import bincount, confusion_matrix
+    from actorflow.ops.gamma import betainc, igamma, igammac, lbeta, zeta
+    from actorflow.ops.guarded import multiply_no_nan, nextafter, reciprocal_no_nan, xdivy, xlog1py, xlogy
+    from actorflow.ops.layers import l2_normalize, zero_fraction
+    from actorflow.ops.logic import (
+        equal,
+        greater,
+        greater_equal,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        not_equal,
+    )
+    from actorflow.ops.nn import log_softmax, softmax, softplus, softsign
+    from actorflow.ops.ordering import in_top_k, invert_permutation, top_k
+    from actorflow.ops.reduction import (
+        reduce_all,
+        reduce_any,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_prod,
+        reduce_sum,
+    )
+    from actorflow.ops.scan import argmax, argmin, cumprod, cumsum, cumulative_logsumexp
+    from actorflow.ops.segment import (
+        segment_max,
+        segment_mean,
+        segment_min,
+        segment_prod,
+        segment_sum,
+        unsorted_segment_max,
+        unsorted_segment_mean,
+        unsorted_segment_min,
+        unsorted_segment_prod,
+        unsorted_segment_sqrt_n,
+        unsorted_segment_sum,
+    )
+    from actorflow.ops.special import (
+        bessel_i0,
+        bessel_i0e,
+        bessel_i1,
+        bessel_i1e,
+        digamma,
+        erf,
+        erfc,
+        erfinv,
+        lgamma,
+        log_sigmoid,
+        ndtri,
+        polygamma,
+    )
+    from actorflow.ops.statistics import (
+        count_nonzero,
+        is_non_decreasing,
+        is_strictly_increasing,
+        reduce_euclidean_norm,
+        reduce_logsumexp,
+        reduce_std,
+        reduce_variance,
+    )
+    from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
+    from actorflow.ops.unary import (
+        abs,
+        ceil,
+        exp,
+        expm1,
+        floor,
+        is_finite,
+        is_inf,
+        is_nan,
+        log,
+        log1p,
+        negative,
+        reciprocal,
+        rint,
+        round,
+        rsqrt,
+        sigmoid,
+        sign,
+        sqrt,
+        square,
+    )
+
+__getattr__, __dir__ = lazily(__name__, __file__)
 
 __all__ = [
     "abs",

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import catalog, environment, harness, results
-from benchmarks.definitions import SIDES, Benchmark, Comparison, Options, Side
+from benchmarks import catalog, environment, harness, results, suites
+from benchmarks.definitions import SIDES, Benchmark, Comparison, Measurement, Options, Side, Suite
 from benchmarks.harness import Result
 from benchmarks.processes import WorkerError
 
@@ -54,15 +54,29 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return replace(options, **given)
 
 
-def measured(family: str, benchmark: Benchmark, sides: tuple[Side, ...], options: Options) -> list[Result]:
+def measured(
+    family: str, benchmark: Benchmark, sides: tuple[Side, ...], options: Options
+) -> tuple[list[Result], dict[str, str]]:
+    """The figures, and what went wrong by name."""
     path = f"{family}/{benchmark.name}"
-    if isinstance(benchmark, Comparison):
-        return [harness.compare(path, benchmark, sides, options)]
-    return harness.measure(path, benchmark, sides, options)
+    try:
+        if isinstance(benchmark, Comparison):
+            return [harness.compare(path, benchmark, sides, options)], {}
+        if isinstance(benchmark, Suite):
+            return suites.measure(family, benchmark, sides, options)
+        return harness.measure(path, benchmark, sides, options), {}
+    except WorkerError as error:
+        return [], {path: str(error)}
 
 
 def wants_peer(families: Mapping[str, Sequence[Benchmark]]) -> bool:
-    return any(isinstance(one, Comparison) or one.peer is not None for some in families.values() for one in some)
+    return any(not isinstance(one, Measurement) or one.peer is not None for some in families.values() for one in some)
+
+
+def listed(family: str, benchmark: Benchmark) -> list[str]:
+    """The names that `python -m benchmarks` takes for it."""
+    cases = benchmark.cases if isinstance(benchmark, Suite) else ()
+    return [f"{family}/{name}" for name in (benchmark.name, *(case.name for case in cases))]
 
 
 def show(result: Result) -> None:
@@ -86,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error.args[0], file=sys.stderr)
         return 2
     if arguments.list:
-        print("\n".join(f"{family}/{one.name}" for family, some in families.items() for one in some))
+        print("\n".join(name for family, some in families.items() for one in some for name in listed(family, one)))
         return 0
     options = options_of(arguments)
     sides = results.sides_of(arguments.null, arguments.alone)
@@ -108,17 +122,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         found: list[Result] = []
         errors: dict[str, str] = {}
         for benchmark in some:
-            if not isinstance(benchmark, Comparison) and "ours" not in sides and benchmark.peer is None:
+            if isinstance(benchmark, Measurement) and "ours" not in sides and benchmark.peer is None:
                 continue
-            try:
-                for result in measured(family, benchmark, sides, options):
-                    found.append(result)
-                    show(result)
-            except WorkerError as error:
-                errors[f"{family}/{benchmark.name}"] = str(error)
-                print(f"{family}/{benchmark.name}: {error}", file=sys.stderr, flush=True)
+            some_found, some_errors = measured(family, benchmark, sides, options)
+            found += some_found
+            errors |= some_errors
+            for result in some_found:
+                show(result)
+            for name, what in some_errors.items():
+                print(f"{name}: {what}", file=sys.stderr, flush=True)
         crashed = crashed or bool(errors)
-        if sides == SIDES and len(some) == len(catalog.family(family)):
+        if sides == SIDES and tuple(some) == catalog.family(family):
             date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             results.save(results.document(family, found, errors, options, {"date": date, **setting}), arguments.results)
             results.write_table(arguments.results)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 
-from benchmarks.definitions import Benchmark
+from benchmarks.definitions import Benchmark, Suite
 
 FAMILIES = (
     "session_calls",
     "chains",
     "mlp",
+    "steps",
+    "ops",
+    "control",
     "importing",
     "nodes",
     "planning",
@@ -28,9 +31,13 @@ def family(name: str) -> tuple[Benchmark, ...]:
 
 
 def benchmark(path: str) -> Benchmark:
-    """The benchmark `family/name`. Raises KeyError where there is none."""
+    """The benchmark `family/name`, or a suite's cases of that name. Raises KeyError where there is none."""
     group, _, name = path.partition("/")
-    for found in family(group):
+    some = family(group)
+    for found in some:
         if found.name == name:
             return found
+    for found in some:
+        if isinstance(found, Suite) and (narrowed := found.narrowed(name)):
+            return narrowed
     raise KeyError(f"Family {group} has no benchmark {name!r}; it has: {', '.join(b.name for b in family(group))}.")

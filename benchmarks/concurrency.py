@@ -24,7 +24,7 @@ IN_FLIGHT = (3, 16)
 
 
 @functools.cache
-def _waiting_op() -> Any:
+def waiting_op() -> Any:
     """Registers an op and its kernel, as a package of a user's does."""
     import anyio
 
@@ -55,7 +55,7 @@ async def _ours(options: Options) -> Mapping[str, float]:
     import anyio
 
     af = our_library()
-    wait = _waiting_op()
+    wait = waiting_op()
     graph = af.Graph()
     with graph.as_default():
         x = af.placeholder(af.float32, [])

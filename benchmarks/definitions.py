@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 Side: TypeAlias = Literal["ours", "peer"]
@@ -21,6 +21,10 @@ class Work:
     """A built graph, and what one call fetches and feeds.
 
     A call takes the next of `batches` in a cycle, so that no side profits from being fed the same object again.
+
+    In a suite, `answer` is what both sides have to agree on, by default the fetches. Where a call does the same thing
+    several times, `copies` holds the operations that end each of them, of which `fetches` is the last, so that the time
+    of one is that of a call less that of a call of the first alone, by the number of the others.
     """
 
     graph: Any
@@ -28,6 +32,8 @@ class Work:
     placeholders: Sequence[Any] = ()
     batches: Sequence[tuple[Any, ...]] = ((),)
     init: Any = None
+    answer: Any = None
+    copies: Sequence[Any] = ()
 
 
 # The library is `actorflow` or `tensorflow.compat.v1`: the same function builds the same graph on either side.
@@ -95,4 +101,39 @@ class Measurement:
         return found
 
 
-Benchmark: TypeAlias = Comparison | Measurement
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One graph of a suite. `busy`: it is timed a second time beside a process that keeps one processor busy."""
+
+    name: str
+    work: str
+    build: Build
+    busy: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Many comparisons in the same pairs of processes: a process each would take longer to start than to measure.
+
+    `cores` bounds the processors of a worker, and with them the threads of both libraries. `summary` adds the geometric
+    mean of all ratios and the worst one. `processes` bounds the pairs, `part` the share of the options' rounds.
+    """
+
+    name: str
+    cases: tuple[Case, ...]
+    cores: int | None = None
+    summary: bool = False
+    processes: int | None = None
+    part: float = 1.0
+
+    def narrowed(self, name: str) -> Suite | None:
+        """The cases of that name or whose names begin with it, if there are any."""
+        some = tuple(case for case in self.cases if case.name == name or case.name.startswith(f"{name}_"))
+        return replace(self, cases=some, summary=False) if some else None
+
+    def case(self, name: str) -> Case:
+        return next(case for case in self.cases if case.name == name)
+
+
+Benchmark: TypeAlias = Comparison | Measurement | Suite

@@ -54,6 +54,15 @@ def _version(*names: str) -> str | None:
     return None
 
 
+EXTRAS = {"onednn": ("onednn-cpu-gomp", "onednn-cpu-tbb"), "jit": ("llvmlite", "numba"), "special": ("scipy",)}
+"""What speeds kernels up where it is installed: the extra, and the packages that it may bring."""
+
+
+def extras() -> dict[str, str]:
+    """The packages of those extras that this interpreter has. Our workers run in the interpreter of the parent."""
+    return {extra: found for extra, names in EXTRAS.items() if (found := _version(*names)) is not None}
+
+
 def versions() -> dict[str, str | None]:
     """The versions of what the figures depend on, in this interpreter."""
     return {
@@ -84,6 +93,7 @@ def machine() -> dict[str, Any]:
         "peer": peer["peer"],
         "peer_python": peer["python"],
         "peer_numpy": peer["numpy"],
+        "extras": extras(),
     }
 
 

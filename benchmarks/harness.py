@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from benchmarks.busy import Busy
 from benchmarks.definitions import Comparison, Figure, Measurement, Options, Side
 from benchmarks.environment import CpuUse, load_average
-from benchmarks.processes import Worker, WorkerError
+from benchmarks.processes import CaseError, Worker, WorkerError
 from benchmarks.spread import Spread, unevenness
 
 QUIET = 0.12
@@ -85,58 +86,72 @@ def compare(path: str, comparison: Comparison, sides: tuple[Side, ...], options:
     for pair in range(options.pairs):
         with ExitStack() as stack:
             workers = [stack.enter_context(Worker(side, path, quick=options.quick)) for side in sides]
-            _check_answers(workers, [worker.receive()["answer"] for worker in workers])
-            pairs.append(_rounds(workers, options, swapped=pair % 2 == 1))
-    rounds = [one for pair in pairs for one in pair]
+            check_answers(workers, [worker.receive()["answer"] for worker in workers])
+            pairs.append(rounds(workers, options, swapped=pair % 2 == 1))
+    return timed_result(path, comparison.work, comparison.note, sides, pairs)
+
+
+def timed_result(path: str, work: str, note: str, sides: tuple[Side, ...], pairs: Sequence[Sequence[Round]]) -> Result:
+    """The figure that rounds make, which come in pairs of processes."""
+    flat = [one for pair in pairs for one in pair]
     both = len(sides) == 2
     columns = [[[one.samples[i]["median"] for one in pair] for pair in pairs] for i in range(len(sides))]
     spreads = tuple(Spread.of(column) for column in columns)
     return Result(
         name=path,
-        work=comparison.work,
+        work=work,
         unit="µs",
         sides=sides,
         medians=tuple(spread.median for spread in spreads),
         spreads=spreads,
         ratio=Spread.of([[one.ratio() for one in pair] for pair in pairs]) if both else None,
         mean_ratio=Spread.of([[one.ratio("mean") for one in pair] for pair in pairs]).median if both else None,
-        other_cpu=sum(one.other_cpu for one in rounds) / len(rounds),
-        disturbed=sum(one.disturbance > 1 for one in rounds) / len(rounds),
+        other_cpu=sum(one.other_cpu for one in flat) / len(flat),
+        disturbed=sum(one.disturbance > 1 for one in flat) / len(flat),
         load=load_average(),
-        note=comparison.note,
+        note=note,
     )
 
 
-def _rounds(workers: list[Worker], options: Options, *, swapped: bool) -> list[Round]:
+def rounds(workers: list[Worker], options: Options, *, swapped: bool, beside: Busy | None = None) -> list[Round]:
+    """The rounds that count, of workers that have warmed up. What runs `beside` them is no disturbance.
+
+    Raises:
+        WorkerError: a worker crashed.
+    """
     found: list[Round] = []
     order = list(range(len(workers)))
     if swapped:
         order.reverse()
     for worker in workers:
         worker.settle(limit=1.0)
-    for _ in range(PATIENCE * options.rounds):
-        found.append(_round(workers, order, options.seconds))
+    for _ in range(options.rounds if beside else PATIENCE * options.rounds):
+        found.append(_round(workers, order, options.seconds, beside))
         if sum(one.disturbance <= 1 for one in found) >= options.rounds:
             break
     return sorted(found, key=lambda one: one.disturbance)[: options.rounds]
 
 
-def _round(workers: list[Worker], order: list[int], seconds: float) -> Round:
+def _round(workers: list[Worker], order: list[int], seconds: float, beside: Busy | None) -> Round:
     samples: dict[int, dict[str, float]] = {}
-    before = CpuUse.now(*(worker.pid for worker in workers))
+    pids = [worker.pid for worker in workers] + ([beside.pid] if beside else [])
+    before = CpuUse.now(*pids)
     for i in order:
         samples[i] = workers[i].ask(seconds=seconds)
+        if "error" in samples[i]:
+            raise CaseError(f"{workers[i].side}: {samples[i]['error']}")
         workers[i].settle()
-    after = CpuUse.now(*(worker.pid for worker in workers))
+    after = CpuUse.now(*pids)
     others = after.others_since(before) if after and before else 0.0
     return Round(tuple(samples[i] for i in range(len(workers))), others)
 
 
-def _check_answers(workers: list[Worker], answers: list[list[float]]) -> None:
+def check_answers(workers: Sequence[Worker], answers: Sequence[Sequence[float]], least: float = 1e-6) -> None:
+    """Differences below `least` are none. Raises WorkerError where the sides computed different answers."""
     first = answers[0]
     for worker, answer in zip(workers, answers):
         close = len(answer) == len(first) and all(
-            math.isclose(a, b, rel_tol=AGREEMENT, abs_tol=1e-6) for a, b in zip(first, answer)
+            math.isclose(a, b, rel_tol=AGREEMENT, abs_tol=least) for a, b in zip(first, answer)
         )
         if not close:
             raise WorkerError(f"{workers[0].side} computed {first}, but {worker.side} computed {answer}.")

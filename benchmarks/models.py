@@ -123,3 +123,159 @@ def layers(nodes: int) -> Build:
             return Work(graph, value, (x, y), [(np.float32(0.5), np.float32(0.25))])
 
     return build
+
+
+def lenet(batch: int, rate: float = 0.01) -> Build:
+    """One step of gradient descent of a convolutional classifier of 28 × 28 images.
+
+    5×5×32, pool, 5×5×64, pool, 512 units, 10 classes. The graph knows the size of a batch.
+    """
+
+    def build(lib: Any) -> Work:
+        import numpy as np
+
+        rng = np.random.default_rng(SEED)
+
+        def weights(*shape: int) -> Any:
+            deviation = (2 / np.prod(shape[:-1])) ** 0.5
+            return lib.Variable(rng.normal(0, deviation, shape).astype(np.float32))
+
+        def bias(units: int) -> Any:
+            return lib.Variable(np.full(units, 0.1, np.float32))
+
+        def stage(images: Any, kernel: Any, offset: Any) -> Any:
+            convolved = lib.nn.conv2d(images, kernel, strides=[1, 1, 1, 1], padding="SAME")
+            active = lib.nn.relu(lib.nn.bias_add(convolved, offset))
+            return lib.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+
+        batches = [
+            (rng.normal(size=(batch, 28, 28, 1)).astype(np.float32), rng.integers(0, 10, size=batch).astype(np.int32))
+            for _ in range(BATCHES)
+        ]
+        graph = lib.Graph()
+        with graph.as_default():
+            x, labels = lib.placeholder(lib.float32, [batch, 28, 28, 1]), lib.placeholder(lib.int32, [batch])
+            value = stage(stage(x, weights(5, 5, 1, 32), bias(32)), weights(5, 5, 32, 64), bias(64))
+            flat = lib.reshape(value, [batch, 7 * 7 * 64])
+            hidden = lib.nn.relu(lib.matmul(flat, weights(7 * 7 * 64, 512)) + bias(512))
+            logits = lib.matmul(hidden, weights(512, 10)) + bias(10)
+            losses = lib.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+            loss = lib.reduce_mean(losses)
+            train = lib.train.GradientDescentOptimizer(rate).minimize(loss)
+            return Work(graph, [loss, train], (x, labels), batches, lib.global_variables_initializer())
+
+    return build
+
+
+def cheap_elementwise(size: int) -> Build:
+    """Ten cheap elementwise ops, one after the other, on a vector: fed, so that none can be computed beforehand."""
+
+    def build(lib: Any) -> Work:
+        import numpy as np
+
+        rng = np.random.default_rng(SEED)
+        graph = lib.Graph()
+        with graph.as_default():
+            x, y = lib.placeholder(lib.float32, [size]), lib.placeholder(lib.float32, [size])
+            value = x * y + x
+            value = lib.maximum(value - y, 0.5 * x)
+            value = lib.square(value) - x * value
+            value = lib.minimum(value + y, 4.0)
+            batches = [tuple(rng.normal(size=(2, size)).astype(np.float32)) for _ in range(BATCHES)]
+            return Work(graph, value, (x, y), batches)
+
+    return build
+
+
+def adam(size: int) -> Build:
+    """One update of a vector by Adam with a fed gradient: all that there is to do is to stream four vectors."""
+
+    def build(lib: Any) -> Work:
+        import numpy as np
+
+        rng = np.random.default_rng(SEED)
+        graph = lib.Graph()
+        with graph.as_default():
+            gradient = lib.placeholder(lib.float32, [size])
+            weights = lib.Variable(np.zeros(size, np.float32))
+            train = lib.train.AdamOptimizer(0.001).apply_gradients([(gradient, weights)])
+            batches = [(rng.normal(size=size).astype(np.float32),) for _ in range(BATCHES)]
+            with graph.control_dependencies([train]):
+                answer = lib.identity(weights.read_value())
+            return Work(graph, train, (gradient,), batches, lib.global_variables_initializer(), answer)
+
+    return build
+
+
+class Lstm:
+    """A training step of one LSTM layer, in a loop or unrolled: the same variables, the same arithmetic, the same loss.
+
+    The cell is written by hand, its four gates in one product; it learns to repeat its input, and the loss is the mean
+    square of what it gets wrong. `inputs` is at least `units`.
+    """
+
+    def __init__(self, units: int = 64, batch: int = 32, steps: int = 50, inputs: int = 64) -> None:
+        self.units, self.batch, self.steps, self.inputs = units, batch, steps, inputs
+
+    def loop(self, lib: Any) -> Work:
+        """Through `while_loop`, with the inputs read from a TensorArray, and all states written to another."""
+        return self._work(lib, self._looped)
+
+    def unrolled(self, lib: Any) -> Work:
+        return self._work(lib, self._spelled_out)
+
+    def _looped(self, lib: Any, x: Any, cell: Any, zeros: Any) -> Any:
+        read = lib.TensorArray(lib.float32, size=self.steps).unstack(x)
+        written = lib.TensorArray(lib.float32, size=self.steps)
+
+        def body(i: Any, state: Any, output: Any, array: Any) -> Any:
+            state, output = cell(read.read(i), state, output)
+            return i + 1, state, output, array.write(i, output)
+
+        end = lib.while_loop(
+            lambda i, state, output, array: i < self.steps, body, (lib.constant(0), zeros, zeros, written)
+        )
+        return end[3].stack()
+
+    def _spelled_out(self, lib: Any, x: Any, cell: Any, zeros: Any) -> Any:
+        state = output = zeros
+        outputs = []
+        for value in lib.unstack(x):
+            state, output = cell(value, state, output)
+            outputs.append(output)
+        return lib.stack(outputs)
+
+    def _work(self, lib: Any, run: Any) -> Work:
+        import numpy as np
+
+        rng = np.random.default_rng(SEED)
+        units, width = self.units, self.inputs + self.units
+        shape = (self.steps, self.batch, self.inputs)
+        graph = lib.Graph()
+        with graph.as_default():
+            x = lib.placeholder(lib.float32, shape)
+            kernel = lib.Variable(rng.normal(0, width**-0.5, (width, 4 * units)).astype(np.float32))
+            offset = lib.Variable(np.zeros(4 * units, np.float32))
+
+            def cell(value: Any, state: Any, output: Any) -> tuple[Any, Any]:
+                gates = lib.nn.bias_add(lib.matmul(lib.concat([value, output], 1), kernel), offset)
+                inner, candidate, forget, outer = lib.split(gates, 4, 1)
+                state = state * lib.sigmoid(forget + 1.0) + lib.sigmoid(inner) * lib.tanh(candidate)
+                return state, lib.tanh(state) * lib.sigmoid(outer)
+
+            outputs = run(lib, x, cell, lib.zeros([self.batch, units]))
+            loss = lib.reduce_mean(lib.square(outputs - x[:, :, :units]))
+            train = lib.train.GradientDescentOptimizer(0.1).minimize(loss)
+            batches = [(rng.normal(size=shape).astype(np.float32),) for _ in range(BATCHES)]
+            return Work(graph, [loss, train], (x,), batches, lib.global_variables_initializer())
+
+
+def counting_loop(lib: Any) -> Work:
+    """`while i < n: i += 1` with a fed n."""
+    import numpy as np
+
+    graph = lib.Graph()
+    with graph.as_default():
+        n = lib.placeholder(lib.int32, [])
+        end = lib.while_loop(lambda i: i < n, lambda i: i + 1, [lib.constant(0)])
+        return Work(graph, end, (n,), [(np.int32(1000),)])

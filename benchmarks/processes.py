@@ -22,6 +22,10 @@ class WorkerError(RuntimeError):
     """A worker ended or hung instead of answering; the message holds the end of what it wrote."""
 
 
+class CaseError(WorkerError):
+    """A worker could not do one case of a suite; it goes on with the next."""
+
+
 class Worker:
     """One side of one benchmark in a process of its own. A context manager: its end is the process's end."""
 

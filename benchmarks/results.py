@@ -8,11 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import catalog
+from benchmarks import catalog, targets
 from benchmarks.definitions import Options, Side
 from benchmarks.environment import ROOT
 from benchmarks.harness import Result
-from benchmarks.targets import TARGETS
 
 FOLDER = ROOT / "benchmarks" / "results"
 ABOUT = """# Results
@@ -24,7 +23,7 @@ A ratio is ours by the peer's, the median over rounds with the 10th and 90th per
 
 def as_json(result: Result) -> dict[str, Any]:
     """One figure with its target, as it is stored."""
-    target = TARGETS.get(result.name)
+    target = targets.target(result.name)
     return {
         "name": result.name,
         "work": result.work,
@@ -91,6 +90,13 @@ def line(figure: Mapping[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _extras(machine: Mapping[str, Any]) -> str:
+    """Which packages that speed kernels up were installed; results of older versions don't tell."""
+    if "extras" not in machine:
+        return ""
+    return f"extras {', '.join(machine['extras'].values()) or 'none'}, "
+
+
 def table(documents: Sequence[Mapping[str, Any]]) -> str:
     """The whole of `results/README.md`."""
     parts = [ABOUT]
@@ -104,7 +110,7 @@ def table(documents: Sequence[Mapping[str, Any]]) -> str:
         parts.extend(line(figure) for figure in found["figures"])
         parts.append(
             f"\n{found['date']}, {state}, `{found['command']}`; {machine['cpu']}, {machine['cores']} cores, "
-            f"Python {machine['python']}, {machine['numpy']}, peer {machine['peer']}{busy}."
+            f"Python {machine['python']}, {machine['numpy']}, {_extras(machine)}peer {machine['peer']}{busy}."
         )
         notes = dict.fromkeys(f["note"] for f in found["figures"] if f["note"])
         parts.extend(f"\n{note}" for note in notes)

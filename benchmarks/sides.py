@@ -75,13 +75,16 @@ def peer(build: Build, style: Style = "run") -> Iterator[Call]:
 
 
 def compare(
-    name: str, work: str, build: Build, style: Style = "run", *, blocking: bool = False, note: str = ""
+    name: str, work: str, build: Build, style: Style = "run", *, blocking: bool = False, note: str = "", **options: Any
 ) -> Comparison:
-    """The comparison of one graph: `run` against `run`, or `make_callable` against `make_callable`."""
+    """The comparison of one graph: `run` against `run`, or `make_callable` against `make_callable`.
+
+    `options` are those of our asynchronous session.
+    """
     return Comparison(
         name,
         work,
-        ours=(lambda: ours_blocking(build, style)) if blocking else (lambda: ours(build, style)),
+        ours=(lambda: ours_blocking(build, style)) if blocking else (lambda: ours(build, style, **options)),
         peer=lambda: peer(build, style),
         note=note,
     )

@@ -1,8 +1,8 @@
 """One side of one benchmark in a process of its own: `python -m benchmarks.worker ours chains/adds_run`.
 
-The parent drives it over pipes with one JSON object a line. A comparison answers each command with one line; a
-measurement runs once and prints its figures. Only the protocol goes to the real standard output; whatever a library
-prints lands on standard error.
+The parent drives it over pipes with one JSON object a line. A comparison answers each command with one line, and so does
+a suite (`suite_worker`); a measurement runs once and prints its figures. Only the protocol goes to the real standard
+output; whatever a library prints lands on standard error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, TextIO, cast
 
-from benchmarks import catalog, environment
-from benchmarks.definitions import Call, Comparison, Measurement, Options, Side
+from benchmarks import catalog, environment, suite_worker
+from benchmarks.definitions import Call, Comparison, Measurement, Options, Side, Suite
 
 CHECKED_CALLS = 20
 """The value of this call is reported, so that the parent can compare what both sides computed."""
@@ -83,26 +83,26 @@ def probe() -> float:
     return min(times) / 1e3
 
 
-def timed(call: Call, seconds: float) -> dict[str, float]:
-    """Calls for so long, and times each call."""
+def timed(call: Call, seconds: float, at_least: int = AT_LEAST) -> dict[str, float]:
+    """Calls for so long, and at least so often, and times each call."""
     before = probe()
     clock = time.perf_counter_ns
     times: list[int] = []
     end = clock() + int(seconds * 1e9)
-    while len(times) < AT_LEAST or (clock() < end and len(times) < AT_MOST):
+    while len(times) < at_least or (clock() < end and len(times) < AT_MOST):
         start = clock()
         call()
         times.append(clock() - start)
     return summary(times, before)
 
 
-async def timed_async(call: Call, seconds: float) -> dict[str, float]:
+async def timed_async(call: Call, seconds: float, at_least: int = AT_LEAST) -> dict[str, float]:
     """`timed` with an `await`."""
     before = probe()
     clock = time.perf_counter_ns
     times: list[int] = []
     end = clock() + int(seconds * 1e9)
-    while len(times) < AT_LEAST or (clock() < end and len(times) < AT_MOST):
+    while len(times) < at_least or (clock() < end and len(times) < AT_MOST):
         start = clock()
         await call()
         times.append(clock() - start)
@@ -165,6 +165,8 @@ def main() -> None:
             asyncio.run(serve_async(protocol, opened))
         else:
             serve(protocol, opened)
+    elif isinstance(found, Suite):
+        suite_worker.serve(protocol, found, side)
     else:
         measure(protocol, found, side, Options.quickly() if arguments.quick else Options())
 

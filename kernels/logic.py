@@ -7,6 +7,8 @@ from typing import Any
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from .elementwise import chosen
+
 
 @kernel("Less")
 def less(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
@@ -81,13 +83,7 @@ def right_shift(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("SelectV2")
 def select_v2(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.where(condition, x, y) if out is None else _select_into(xp, condition, x, y, out)
-
-
-def _select_into(xp: Any, condition: Any, x: Any, y: Any, out: Any) -> Any:
-    xp.copyto(out, y)
-    xp.copyto(out, x, where=condition)
-    return out
+    return chosen(xp, condition, x, y, out)
 
 
 @kernel("Select")
@@ -101,7 +97,7 @@ def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
         )
     if rows:
         condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
-    return xp.where(condition, x, y) if out is None else _select_into(xp, condition, x, y, out)
+    return chosen(xp, condition, x, y, out)
 
 
 @kernel("Where")

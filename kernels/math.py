@@ -11,6 +11,8 @@ from actorflow.dtypes import FLOATING, INTEGER
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from .elementwise import at_least, at_most
+
 
 @kernel("Add")
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
@@ -110,12 +112,19 @@ def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("Maximum")
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.maximum(x, y) if out is None else xp.maximum(x, y, out=out)
+    return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, at_least, x, y, out)
 
 
 @kernel("Minimum")
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.minimum(x, y) if out is None else xp.minimum(x, y, out=out)
+    return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, at_most, x, y, out)
+
+
+def _bounded(xp: Any, ufunc: Any, by_number: Any, x: Any, y: Any, out: Any) -> Any:
+    """An extreme of two tensors, of which one may be a number."""
+    if y.ndim == 0:
+        return by_number(xp, x, y, out)
+    return by_number(xp, y, x, out) if x.ndim == 0 else ufunc(x, y, out=out)
 
 
 @kernel("SquaredDifference")
@@ -132,7 +141,8 @@ def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
 @kernel("AddN")
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
     first, *others = inputs
-    if any(other.shape != first.shape for other in others):
+    shape = first.shape
+    if not all([other.shape == shape for other in others]):
         raise InvalidArgumentError(
             "AddN adds tensors of one shape.", details=[f"input {i}: {value.shape}" for i, value in enumerate(inputs)]
         )

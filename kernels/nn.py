@@ -8,6 +8,9 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 
+from .elementwise import at_least, at_most, chosen, scalar
+from .reducing import largest, sum_over
+
 # The constants of self-normalizing networks (Klambauer et al.).
 SCALE = 1.0507009873554804934193349852946
 SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -15,7 +18,7 @@ SCALE_ALPHA = 1.7580993408473768599402175208123
 
 @kernel("Relu")
 def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return xp.maximum(x, 0, out=out)
+    return xp.maximum(x, scalar(xp, x.dtype, 0)) if out is None else at_least(xp, x, 0, out)
 
 
 @kernel("ReluGrad")
@@ -25,7 +28,7 @@ def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("Relu6")
 def relu6(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return xp.minimum(xp.maximum(x, 0, out=out), 6, out=out)
+    return xp.minimum(xp.maximum(x, 0), 6) if out is None else at_most(xp, at_least(xp, x, 0, out), 6, out)
 
 
 @kernel("Relu6Grad")
@@ -35,25 +38,17 @@ def relu6_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("LeakyRelu")
 def leaky_relu(xp: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
-    return _chosen(xp, x > 0, x, x * x.dtype.type(alpha), out)
+    return chosen(xp, x > 0, x, x * x.dtype.type(alpha), out)
 
 
 @kernel("LeakyReluGrad")
 def leaky_relu_grad(xp: Any, dy: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
-    return _chosen(xp, x > 0, dy, dy * dy.dtype.type(alpha), out)
-
-
-def _chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any) -> Any:
-    if out is None:
-        return xp.where(condition, x, y)
-    xp.copyto(out, y)
-    xp.copyto(out, x, where=condition)
-    return out
+    return chosen(xp, x > 0, dy, dy * dy.dtype.type(alpha), out)
 
 
 @kernel("Elu")
 def elu(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _chosen(xp, x < 0, xp.expm1(x), x, out)
+    return chosen(xp, x < 0, xp.expm1(x), x, out)
 
 
 @kernel("EluGrad")
@@ -63,7 +58,7 @@ def elu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("Selu")
 def selu(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _chosen(xp, x < 0, xp.expm1(x) * x.dtype.type(SCALE_ALPHA), x * x.dtype.type(SCALE), out)
+    return chosen(xp, x < 0, xp.expm1(x) * x.dtype.type(SCALE_ALPHA), x * x.dtype.type(SCALE), out)
 
 
 @kernel("SeluGrad")
@@ -103,6 +98,8 @@ def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = Non
 def _along_channels(bias: Any, shape: tuple[int, ...], data_format: str) -> Any:
     """The bias as it is broadcast to a value of this shape."""
     rank = len(shape)
+    if data_format != "NCHW" and rank >= 2 and bias.shape == shape[-1:]:
+        return bias
     if rank < 2 or bias.ndim != 1:
         raise ValueError(f"A bias is a vector for two dimensions or more, not {bias.shape} for {shape}.")
     at = _channel(data_format, rank)
@@ -120,7 +117,7 @@ def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
     if dy.ndim < 2:
         raise ValueError(f"The gradient of a biased tensor has two dimensions or more, but the shape is {dy.shape}.")
     at = _channel(data_format, dy.ndim)
-    return xp.add.reduce(dy, (*range(at), *range(at + 1, dy.ndim)), dy.dtype)
+    return sum_over(xp, dy, (*range(at), *range(at + 1, dy.ndim)))
 
 
 @kernel("L2Loss")
@@ -134,20 +131,20 @@ def l2_loss(xp: Any, t: Any) -> Any:
 
 def _shifted(xp: Any, x: Any, axis: int, out: Any = None) -> Any:
     """`x` less its maximum along `axis`, so that exponentials can't overflow."""
-    return xp.subtract(x, xp.maximum.reduce(x, axis, keepdims=True), out=out) if x.size else xp.array(x)
+    return xp.subtract(x, largest(xp, x, axis, True), out=out) if x.size else xp.array(x)
 
 
 @kernel("Softmax")
 def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
     powers = _shifted(xp, logits, axis, out)
     xp.exp(powers, out=powers)
-    return xp.divide(powers, xp.add.reduce(powers, axis, keepdims=True), out=powers)
+    return xp.divide(powers, sum_over(xp, powers, axis, True), out=powers)
 
 
 @kernel("LogSoftmax")
 def log_softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
     shifted = _shifted(xp, logits, axis, out)
-    return xp.subtract(shifted, xp.log(xp.add.reduce(xp.exp(shifted), axis, keepdims=True)), out=shifted)
+    return xp.subtract(shifted, xp.log(sum_over(xp, xp.exp(shifted), axis, True)), out=shifted)
 
 
 @kernel("SoftmaxCrossEntropyWithLogits")
@@ -156,8 +153,8 @@ def softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
         raise ValueError(f"Logits and labels are matrices, but have shapes {logits.shape} and {labels.shape}.")
     shifted = _shifted(xp, logits, 1)
     powers = xp.exp(shifted)
-    total = xp.add.reduce(powers, 1, keepdims=True)
-    loss = xp.add.reduce(labels * (xp.log(total) - shifted), 1)
+    total = sum_over(xp, powers, 1, True)
+    loss = sum_over(xp, labels * (xp.log(total) - shifted), 1)
     return loss, powers / total - labels
 
 
@@ -174,7 +171,7 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
         raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
     shifted = _shifted(xp, logits, 1)
     powers = xp.exp(shifted)
-    total = xp.add.reduce(powers, 1, keepdims=True)
+    total = sum_over(xp, powers, 1, True)
     true = xp.arange(0, logits.size, classes) + labels if logits.size else labels  # each row's class, counted flat
     loss = xp.log(total[:, 0]) - shifted.reshape(-1)[true]
     powers /= total

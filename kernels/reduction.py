@@ -12,6 +12,10 @@ from actorflow.dtypes import INTEGER, DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from . import reducing
+from .elementwise import scalar
+from .reducing import sum_over
+
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
 
@@ -27,7 +31,7 @@ def sum_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
 
 @kernel("Sum")
 def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return x.sum(_axes(axis), x.dtype, None, keep_dims) if out is None else x.sum(_axes(axis), x.dtype, out, keep_dims)
+    return sum_over(xp, x, _axes(axis), keep_dims, out)
 
 
 @kernel("Prod", dtypes=_HALVES)
@@ -63,9 +67,9 @@ def mean_integers(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
 @kernel("Mean")
 def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     # numpy's mean warns of an empty slice by another way than its floating-point errors, and takes twice as long.
-    total = x.sum(_axes(axis), x.dtype, out, keep_dims)
-    count = x.real.dtype.type(_count(x, total))
-    return total / count if out is None else xp.true_divide(total, count, out=out)
+    total = sum_over(xp, x, _axes(axis), keep_dims, out)
+    count = scalar(xp, total.real.dtype, _count(x, total))
+    return xp.true_divide(total, count, out=out)
 
 
 # ---- extremes
@@ -81,7 +85,7 @@ def _limit(x: Any, largest: bool) -> Any:
 
 def _extreme(xp: Any, x: Any, axis: Any, keep_dims: bool, largest: bool, out: Any) -> Any:
     if x.size:
-        return (x.max if largest else x.min)(_axes(axis), out, keep_dims)
+        return (reducing.largest if largest else reducing.smallest)(xp, x, _axes(axis), keep_dims, out)
     shape = x.sum(_axes(axis), xp.float32, None, keep_dims).shape
     result = xp.empty(shape, x.dtype) if out is None else out
     result[...] = _limit(x, not largest)
@@ -129,12 +133,17 @@ def _nonempty(x: Any, axis: Any) -> int:
 
 @kernel("ArgMax")
 def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
-    return x.argmax(_nonempty(x, axis)).astype(output_type.as_numpy_dtype)
+    return _typed(x.argmax(_nonempty(x, axis)), output_type)
 
 
 @kernel("ArgMin")
 def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
-    return x.argmin(_nonempty(x, axis)).astype(output_type.as_numpy_dtype)
+    return _typed(x.argmin(_nonempty(x, axis)), output_type)
+
+
+def _typed(places: Any, dtype: DType) -> Any:
+    kind = dtype.as_numpy_dtype
+    return places if places.dtype == kind else places.astype(kind)
 
 
 def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:

@@ -45,6 +45,7 @@ def as_arrays(value: Any) -> Any:
 
 def mapped(function: Callable[[Any], Any], values: Any, dtype: Any = object) -> Any:
     """`function` of each element, as an array of `dtype` and of the shape of `values`."""
+    values = as_arrays(values)
     result = np.empty(values.size, dtype)
     result[:] = [function(value) for value in values.reshape(-1).tolist()]
     return result.reshape(values.shape)

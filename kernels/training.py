@@ -226,7 +226,7 @@ def sparse_centered_rms_prop(
     _sparse_rms_prop(xp, (var, mg, ms, mom), (lr, rho, momentum, epsilon), grad, indices)
 
 
-def _adam_rate(xp: Any, lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
+def adam_rate(xp: Any, lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
     return lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power)
 
 
@@ -255,7 +255,7 @@ def adam(
     *,
     use_nesterov: bool,
 ) -> None:
-    rate = _adam_rate(xp, lr, beta1_power, beta2_power)
+    rate = adam_rate(xp, lr, beta1_power, beta2_power)
     rate1, rate2 = 1 - beta1, 1 - beta2
     for w, mean, square, g, t, ahead in blocks(xp, *opened(grad, var, m, v), grad, scratch=2):
         approach(xp, mean, g, rate1, t)
@@ -289,6 +289,6 @@ def sparse_adam(
     mean[at] += (1 - beta1) * g
     xp.multiply(square, beta2, out=square)
     square[at] += (1 - beta2) * (g * g)
-    rate = _adam_rate(xp, lr, beta1_power, beta2_power)
+    rate = adam_rate(xp, lr, beta1_power, beta2_power)
     for w, a, s, t in blocks(xp, *buffers):
         _adam_step(xp, w, a, s, t, rate, epsilon)

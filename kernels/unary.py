@@ -6,6 +6,8 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 
+from .elementwise import scalar
+
 
 @kernel("Neg")
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
@@ -34,12 +36,16 @@ def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("Rsqrt")
 def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return 1 / xp.sqrt(x) if out is None else xp.reciprocal(xp.sqrt(x, out=out), out=out)
+    return xp.reciprocal(xp.sqrt(x)) if out is None else _inverse(xp, xp.sqrt(x, out=out), out)
 
 
 @kernel("Reciprocal")
 def reciprocal(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return 1 / x if out is None else xp.reciprocal(x, out=out)
+    return xp.reciprocal(x) if out is None else _inverse(xp, x, out)
+
+
+def _inverse(xp: Any, x: Any, out: Any) -> Any:
+    return xp.divide(1, x, out=out)  # numpy divides twice as fast as it computes reciprocals
 
 
 # ---- exponentials and logarithms
@@ -68,12 +74,12 @@ def log1p(xp: Any, x: Any, *, out: Any = None) -> Any:
 @kernel("Sigmoid")
 def sigmoid(xp: Any, x: Any, *, out: Any = None) -> Any:
     # exp(-x) may overflow to inf, and 1 / inf is the right limit.
-    return 1 / (1 + xp.exp(-x)) if out is None else _sigmoid_into(xp, x, out)
+    return xp.reciprocal(xp.exp(-x) + scalar(xp, x.dtype, 1)) if out is None else _sigmoid_into(xp, x, out)
 
 
 def _sigmoid_into(xp: Any, x: Any, out: Any) -> Any:
     xp.exp(xp.negative(x, out=out), out=out)
-    return xp.reciprocal(xp.add(out, 1, out=out), out=out)
+    return _inverse(xp, xp.add(out, 1, out=out), out)
 
 
 @kernel("SigmoidGrad")

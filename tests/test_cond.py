@@ -24,6 +24,12 @@ def pred() -> Any:
     return af.placeholder(af.bool, [])
 
 
+def _kept(box: list[Any], tensor: Any) -> Any:
+    """`tensor`, which the test looks at later."""
+    box.append(tensor)
+    return tensor
+
+
 # ---- what comes out
 
 
@@ -219,7 +225,7 @@ def test_only_one_output_is_wanted(run: Run, probe: Probe) -> None:
 
 def test_f77_a_fetch_that_is_dead_names_the_switch_the_predicate_and_the_branch(run: Run) -> None:
     p, x = pred(), af.placeholder(af.float32, [])
-    inside = []
+    inside: list[Any] = []
 
     def yes() -> Any:
         inside.append(af.add(x, 1.0, name="inside"))
@@ -238,8 +244,8 @@ def test_f77_a_fetch_that_is_dead_names_the_switch_the_predicate_and_the_branch(
 
 def test_f77_a_dead_fetch_beside_a_live_one_fails_too(run: Run) -> None:
     p, x = pred(), af.placeholder(af.float32, [])
-    inside = []
-    y = af.cond(p, lambda: inside.append(x * 2.0) or inside[0], lambda: x)
+    inside: list[Any] = []
+    y = af.cond(p, lambda: _kept(inside, x * 2.0), lambda: x)
     with pytest.raises(errors.InvalidArgumentError, match="no value"):
         run([y, inside[0]], {p: False, x: 1.0})
     assert run([y, inside[0]], {p: True, x: 1.0}) == [2.0, 2.0]
@@ -290,6 +296,9 @@ def test_functions_by_number(run: Run, index: int, want: int) -> None:
 # ---- bad input
 
 
+NO_FUNCTION: Any = 3
+
+
 def _one() -> Any:
     return af.constant(1)
 
@@ -300,7 +309,7 @@ def _one() -> Any:
         (TypeError, "Python bool", lambda: af.cond(True, _one, _one)),
         (TypeError, "has type int32", lambda: af.cond(af.constant(1), _one, _one)),
         (ValueError, "0 dimensions", lambda: af.cond(af.constant([True]), _one, _one)),
-        (TypeError, "two functions", lambda: af.cond(pred(), af.constant(1), _one)),
+        (TypeError, "two functions", lambda: af.cond(pred(), NO_FUNCTION, _one)),
         (TypeError, "two functions", lambda: af.cond(pred(), _one)),
         (ValueError, "true_fn gave None", lambda: af.cond(pred(), lambda: None, _one)),
         (ValueError, "false_fn gave None", lambda: af.cond(pred(), _one, lambda: None)),
@@ -311,7 +320,7 @@ def _one() -> Any:
         (ValueError, "different keys", lambda: af.cond(pred(), lambda: {"a": _one()}, lambda: {"b": _one()})),
         (ValueError, "at least one pair", lambda: af.case([])),
         (TypeError, "pairs", lambda: af.case([pred()], default=_one)),
-        (TypeError, "pairs", lambda: af.case([(pred(), 3)], default=_one)),
+        (TypeError, "pairs", lambda: af.case([(pred(), NO_FUNCTION)], default=_one)),
         (TypeError, "functions", lambda: af.switch_case(af.constant(0), [])),
         (ValueError, "numbers 0, 1, 2", lambda: af.switch_case(af.constant(0), {0: _one, 5: _one})),
     ],
@@ -327,8 +336,8 @@ def test_bad_input(kind: type[Exception], message: str, build: Any) -> None:
 def test_a_tensor_of_a_branch_stays_inside() -> None:
     with af.Graph().as_default():
         x = af.placeholder(af.float32, [])
-        inside = []
-        y = af.cond(pred(), lambda: inside.append(af.negative(x, name="minus")) or inside[0], lambda: x)
+        inside: list[Any] = []
+        y = af.cond(pred(), lambda: _kept(inside, af.negative(x, name="minus")), lambda: x)
         with pytest.raises(ValueError, match="inside of the true branch of the cond made at") as caught:
             _ = inside[0] + 1.0
         text = str(caught.value)

@@ -140,6 +140,16 @@ def test_f83_f84_records(tmp_path: Path) -> None:
     assert len(records) == 1347 and af.train.Example.FromString(records[0]).features.feature["digit"]
 
 
+def test_char_lstm() -> None:
+    printed = run("char_lstm.py", "--steps", "150", "--units", "64")
+    perplexities = [float(p) for p in re.findall(r"perplexity +([\d.]+)", printed)]
+    assert 40 < perplexities[0] < 50, "at first all letters are alike"
+    assert sorted(perplexities[:4], reverse=True) == perplexities[:4]
+    (whole,) = numbers(r"on the whole text: ([\d.]+)", printed)
+    assert 1 < whole < 3
+    assert "is better than" in printed.rpartition("it writes:")[2]
+
+
 def test_frame_loop() -> None:
     printed = run("frame_loop.py", "--seconds", "1.5")
     steps, first, last = numbers(r"(\d+) training steps, loss ([\d.]+) to ([\d.]+)", printed)

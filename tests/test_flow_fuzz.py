@@ -1,7 +1,7 @@
 """Random programs of branches, loops and arrays: as a graph they give what they give as Python, whatever the order of the
 ready queue and the passes; their derivatives are those that differences of Python's results show.
 
-`ACTORFLOW_FLOW_FUZZ` sets how many programs a run takes (120), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names
+`ACTORFLOW_FLOW_FUZZ` sets how many programs a run takes (60), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names
 the seed of its program.
 """
 
@@ -22,7 +22,7 @@ from ready_queues import Lifo, Shuffled
 import actorflow as af
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
-PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "120"))
+PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "60"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 BATCH = 20
 STEP = 1e-5
@@ -39,7 +39,7 @@ class Setting:
     traced: bool = False
 
     def queue(self, seed: int) -> ReadyQueue:
-        return {"fifo": deque, "lifo": Lifo}[self.order]() if self.order != "shuffled" else Shuffled(seed)  # type: ignore[no-any-return]
+        return {"fifo": deque, "lifo": Lifo}[self.order]() if self.order != "shuffled" else Shuffled(seed)
 
 
 def settings(seed: int) -> list[Setting]:

@@ -8,9 +8,11 @@ import inspect
 import math
 import re
 import warnings
+import zlib
 from collections.abc import Callable
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 from hypothesis import given
@@ -899,7 +901,7 @@ DAMAGE: dict[str, Callable[[], bytes]] = {
     "text": lambda: b"hello",
     "cut short": lambda: everything().to_bytes()[:-7],
     "more behind it": lambda: everything().to_bytes() + b"\x00",
-    "another format": lambda: encode_nodes([]).replace(bytes([0x92, FORMAT]), bytes([0x92, FORMAT + 1]), 1),
+    "another format": lambda: encode_nodes([]).replace(bytes([0x93, FORMAT]), bytes([0x93, FORMAT + 1]), 1),
     "a missing input": lambda: records(
         Node("a", "Identity", (Endpoint("b", 0),), dtypes=(af.float32,), shapes=(None,))
     ),
@@ -931,8 +933,17 @@ def test_damaged_graphs_raise(kind: str, graph: af.Graph) -> None:
     assert len(str(caught.value).splitlines()) <= 25
 
 
-def test_damaged_bytes_raise_or_give_a_sound_graph(seed: int) -> None:
-    """Whatever comes over the wire, there is a ValueError or a graph that is whole in itself; nothing else."""
+def test_each_flipped_bit_raises() -> None:
+    good = everything().to_bytes()
+    for at in range(0, 8 * len(good), 7):
+        data = bytearray(good)
+        data[at // 8] ^= 1 << at % 8
+        with pytest.raises(ValueError):
+            af.Graph.from_bytes(bytes(data))
+
+
+def test_damaged_content_raises_or_gives_a_sound_graph(seed: int) -> None:
+    """Whatever somebody sends under a right checksum, there is a ValueError or a graph that is whole in itself."""
     rng = np.random.default_rng(seed)
     graph = af.Graph()
     with graph.as_default():
@@ -941,7 +952,7 @@ def test_damaged_bytes_raise_or_give_a_sound_graph(seed: int) -> None:
             two(af.concat([x, af.constant([[1.0, 2.0, 3.0]])], 0), tag="t")
         af.constant([b"a", b"bc"])
         af.transpose(af.cast(x, af.complex64), (1, 0))
-    good = graph.to_bytes()
+    good = msgpack.unpackb(graph.to_bytes())[2]
     raised = 0
     for trial in range(3000):
         data = bytearray(good)
@@ -957,7 +968,7 @@ def test_damaged_bytes_raise_or_give_a_sound_graph(seed: int) -> None:
                 case 3:
                     data[at:at] = rng.bytes(int(rng.integers(1, 5)))
         try:
-            found = af.Graph.from_bytes(bytes(data))
+            found = af.Graph.from_bytes(msgpack.packb([FORMAT, zlib.crc32(data), bytes(data)]))
         except ValueError:
             raised += 1
             continue

@@ -97,6 +97,7 @@ def descendants(graph: Subgraph) -> dict[str, set[str]]:
 
 def test_f16_the_passes_are_listed() -> None:
     assert PASSES == (
+        "inline",
         "place",
         "prune",
         "fold",

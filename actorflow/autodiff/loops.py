@@ -121,7 +121,7 @@ def loop_gradients(
         assert left.value is not None
         with back.entered():
             back.close(left, left.value - 1)
-        invariants = [(inside, outer) for inside, outer in loop.invariants() if differentiable(inside)]
+        invariants = [(inside, outer) for inside, outer in loop.invariants() if walk.wanted(outer)]
         xs = [_value(variable) for variable, _ in carried] + [inside for inside, _ in invariants]
         inner = walk.inner(xs, Mirror(graph, loop, back))
         inner.run([_updated(variable) for variable, _ in carried], [_value(mine) for _, mine in carried])

@@ -63,7 +63,7 @@ class Walk:
     def run(self, ys: Sequence[Tensor], seeds: Sequence[Gradient | None]) -> None:
         """Gives each unit between its gradients, consumers first."""
         for y, seed in zip(ys, seeds):
-            if seed is not None and self._wanted(y):
+            if seed is not None and self.wanted(y):
                 self._parts.setdefault(y.endpoint, []).append(seed)
         between, pending = self._pending(ys)
         ready = deque(unit for unit in between if not pending[unit])
@@ -103,7 +103,7 @@ class Walk:
 
     def add(self, tensor: Tensor, gradient: Gradient) -> None:
         """Takes a part of a tensor's gradient in, if anything is to be known of it."""
-        if self._wanted(tensor):
+        if self.wanted(tensor):
             self._parts.setdefault(tensor.endpoint, []).append(gradient)
 
     @contextmanager
@@ -176,7 +176,7 @@ class Walk:
                         stack.append(source)
         return between, pending
 
-    def _wanted(self, tensor: Tensor) -> bool:
+    def wanted(self, tensor: Tensor) -> bool:
         """Whether anything is to be known of this tensor's gradient."""
         endpoint = tensor.endpoint
         if not differentiable(tensor):
@@ -199,7 +199,7 @@ class Walk:
             return
         if is_branching(operation):
             with self.graph.name_scope(f"{operation.name}_grad"), self.graph.gradient_of(operation.name):
-                for tensor, part in branch_gradients(self.mirror, operation, outputs, self._wanted):
+                for tensor, part in branch_gradients(self.mirror, operation, outputs, self.wanted):
                     self.add(tensor, part)
             return
         found = self._input_gradients(operation, outputs)
@@ -241,7 +241,7 @@ class Walk:
                     f"{len(operation.inputs)} inputs."
                 )
             found = [
-                self._fitted(operation, i, g) if g is not None and self._wanted(t) else None
+                self._fitted(operation, i, g) if g is not None and self.wanted(t) else None
                 for i, (t, g) in enumerate(zip(operation.inputs, found))
             ]
             return together(found) if self._gate else found

@@ -45,7 +45,7 @@ def map_fn(
 
         def body(i: Tensor, arrays: list[TensorArray]) -> Any:
             made = fn(rows.at(given, i))
-            nest.assert_same_structure(wanted, made, check_types=False)
+            _check_structure(wanted, made)
             return i + 1, [array.write(i, value) for array, value in zip(arrays, nest.flatten(made))]
 
         _, done = while_loop(
@@ -94,7 +94,7 @@ def scan(
 
         def body(i: Tensor, state: Any, arrays: list[TensorArray]) -> Any:
             made = fn(state, rows.at(given, i))
-            nest.assert_same_structure(start, made, check_types=False)
+            _check_structure(start, made)
             values = [convert_to_tensor(v, t.dtype) for v, t in zip(nest.flatten(made), flat)]
             written = [array.write(i, value) for array, value in zip(arrays, values)]
             return (i - 1 if reverse else i + 1), nest.pack_sequence_as(start, values), written
@@ -207,6 +207,13 @@ def _stacked(array: TensorArray, rows: int | None) -> Tensor:
     if rows is not None and array.element_shape is not None:
         stacked.set_shape((rows, *array.element_shape))
     return stacked
+
+
+def _check_structure(wanted: Any, made: Any) -> None:
+    try:
+        nest.assert_same_structure(wanted, made, check_types=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(describe(f"fn gives another structure than is wanted. {error}", where=user_line())) from None
 
 
 def _check(fn: Any) -> None:

@@ -29,6 +29,19 @@ class AllocatorStatistics:
     threshold: int
 
 
+class BlockSource(Protocol):
+    """Memory that an allocator may take its blocks from, such as an arena that other processes see too."""
+
+    def take(self, size: int) -> memoryview | None:
+        """A block of at least `size` bytes; None where there is none."""
+
+    def give(self, block: memoryview) -> None:
+        """Takes a block back."""
+
+    def owns(self, block: memoryview) -> bool:
+        """Whether `block` is from here."""
+
+
 @runtime_checkable
 class Allocator(Protocol):
     """Gives buffers for large tensors and takes them back when their last view is gone."""

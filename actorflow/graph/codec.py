@@ -1,7 +1,11 @@
-"""Graphs as msgpack: nodes as lists, and the few kinds of attribute values as extension types. Nothing else is decoded."""
+"""Graphs as msgpack: nodes as lists, and the few kinds of attribute values as extension types. Nothing else is decoded.
+
+The outer message is [format, CRC-32 of the content, content]; the content is the list of nodes.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +19,7 @@ from actorflow.dtypes import DType
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where
 from actorflow.registry import opdef
 
-FORMAT = 1
+FORMAT = 2
 _DTYPE, _ARRAY, _STRINGS, _TUPLE, _COMPLEX = 1, 2, 3, 4, 5
 _MOST_NODES = 10_000_000
 _ERRORS = "surrogateescape"  # a path need not be UTF-8
@@ -46,14 +50,20 @@ def encode_nodes(nodes: Sequence[Node]) -> bytes:
                 list(node.colocate),
             ]
         )
-    return _pack([FORMAT, records])
+    content = _pack(records)
+    return _pack([FORMAT, zlib.crc32(content), content])
 
 
 def decode_nodes(data: bytes) -> list[Node]:
     """The nodes of `encode_nodes`. Raises ValueError for damaged data or another format."""
     try:
-        version, records = msgpack.unpackb(
-            data,
+        version, checksum, content = msgpack.unpackb(data, raw=False, use_list=True)
+        if version != FORMAT:
+            raise ValueError(f"it has format {version}, but this version reads {FORMAT}")
+        if zlib.crc32(content) != checksum:
+            raise ValueError("its checksum is wrong, so some of it was changed on the way")
+        records = msgpack.unpackb(
+            content,
             raw=False,
             strict_map_key=True,
             ext_hook=_decode_extension,
@@ -61,8 +71,6 @@ def decode_nodes(data: bytes) -> list[Node]:
             max_array_len=_MOST_NODES,
             unicode_errors=_ERRORS,
         )
-        if version != FORMAT:
-            raise ValueError(f"it has format {version}, but this version reads {FORMAT}")
         return [_decode_node(record) for record in records]
     except Exception as error:
         raise ValueError(f"The data is no serialised graph: {error}") from error
@@ -70,7 +78,7 @@ def decode_nodes(data: bytes) -> list[Node]:
 
 def _decode_node(record: Sequence[Any]) -> Node:
     name, op, inputs, controls, attrs, types, shapes, device, where, origin, colocate = record
-    strings = [name, op, device, *controls, *colocate, *types, *attrs]
+    strings = [name, op, device, *controls, *colocate, *types, *attrs, *(source for source, _ in inputs)]
     if not all(isinstance(text, str) for text in strings) or not name or not isinstance(attrs, dict):
         raise ValueError(f"the record of node {name!r:.40} is malformed")
     if not all(_is_attribute(value) for value in attrs.values()):

@@ -167,7 +167,7 @@ class Graph(Scoped):
         if scope.flow is not None:
             inputs, controls = scope.flow.admit(op_type, inputs, controls)
         elif self._flows:
-            self._check_outside(node_name, op_type, where, inputs)
+            self._check_outside(node_name, op_type, where, inputs, controls)
         try:
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
@@ -232,7 +232,9 @@ class Graph(Scoped):
         else:
             self._flows[operation.name] = flow
 
-    def _check_outside(self, name: str, op_type: str, where: Where | None, inputs: Sequence[Tensor]) -> None:
+    def _check_outside(
+        self, name: str, op_type: str, where: Where | None, inputs: Sequence[Tensor], controls: Sequence[str]
+    ) -> None:
         for tensor in inputs:
             if (flow := self._flows.get(tensor.op.name)) is not None:
                 raise ValueError(
@@ -243,6 +245,19 @@ class Graph(Scoped):
                         where=where,
                         details=[f"{tensor.name} was made at {tensor.where}"],
                         hint="Return it from the function that makes it.",
+                    )
+                )
+        for control in controls:
+            flow = self._flows.get(control)
+            if flow is not None and flow.loop is not None and self._nodes[control].op != "Const":
+                raise ValueError(
+                    describe(
+                        f"{control} is inside of {flow}, and nothing outside can wait for it.",
+                        node=name,
+                        op=op_type,
+                        where=where,
+                        details=[f"{control} was made at {self._nodes[control].where}"],
+                        hint="Wait for an output of the loop.",
                     )
                 )
 

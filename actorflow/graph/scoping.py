@@ -127,7 +127,9 @@ class Scoped:
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """Nodes made inside whose op is a key take the gradient rule that the value names: one of `RegisterGradient`, or
         that of the op of this name (`tf.Graph.gradient_override_map`). Raises TypeError for anything but names."""
-        if not isinstance(op_type_map, Mapping) or not all(isinstance(t, str) for kv in op_type_map.items() for t in kv):
+        if not isinstance(op_type_map, Mapping) or not all(
+            isinstance(t, str) for kv in op_type_map.items() for t in kv
+        ):
             raise TypeError(f"A dict from names of ops to names of gradients is needed, not {op_type_map!r:.80}.")
         with scopes.changed(self, gradients={**scopes.of(self).gradients, **op_type_map}):
             yield

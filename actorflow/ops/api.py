@@ -2,336 +2,354 @@
 
 from __future__ import annotations
 
-from actorflow.ops import gradient_ops, operators, region, sendrecv, state_sparse, training  # noqa: F401  (registered here)
-from actorflow.ops.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
-from actorflow.ops.aliases import arg_max, arg_min, lin_space, reverse_v2
-from actorflow.ops.arithmetic import (
-    accumulate_n,
-    add,
-    add_n,
-    atan2,
-    div,
-    div_no_nan,
-    divide,
-    floor_div,
-    floordiv,
-    floormod,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    pow,
-    realdiv,
-    scalar_mul,
-    squared_difference,
-    subtract,
-    truediv,
-    truncatediv,
-    truncatemod,
-)
-from actorflow.ops.asserts import (
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-)
-from actorflow.ops.asserts_static import (
-    assert_integer,
-    assert_proper_iterable,
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_same_float_dtype,
-    assert_scalar,
-    assert_type,
-)
-from actorflow.ops.batch_gathering import batch_gather
-from actorflow.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift
-from actorflow.ops.cast import cast, saturate_cast, to_bfloat16, to_double, to_float, to_int32, to_int64
-from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
-from actorflow.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
-from actorflow.ops.complex import angle, complex, conj, imag, real
-from actorflow.ops.control import (
-    Assert,
-    Print,
-    control_trigger,
-    group,
-    identity,
-    no_op,
-    stop_gradient,
-    tuple_,
-    with_dependencies,
-)
-from actorflow.ops.control_flow import enter, loop_cond, merge, next_iteration, switch
-from actorflow.ops.control_flow import exit_ as exit
-from actorflow.ops.conv_patches import extract_image_patches
-from actorflow.ops.counting import bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins
-from actorflow.ops.decoding import (
-    decode_compressed,
-    decode_csv,
-    decode_json_example,
-    decode_raw,
-    parse_tensor,
-    serialize_tensor,
-)
-from actorflow.ops.diagonal import diag, diag_part, matrix_diag, matrix_diag_part, matrix_set_diag
-from actorflow.ops.einsum import einsum
-from actorflow.ops.factorizations import qr, self_adjoint_eig, self_adjoint_eigvals, svd
-from actorflow.ops.fake_quantization import (
-    fake_quant_with_min_max_args,
-    fake_quant_with_min_max_args_gradient,
-    fake_quant_with_min_max_vars,
-    fake_quant_with_min_max_vars_gradient,
-    fake_quant_with_min_max_vars_per_channel,
-    fake_quant_with_min_max_vars_per_channel_gradient,
-)
-from actorflow.ops.fft import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
-from actorflow.ops.filling import (
-    fill,
-    linspace,
-    meshgrid,
-    one_hot,
-    ones,
-    ones_like,
-    placeholder_with_default,
-    range_,
-    sequence_mask,
-    zeros,
-    zeros_like,
-)
-from actorflow.ops.gamma import betainc, igamma, igammac, lbeta, zeta
-from actorflow.ops.gathering import boolean_mask, gather, gather_nd, scatter_nd, unravel_index
-from actorflow.ops.indexing import newaxis, slice_, strided_slice
-from actorflow.ops.io_ops import matching_files, read_file, write_file
-from actorflow.ops.joining import concat, parallel_stack, split, stack, unstack
-from actorflow.ops.linalg import (
-    cholesky,
-    eye,
-    matrix_determinant,
-    matrix_inverse,
-    matrix_solve,
-    matrix_transpose,
-    trace,
-)
-from actorflow.ops.linear_solve import cholesky_solve, matrix_solve_ls, matrix_triangular_solve
-from actorflow.ops.logic import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-    where,
-    where_v2,
-)
-from actorflow.ops.matmul import matmul
-from actorflow.ops.matrix_functions import cross
-from actorflow.ops.mutex import CriticalSection
-from actorflow.ops.ordering import (
-    check_numerics,
-    invert_permutation,
-    matrix_band_part,
-    reverse_sequence,
-    roll,
-    setdiff1d,
-    unique,
-    unique_with_counts,
-)
-from actorflow.ops.padding import pad, repeat, tile
-from actorflow.ops.parsing import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    parse_example,
-    parse_single_example,
-    parse_single_sequence_example,
-)
-from actorflow.ops.partitioning import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
-from actorflow.ops.passing import ensure_shape, guarantee_const, identity_n
-from actorflow.ops.quantization import dequantize, quantize, quantize_v2
-from actorflow.ops.random import (
-    multinomial,
-    random_normal,
-    random_shuffle,
-    random_uniform,
-    set_random_seed,
-    truncated_normal,
-)
-from actorflow.ops.random_crop import random_crop
-from actorflow.ops.random_distributions import random_gamma, random_poisson
-from actorflow.ops.readers import (
-    FixedLengthRecordReader,
-    IdentityReader,
-    ReaderBase,
-    TextLineReader,
-    TFRecordReader,
-    WholeFileReader,
-)
-from actorflow.ops.reduction import reduce_all, reduce_any, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
-from actorflow.ops.scan import argmax, argmin, cumprod, cumsum
-from actorflow.ops.scatter_tensor import (
-    tensor_scatter_add,
-    tensor_scatter_nd_add,
-    tensor_scatter_nd_max,
-    tensor_scatter_nd_min,
-    tensor_scatter_nd_sub,
-    tensor_scatter_nd_update,
-    tensor_scatter_sub,
-    tensor_scatter_update,
-)
-from actorflow.ops.segment import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from actorflow.ops.shaping import (
-    bitcast,
-    broadcast_to,
-    expand_dims,
-    rank,
-    reshape,
-    reverse,
-    shape,
-    shape_n,
-    size,
-    squeeze,
-    transpose,
-)
-from actorflow.ops.sorting import argsort, searchsorted, sort
-from actorflow.ops.source import constant, placeholder
-from actorflow.ops.sparse import (
-    edit_distance,
-    sparse_mask,
-    sparse_merge,
-    sparse_placeholder,
-    sparse_tensor_to_dense,
-    sparse_to_dense,
-    sparse_to_indicator,
-)
-from actorflow.ops.sparse_join import sparse_concat, sparse_split
-from actorflow.ops.sparse_math import sparse_add, sparse_maximum, sparse_minimum, sparse_tensor_dense_matmul
-from actorflow.ops.sparse_reduce import (
-    sparse_reduce_max,
-    sparse_reduce_max_sparse,
-    sparse_reduce_sum,
-    sparse_reduce_sum_sparse,
-    sparse_softmax,
-)
-from actorflow.ops.sparse_segment import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
-from actorflow.ops.sparse_shape import (
-    sparse_fill_empty_rows,
-    sparse_reorder,
-    sparse_reset_shape,
-    sparse_reshape,
-    sparse_retain,
-    sparse_slice,
-    sparse_transpose,
-)
-from actorflow.ops.spatial import (
-    batch_to_space,
-    batch_to_space_nd,
-    depth_to_space,
-    required_space_to_batch_paddings,
-    space_to_batch,
-    space_to_batch_nd,
-    space_to_depth,
-)
-from actorflow.ops.special import digamma, erf, erfc, lgamma, log_sigmoid, polygamma
-from actorflow.ops.state import read_variable
-from actorflow.ops.state_api import (
-    assign,
-    assign_add,
-    assign_sub,
-    batch_scatter_update,
-    count_up_to,
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd_add,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
-    scatter_update,
-)
-from actorflow.ops.stateless_random import (
-    stateless_multinomial,
-    stateless_random_normal,
-    stateless_random_uniform,
-    stateless_truncated_normal,
-)
-from actorflow.ops.static import (
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    get_static_value,
-    is_numeric_tensor,
-    is_tensor,
-)
-from actorflow.ops.statistics import (
-    count_nonzero,
-    is_non_decreasing,
-    is_strictly_increasing,
-    norm,
-    reduce_euclidean_norm,
-    reduce_logsumexp,
-    reduce_std,
-    reduce_variance,
-)
-from actorflow.ops.strings import (
-    as_string,
-    decode_base64,
-    encode_base64,
-    regex_replace,
-    string_join,
-    string_strip,
-    string_to_number,
-    substr,
-)
-from actorflow.ops.strings_hash import string_to_hash_bucket, string_to_hash_bucket_fast, string_to_hash_bucket_strong
-from actorflow.ops.strings_split import reduce_join, string_split
-from actorflow.ops.tensordot import tensordot
-from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
-from actorflow.ops.unary import (
-    abs,
-    ceil,
-    exp,
-    expm1,
-    floor,
-    is_finite,
-    is_inf,
-    is_nan,
-    log,
-    log1p,
-    negative,
-    reciprocal,
-    rint,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-)
+from typing import TYPE_CHECKING
+
+from actorflow.lazy import lazily
+
+if TYPE_CHECKING:
+    from actorflow.ops.accumulators import ConditionalAccumulator, SparseConditionalAccumulator
+    from actorflow.ops.aliases import arg_max, arg_min, lin_space, reverse_v2
+    from actorflow.ops.arithmetic import (
+        accumulate_n,
+        add,
+        add_n,
+        atan2,
+        div,
+        div_no_nan,
+        divide,
+        floor_div,
+        floordiv,
+        floormod,
+        maximum,
+        minimum,
+        mod,
+        multiply,
+        pow,
+        realdiv,
+        scalar_mul,
+        squared_difference,
+        subtract,
+        truediv,
+        truncatediv,
+        truncatemod,
+    )
+    from actorflow.ops.asserts import (
+        assert_equal,
+        assert_greater,
+        assert_greater_equal,
+        assert_less,
+        assert_less_equal,
+        assert_near,
+        assert_negative,
+        assert_non_negative,
+        assert_non_positive,
+        assert_none_equal,
+        assert_positive,
+    )
+    from actorflow.ops.asserts_static import (
+        assert_integer,
+        assert_proper_iterable,
+        assert_rank,
+        assert_rank_at_least,
+        assert_rank_in,
+        assert_same_float_dtype,
+        assert_scalar,
+        assert_type,
+    )
+    from actorflow.ops.batch_gathering import batch_gather
+    from actorflow.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift
+    from actorflow.ops.cast import cast, saturate_cast, to_bfloat16, to_double, to_float, to_int32, to_int64
+    from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
+    from actorflow.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
+    from actorflow.ops.complex import angle, complex, conj, imag, real
+    from actorflow.ops.control import (
+        Assert,
+        Print,
+        control_trigger,
+        group,
+        identity,
+        no_op,
+        stop_gradient,
+        tuple_,
+        with_dependencies,
+    )
+    from actorflow.ops.control_flow import enter, loop_cond, merge, next_iteration, switch
+    from actorflow.ops.control_flow import exit_ as exit
+    from actorflow.ops.conv_patches import extract_image_patches
+    from actorflow.ops.counting import bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins
+    from actorflow.ops.decoding import (
+        decode_compressed,
+        decode_csv,
+        decode_json_example,
+        decode_raw,
+        parse_tensor,
+        serialize_tensor,
+    )
+    from actorflow.ops.diagonal import diag, diag_part, matrix_diag, matrix_diag_part, matrix_set_diag
+    from actorflow.ops.einsum import einsum
+    from actorflow.ops.factorizations import qr, self_adjoint_eig, self_adjoint_eigvals, svd
+    from actorflow.ops.fake_quantization import (
+        fake_quant_with_min_max_args,
+        fake_quant_with_min_max_args_gradient,
+        fake_quant_with_min_max_vars,
+        fake_quant_with_min_max_vars_gradient,
+        fake_quant_with_min_max_vars_per_channel,
+        fake_quant_with_min_max_vars_per_channel_gradient,
+    )
+    from actorflow.ops.fft import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
+    from actorflow.ops.filling import (
+        fill,
+        linspace,
+        meshgrid,
+        one_hot,
+        ones,
+        ones_like,
+        placeholder_with_default,
+        range_,
+        sequence_mask,
+        zeros,
+        zeros_like,
+    )
+    from actorflow.ops.gamma import betainc, igamma, igammac, lbeta, zeta
+    from actorflow.ops.gathering import boolean_mask, gather, gather_nd, scatter_nd, unravel_index
+    from actorflow.ops.indexing import newaxis, slice_, strided_slice
+    from actorflow.ops.io_ops import matching_files, read_file, write_file
+    from actorflow.ops.joining import concat, parallel_stack, split, stack, unstack
+    from actorflow.ops.linalg import (
+        cholesky,
+        eye,
+        matrix_determinant,
+        matrix_inverse,
+        matrix_solve,
+        matrix_transpose,
+        trace,
+    )
+    from actorflow.ops.linear_solve import cholesky_solve, matrix_solve_ls, matrix_triangular_solve
+    from actorflow.ops.logic import (
+        equal,
+        greater,
+        greater_equal,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        not_equal,
+        where,
+        where_v2,
+    )
+    from actorflow.ops.matmul import matmul
+    from actorflow.ops.matrix_functions import cross
+    from actorflow.ops.mutex import CriticalSection
+    from actorflow.ops.ordering import (
+        check_numerics,
+        invert_permutation,
+        matrix_band_part,
+        reverse_sequence,
+        roll,
+        setdiff1d,
+        unique,
+        unique_with_counts,
+    )
+    from actorflow.ops.padding import pad, repeat, tile
+    from actorflow.ops.parsing import (
+        FixedLenFeature,
+        FixedLenSequenceFeature,
+        VarLenFeature,
+        parse_example,
+        parse_single_example,
+        parse_single_sequence_example,
+    )
+    from actorflow.ops.partitioning import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
+    from actorflow.ops.passing import ensure_shape, guarantee_const, identity_n
+    from actorflow.ops.quantization import dequantize, quantize, quantize_v2
+    from actorflow.ops.random import (
+        multinomial,
+        random_normal,
+        random_shuffle,
+        random_uniform,
+        set_random_seed,
+        truncated_normal,
+    )
+    from actorflow.ops.random_crop import random_crop
+    from actorflow.ops.random_distributions import random_gamma, random_poisson
+    from actorflow.ops.readers import (
+        FixedLengthRecordReader,
+        IdentityReader,
+        ReaderBase,
+        TextLineReader,
+        TFRecordReader,
+        WholeFileReader,
+    )
+    from actorflow.ops.reduction import (
+        reduce_all,
+        reduce_any,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_prod,
+        reduce_sum,
+    )
+    from actorflow.ops.scan import argmax, argmin, cumprod, cumsum
+    from actorflow.ops.scatter_tensor import (
+        tensor_scatter_add,
+        tensor_scatter_nd_add,
+        tensor_scatter_nd_max,
+        tensor_scatter_nd_min,
+        tensor_scatter_nd_sub,
+        tensor_scatter_nd_update,
+        tensor_scatter_sub,
+        tensor_scatter_update,
+    )
+    from actorflow.ops.segment import (
+        segment_max,
+        segment_mean,
+        segment_min,
+        segment_prod,
+        segment_sum,
+        unsorted_segment_max,
+        unsorted_segment_mean,
+        unsorted_segment_min,
+        unsorted_segment_prod,
+        unsorted_segment_sqrt_n,
+        unsorted_segment_sum,
+    )
+    from actorflow.ops.shaping import (
+        bitcast,
+        broadcast_to,
+        expand_dims,
+        rank,
+        reshape,
+        reverse,
+        shape,
+        shape_n,
+        size,
+        squeeze,
+        transpose,
+    )
+    from actorflow.ops.sorting import argsort, searchsorted, sort
+    from actorflow.ops.source import constant, placeholder
+    from actorflow.ops.sparse import (
+        edit_distance,
+        sparse_mask,
+        sparse_merge,
+        sparse_placeholder,
+        sparse_tensor_to_dense,
+        sparse_to_dense,
+        sparse_to_indicator,
+    )
+    from actorflow.ops.sparse_join import sparse_concat, sparse_split
+    from actorflow.ops.sparse_math import sparse_add, sparse_maximum, sparse_minimum, sparse_tensor_dense_matmul
+    from actorflow.ops.sparse_reduce import (
+        sparse_reduce_max,
+        sparse_reduce_max_sparse,
+        sparse_reduce_sum,
+        sparse_reduce_sum_sparse,
+        sparse_softmax,
+    )
+    from actorflow.ops.sparse_segment import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
+    from actorflow.ops.sparse_shape import (
+        sparse_fill_empty_rows,
+        sparse_reorder,
+        sparse_reset_shape,
+        sparse_reshape,
+        sparse_retain,
+        sparse_slice,
+        sparse_transpose,
+    )
+    from actorflow.ops.spatial import (
+        batch_to_space,
+        batch_to_space_nd,
+        depth_to_space,
+        required_space_to_batch_paddings,
+        space_to_batch,
+        space_to_batch_nd,
+        space_to_depth,
+    )
+    from actorflow.ops.special import digamma, erf, erfc, lgamma, log_sigmoid, polygamma
+    from actorflow.ops.state import read_variable
+    from actorflow.ops.state_api import (
+        assign,
+        assign_add,
+        assign_sub,
+        batch_scatter_update,
+        count_up_to,
+        scatter_add,
+        scatter_div,
+        scatter_max,
+        scatter_min,
+        scatter_mul,
+        scatter_nd_add,
+        scatter_nd_sub,
+        scatter_nd_update,
+        scatter_sub,
+        scatter_update,
+    )
+    from actorflow.ops.stateless_random import (
+        stateless_multinomial,
+        stateless_random_normal,
+        stateless_random_uniform,
+        stateless_truncated_normal,
+    )
+    from actorflow.ops.static import (
+        broadcast_dynamic_shape,
+        broadcast_static_shape,
+        get_static_value,
+        is_numeric_tensor,
+        is_tensor,
+    )
+    from actorflow.ops.statistics import (
+        count_nonzero,
+        is_non_decreasing,
+        is_strictly_increasing,
+        norm,
+        reduce_euclidean_norm,
+        reduce_logsumexp,
+        reduce_std,
+        reduce_variance,
+    )
+    from actorflow.ops.strings import (
+        as_string,
+        decode_base64,
+        encode_base64,
+        regex_replace,
+        string_join,
+        string_strip,
+        string_to_number,
+        substr,
+    )
+    from actorflow.ops.strings_hash import (
+        string_to_hash_bucket,
+        string_to_hash_bucket_fast,
+        string_to_hash_bucket_strong,
+    )
+    from actorflow.ops.strings_split import reduce_join, string_split
+    from actorflow.ops.tensordot import tensordot
+    from actorflow.ops.trigonometry import acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan, tanh
+    from actorflow.ops.unary import (
+        abs,
+        ceil,
+        exp,
+        expm1,
+        floor,
+        is_finite,
+        is_inf,
+        is_nan,
+        log,
+        log1p,
+        negative,
+        reciprocal,
+        rint,
+        round,
+        rsqrt,
+        sigmoid,
+        sign,
+        sqrt,
+        square,
+    )
+
+__getattr__, __dir__ = lazily(__name__, __file__)
 
 __all__ = [
     "Assert",

@@ -41,9 +41,10 @@ def loop(
     inputs: Any,
     input_types: Any,
     outputs: Any,
+    exits: Any,
     dtypes: Any,
     shapes: Any,
     name: str | None = None,
 ) -> Operation:
     """Runs a while loop as one node. `inputs` are what `data` is called inside it, the variables first; `outputs` are the
-    positions of those variables whose last values others use. `body` is a `LoopBody`."""
+    positions of those variables whose last values others use, `exits` the Exits that gave them. `body` is a `LoopBody`."""

@@ -25,6 +25,12 @@ def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset(), known: Fr
     return _Walk(graph, partial, frames(graph) if known is None else known).run()
 
 
+def waits_and_deaths(graph: Subgraph, partial: frozenset[Endpoint], known: Frames) -> tuple[dict[str, Waits], Waits]:
+    """`waits`, and which of the sources may give dead tokens."""
+    walk = _Walk(graph, partial, known)
+    return walk.run(), walk.deadly
+
+
 class _Walk:
     def __init__(self, graph: Subgraph, partial: frozenset[Endpoint], known: Frames) -> None:
         self._graph = graph
@@ -33,6 +39,7 @@ class _Walk:
         self._found: dict[str, Waits] = {}
         self._sources: list[Hashable] = []
         self._number: dict[Hashable, int] = {}
+        self.deadly: Waits = 0
         self._entered: dict[str, Waits] = {}
         """What the Enters of each loop wait for."""
         self._asynchronous = asynchronous_frames(graph, known)
@@ -74,6 +81,8 @@ class _Walk:
             definition = opdef.lookup(node.op)
             if definition.asynchronous or definition.fires_dead or definition.emits_dead:
                 mine |= self._only(node.name)
+            if definition.emits_dead:
+                self.deadly |= self._only(node.name)
         return mine
 
     def _edge(self, endpoint: Endpoint) -> Waits:
@@ -82,9 +91,14 @@ class _Walk:
         source = self._graph.nodes[endpoint.node]
         mine = self._found[endpoint.node]
         if source.op == "Switch":
-            return mine | self._only((source.inputs[1], endpoint.port))
+            return mine | self._deadly((source.inputs[1], endpoint.port))
         if source.op not in ("Merge", "Exit") and opdef.lookup(source.op).emits_dead:
-            return mine | self._only(str(endpoint))
+            return mine | self._deadly(str(endpoint))
+        return mine
+
+    def _deadly(self, source: Hashable) -> Waits:
+        mine = self._only(source)
+        self.deadly |= mine
         return mine
 
     def _merged(self, node: Node, edges: list[Waits], mine: Waits) -> Waits:
@@ -95,7 +109,7 @@ class _Walk:
                 one, other = self._sources[left.bit_length() - 1], self._sources[right.bit_length() - 1]
                 if isinstance(one, tuple) and isinstance(other, tuple) and (one[0], 1 - one[1]) == other:
                     return mine & ~left & ~right
-        return mine | self._only(node.name)
+        return mine | self._deadly(node.name)
 
     def _leads_back(self, node: Node, endpoint: Endpoint) -> bool:
         if node.op != "Merge" or endpoint in self._graph.feeds:

@@ -7,15 +7,19 @@ most half a millisecond in all, so that a region never holds the event loop for 
 Regions are found by colouring. A node's colour is the largest of its predecessors', plus one wherever an edge crosses
 from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
 a set of nodes of one kind and colour is convex.
+
+Costly nodes that a compiler makes one loop of (`actorflow.runtime.jit`) are merged among themselves: what they cost together
+is mostly memory, which the loop goes through once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.ancestry import waits
 from actorflow.passes.cost_model import node_cost
@@ -28,15 +32,26 @@ LARGEST_REGION = 500_000.0
 MOST_MEMBERS = 512
 
 
+Loopable = Callable[[Node, Sequence[DType]], bool]
+
+
+def never(node: Node, dtypes: Sequence[DType]) -> bool:
+    return False
+
+
 def coalesce(
-    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint] = frozenset()
+    graph: Subgraph,
+    mergeable: Callable[[Node], bool],
+    partial: frozenset[Endpoint] = frozenset(),
+    loopable: Loopable = never,
 ) -> Subgraph:
     """Replaces each region of two or more nodes by one `_Region` node.
 
     `mergeable` says of a node whether its kernel can be called from straight-line code: it is synchronous and needs
-    nothing of the step. `partial` are feeds that come while the step runs.
+    nothing of the step. `partial` are feeds that come while the step runs. `loopable` says of a node and its inputs' types
+    whether it may be part of a compiled loop.
     """
-    regions = _regions(graph, mergeable, partial)
+    regions = _regions(graph, mergeable, partial, loopable)
     if not regions:
         return graph
     region_of = {member.name: name for name, members in regions.items() for member in members}
@@ -60,7 +75,9 @@ def coalesce(
     )
 
 
-def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]) -> dict[str, list[Node]]:
+def _regions(
+    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint], loopable: Loopable
+) -> dict[str, list[Node]]:
     """The members of each region, in topological order."""
     where = frames(graph)
     tokens = waits(graph, partial, where)
@@ -75,10 +92,10 @@ def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozen
         return name
 
     for node in paced(graph.nodes.values()):
-        small = (
-            costs[node.name] <= LARGEST_MEMBER and mergeable(node) and not is_free(node) and node.op not in PRIMITIVES
-        )
-        kind = kinds[node.name] = (tokens[node.name], where.of[node.name]) if small else None
+        costly = costs[node.name] > LARGEST_MEMBER
+        merges = not costly or loopable(node, [graph.type_of(e)[0] for e in node.inputs])
+        merges = merges and mergeable(node) and not is_free(node) and node.op not in PRIMITIVES
+        kind = kinds[node.name] = (tokens[node.name], where.of[node.name], costly) if merges else None
         needs = graph.predecessors(node)
         colour = 0
         for need in needs:
@@ -98,7 +115,8 @@ def _regions(graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozen
             components.setdefault(find(node.name), []).append(node)
     regions: dict[str, list[Node]] = {}
     for members in components.values():
-        for part in _bounded(members, costs):
+        costly = costs[members[0].name] > LARGEST_MEMBER
+        for part in _bounded(members, {} if costly else costs):
             if len(part) > 1:
                 regions[f"{part[0].name}/region_of_{len(part)}"] = part
     return regions
@@ -123,7 +141,7 @@ def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:
     pieces: list[list[Node]] = [[]]
     total = 0.0
     for node in members:
-        cost = costs[node.name]
+        cost = costs.get(node.name, 0.0)
         if pieces[-1] and (total + cost > LARGEST_REGION or len(pieces[-1]) >= MOST_MEMBERS):
             pieces.append([])
             total = 0.0

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.ancestry import waits
+from actorflow.passes.ancestry import waits_and_deaths
 from actorflow.passes.coalesce import LARGEST_REGION
 from actorflow.passes.cost_model import node_cost
 from actorflow.passes.frames import ROOT, Frames, frames, is_free
@@ -61,9 +61,9 @@ def coalesce_loops(
         leaves = [name for name in known.parent if name not in around and name not in kept]
         if not leaves:
             return graph
-        tokens = waits(graph, partial, known)
+        tokens, deadly = waits_and_deaths(graph, partial, known)
         for name in leaves:
-            found = _Loop(graph, known, name, tokens).node(mergeable, partial)
+            found = _Loop(graph, known, name, tokens, deadly).node(mergeable, partial)
             if found is None:
                 kept.add(name)
             else:
@@ -74,10 +74,11 @@ def coalesce_loops(
 class _Loop:
     """One loop without inner frames, as the pass looks at it."""
 
-    def __init__(self, graph: Subgraph, known: Frames, frame: str, tokens: dict[str, int]) -> None:
+    def __init__(self, graph: Subgraph, known: Frames, frame: str, tokens: dict[str, int], deadly: int) -> None:
         self._graph = graph
         self._frame = frame
         self._tokens = tokens
+        self._deadly = deadly
         self._inside = [n for n in graph.nodes.values() if known.of[n.name] == frame and not is_free(n)]
         self._enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
         self._guards: dict[str, Guard] = {}
@@ -179,6 +180,7 @@ class _Loop:
                     "inputs": tuple(inner),
                     "input_types": tuple(self._graph.type_of(n.inputs[0]) for n in (*first, *constants)),
                     "outputs": tuple(outputs),
+                    "exits": tuple(moved),
                     "members": body.members,
                 }
             ),
@@ -204,11 +206,13 @@ class _Loop:
         return any(d.is_ref for n in self._enters for d in n.dtypes)
 
     def _may_wait_together(self, partial: frozenset[Endpoint]) -> bool:
-        """Whether the whole loop may wait for all that enters it: unless some of it comes later than other, and something
-        that runs asynchronously hangs on what leaves the loop."""
-        if len({self._tokens[n.name] for n in self._enters}) < 2:
+        """Whether the whole loop may wait for all that enters it: unless some of it may be dead without the rest, or comes
+        later than the rest, and something that runs asynchronously hangs on what leaves the loop."""
+        tokens = {self._tokens[n.name] for n in self._enters}
+        if len(tokens) < 2:
             return True
-        if partial:
+        deaths = {self._tokens[n.name] & self._deadly for n in self._enters if not self._is_constant(n)}
+        if partial or len(deaths) > 1:
             return False
         reached = {n.name for n in self._inside if n.op == "Exit"}
         for node in self._graph.nodes.values():
@@ -217,6 +221,10 @@ class _Loop:
                 if opdef.lookup(node.op).asynchronous:
                     return False
         return True
+
+    def _is_constant(self, enter: Node) -> bool:
+        source = self._graph.nodes.get(enter.inputs[0].node)
+        return source is not None and is_free(source) and not enter.controls
 
     def _guard(self, node: Node) -> bool:
         """Finds out when `node` runs; False where that can't be said in a line."""

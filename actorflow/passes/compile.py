@@ -9,11 +9,12 @@ from types import MappingProxyType
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.coalesce import coalesce
+from actorflow.passes.coalesce import Loopable, coalesce, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.passes.fold import Evaluate, fold
+from actorflow.passes.frames import with_loops
 from actorflow.passes.fuse import fuse
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
@@ -22,6 +23,7 @@ from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape
 
 PASSES = (
+    "inline",
     "place",
     "prune",
     "fold",
@@ -32,7 +34,7 @@ PASSES = (
     "coalesce_loops",
     "coalesce",
 )
-"""The order: `place` over the whole graph, then up to `partition` over what the signature needs, then on each part."""
+"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `partition` over what the signature needs, then on each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,13 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which optional passes run."""
+    """Which optional passes run, and whether loops are compiled."""
 
     fold: bool = True
     merge_duplicates: bool = True
     coalesce: bool = True
     fuse: bool = True
+    jit: bool = True
 
 
 def compile_subgraphs(
@@ -64,6 +67,7 @@ def compile_subgraphs(
     mergeable: Callable[[Node], bool],
     first_device: str,
     refused: Mapping[str, OpError] = MappingProxyType({}),
+    loopable: Loopable = never,
 ) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
     """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
     and as which of its fetches. `placed` gives each node's device; fetches that are fed come out of the first one.
@@ -77,6 +81,7 @@ def compile_subgraphs(
             if name in refused:
                 raise refused[name].located()
     check_loops(graph)
+    graph = with_loops(graph)
     graph = forget_fed_values(graph, nodes)
     graph = graph.with_nodes(
         [replace(node, device=placed.get(node.name, node.device)) for node in graph.nodes.values()]
@@ -95,7 +100,7 @@ def compile_subgraphs(
         part = order_writes(part, partial)
         if options.coalesce:
             part = coalesce_loops(part, mergeable, partial)
-            part = coalesce(part, mergeable, partial)
+            part = coalesce(part, mergeable, partial, loopable)
         parts[device] = part
     return parts, places
 

@@ -8,14 +8,15 @@ graph has no cycle, and passes that want an order leave it out (`Subgraph.predec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node
 from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
+from actorflow.passes.subgraph import Subgraph, topological
 
 PRIMITIVES = frozenset(("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"))
+_LOOP = frozenset(("Enter", "Exit", "NextIteration"))
 ROOT = ""
 """The frame of what is in no loop."""
 
@@ -39,6 +40,19 @@ def is_free(node: Node) -> bool:
     return node.op == "Const" and not node.controls
 
 
+def with_loops(graph: Subgraph) -> Subgraph:
+    """The graph in an order in which what leaves a loop comes after all that enters it."""
+    known = frames(graph)
+    if not known.parent:
+        return graph
+    enters: dict[str, list[str]] = {}
+    for node in graph.nodes.values():
+        if node.op == "Enter":
+            enters.setdefault(node.attrs["frame_name"], []).append(node.name)
+    exits = {n.name: tuple(enters[known.of[n.name]]) for n in graph.nodes.values() if n.op == "Exit"}
+    return topological(replace(graph, entered=exits))
+
+
 def frames(graph: Subgraph) -> Frames:
     """The frames of a graph whose nodes are in topological order.
 
@@ -48,7 +62,7 @@ def frames(graph: Subgraph) -> Frames:
     of: dict[str, str] = {}
     parent: dict[str, str] = {}
     made = Frames(of, parent)
-    if not any(node.op == "Enter" for node in graph.nodes.values()):
+    if not any(node.op in _LOOP for node in graph.nodes.values()):
         return Frames(dict.fromkeys(graph.nodes, ROOT), {})
     for node in paced(graph.nodes.values()):
         found: dict[str, str] = {}

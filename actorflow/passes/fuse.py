@@ -83,7 +83,9 @@ def _is_bias(graph: Subgraph, node: Node, product: Node, bias: Endpoint) -> bool
     if node.op == "BiasAdd":
         return product.op == "MatMul" or bool(node.attrs["data_format"] == "NHWC")
     shape, vector = product.shapes[0], graph.type_of(bias)[1]
-    return bool(shape and vector) and len(vector or ()) == 1 and (shape or ())[-1] == (vector or ())[0] is not None
+    if shape is None or vector is None or len(vector) != 1:
+        return False
+    return vector[0] is not None and vector[0] == shape[-1]
 
 
 def _joined(last: Node, op: str, first: Node, inputs: tuple[Endpoint, ...], attrs: Mapping[str, Any]) -> Node:

@@ -41,9 +41,9 @@ def partition(graph: Subgraph, first: str) -> dict[str, Subgraph]:
     if not parts or any(endpoint in fed for endpoint in graph.fetches):
         parts.setdefault(first, {})
     return {
-        device: Subgraph(
+        device: replace(
+            graph,
             nodes=members,
-            feeds=graph.feeds,
             fetches=tuple(e for e in graph.fetches if (device == first if e in fed else e.node in members)),
             targets=tuple(t for t in graph.targets if t in members),
         )

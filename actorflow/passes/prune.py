@@ -8,7 +8,7 @@ from dataclasses import replace
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.pace import pause
-from actorflow.passes.subgraph import Subgraph
+from actorflow.passes.subgraph import Subgraph, topological
 
 
 def prune(graph: Subgraph) -> Subgraph:
@@ -57,7 +57,8 @@ def prune(graph: Subgraph) -> Subgraph:
         for need in reversed(needs):
             if need not in order:
                 stack.append((need, False))
-    return graph.with_nodes(order.values())
+    made = graph.with_nodes(order.values())
+    return topological(made) if made.entered else made
 
 
 def _cycle(nodes: Mapping[str, Node], name: str, stack: list[tuple[str, bool]]) -> InvalidArgumentError:

@@ -21,6 +21,8 @@ class Subgraph:
     feeds: Mapping[Endpoint, tuple[DType, Shape]] = field(default_factory=dict)
     fetches: tuple[Endpoint, ...] = ()
     targets: tuple[str, ...] = ()
+    entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each Exit the Enters of its loop: what leaves a loop hangs on all that enters it, over the edges that lead back."""
 
     def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
         return replace(self, nodes={node.name: node for node in nodes})
@@ -34,11 +36,13 @@ class Subgraph:
         return node.dtypes[endpoint.port], node.shapes[endpoint.port]
 
     def predecessors(self, node: Node) -> list[str]:
-        """The names of the nodes for which `node` waits; what is fed waits for none, and a loop's Merge not for the
-        iteration before."""
+        """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration
+        before, and an Exit for all that enters the loop."""
         needs = [e.node for e in node.inputs if e not in self.feeds]
         if node.op == "Merge":
             needs = [need for need in needs if self.nodes[need].op != "NextIteration"]
+        elif node.op == "Exit":
+            needs.extend(name for name in self.entered.get(node.name, ()) if name in self.nodes)
         return needs + list(node.controls)
 
     def __str__(self) -> str:

@@ -201,7 +201,9 @@ def verify() -> None:
 def _verify_library(entry: KernelDef) -> None:
     """A kernel from a library is called as the one in whose place it stands."""
     for base in _KERNELS.get(entry.op, ()):
-        if base.device in (entry.device, ANY_DEVICE) and (base.dtypes is None or (entry.dtypes or base.dtypes) <= base.dtypes):
+        if base.device in (entry.device, ANY_DEVICE) and (
+            base.dtypes is None or (entry.dtypes or base.dtypes) <= base.dtypes
+        ):
             if (set(base.attrs), base.takes_out, base.takes_context) != (
                 set(entry.attrs),
                 entry.takes_out,

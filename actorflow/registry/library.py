@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -33,15 +34,24 @@ def provide(name: str, available: Callable[[], bool]) -> None:
 
 
 def best(
-    base: KernelDef, device: str, dtypes: Sequence[DType], attrs: Mapping[str, Any], shapes: Sequence[Shape]
+    base: KernelDef,
+    device: str,
+    dtypes: Sequence[DType],
+    attrs: Mapping[str, Any],
+    shapes: Sequence[Shape],
+    without: AbstractSet[str] = frozenset(),
 ) -> KernelDef:
     """The kernel for inputs of these static shapes: `base`, or one from a library. With open shapes, one that chooses in
-    each call.
+    each call. Those `without` are left out.
 
     Raises:
         InvalidArgumentError: ACTORFLOW_KERNELS names no library.
     """
-    others = [k for k in kernel.from_libraries(base.op) if k.device == device and k.accepts(dtypes)]
+    others = [
+        k
+        for k in kernel.from_libraries(base.op)
+        if k.device == device and k.accepts(dtypes) and k.library not in without
+    ]
     if not others:
         return base
     wanted = os.environ.get("ACTORFLOW_KERNELS", "")
@@ -55,6 +65,7 @@ def best(
         others = [k for k in others if k.library == wanted]
     if all(is_static(shape) for shape in shapes):
         return _chosen(base, others, attrs, shapes, bool(wanted))
+    others = [k for k in others if _is_there(k.library)]  # loaded while the plan is made, not amid a run
     return _by_call(base, others, attrs, bool(wanted)) if others else base
 
 
@@ -62,9 +73,14 @@ def _chosen(
     base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], shapes: Sequence[Any], always: bool
 ) -> KernelDef:
     for other in others:
-        if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _AVAILABLE[other.library]():
+        if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
             return other
     return base
+
+
+def _is_there(name: str) -> bool:
+    available = _AVAILABLE.get(name)
+    return available is not None and available()
 
 
 def _by_call(base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool) -> KernelDef:

@@ -165,6 +165,11 @@ def lookup(op_type: str) -> OpDef:
     """The declaration of `op_type`. Raises UnknownNameError (a KeyError) with the way out where there is none."""
     found = _OPS.get(op_type)
     if found is None:
+        from actorflow.registry.plugins import import_ops
+
+        import_ops()
+        found = _OPS.get(op_type)
+    if found is None:
         raise UnknownNameError(f"No op {op_type!r} is registered; import the package that declares it.")
     return found
 

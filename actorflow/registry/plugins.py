@@ -29,11 +29,17 @@ def load_kernels() -> None:
 
 
 @functools.cache
-def _import_kernels() -> None:
+def import_ops() -> None:
+    """Imports the declarations of all ops that the core has. A program's own imports load those that it uses."""
     import actorflow.ops
 
-    for module in pkgutil.iter_modules(actorflow.ops.__path__):  # each op has a declaration before it has a kernel
+    for module in pkgutil.iter_modules(actorflow.ops.__path__):
         importlib.import_module(f"actorflow.ops.{module.name}")
+
+
+@functools.cache
+def _import_kernels() -> None:
+    import_ops()  # each op has a declaration before it has a kernel
     for entry in entry_points(group="actorflow.kernels"):
         entry.load()
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import inspect
 import itertools
+import linecache
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ from actorflow.registry.kernel import KernelDef
 
 _counter = itertools.count()
 _HEADER = 3  # lines before the first member's
+_CLOSING = 6  # lines of closing brackets behind a function's last code
 
 
 class Writer:
@@ -154,10 +155,15 @@ class _Holes(ast.NodeTransformer):
         return ast.Name(f"hole_name_{node.id}", ast.Load())
 
 
-@functools.cache
+def prepare(function: Callable[..., Any]) -> None:
+    """Reads a kernel's source ahead of its first use in a line."""
+    _template(function)
+
+
+@functools.lru_cache(4096)  # a kernel may be a function that was made for one node
 def _template(function: Callable[..., Any]) -> _Template | None:
     """The kernel's expression, or None where its body is more than one or its source is not at hand."""
-    found = _module_functions(inspect.getsourcefile(function) or "").get(function.__code__.co_firstlineno)
+    found = _definition(function)
     if found is None or function.__closure__ or len(found.body) > 2:
         return None
     body = [s for s in found.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
@@ -176,20 +182,19 @@ def _template(function: Callable[..., Any]) -> _Template | None:
     return _Template(function, expression, parameters)
 
 
-@functools.cache
-def _module_functions(file: str) -> dict[int, ast.FunctionDef]:
-    """The functions of a module by the line of their first decorator (which is where their code starts)."""
-    try:
-        with open(file, encoding="utf-8") as source:
-            tree = ast.parse(textwrap.dedent(source.read()))
-    except (OSError, SyntaxError):
-        return {}
-    functions = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            functions[first] = node
-    return functions
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The source of a function, parsed. The code knows its first line and, all but closing brackets, its last."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)
+    first = code.co_firstlineno - 1
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=first)
+    for end in range(last, min(last + _CLOSING, len(lines)) + 1):
+        try:
+            found = ast.parse(textwrap.dedent("".join(lines[first:end]))).body
+        except SyntaxError:
+            continue
+        return found[0] if len(found) == 1 and isinstance(found[0], ast.FunctionDef) else None
+    return None
 
 
 def scalar_constant(value: np.ndarray[Any, Any]) -> Any:

@@ -28,11 +28,31 @@ class StepHandle(Protocol):
         """Calls `callback` when the step has ended, in whatever way."""
 
 
+class NodeContexts(dict[str, "KernelContext"]):
+    """The kernel contexts of a session's nodes in one task, by the nodes' names. A checkpoint is made from them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.restored: dict[str, dict[str, Any]] = {}
+        """What a checkpoint has for the `state` of nodes that have no context yet."""
+        self.after_snapshot: list[Callable[[], None]] = []
+        """Called when the values for a checkpoint have been taken, and only the writing is left."""
+
+    def resume(self, name: str) -> None:
+        """Gives the node its restored state, if there is one and the node is there."""
+        context = self.get(name)
+        if context is not None:
+            context.state.update(self.restored.pop(name, {}))
+
+
 @dataclass(slots=True)
 class KernelContext:
-    """Belongs to one node of a session and stays the same for all its runs; `state` is what the kernel keeps between them."""
+    """Belongs to one node of a session and stays the same for all its runs; `state` is what the kernel keeps between them.
+
+    Of `state`, a checkpoint keeps the integers and arrays (counters of random numbers, say)."""
 
     node: Node
     device: Device
     resources: ResourceManager
     state: dict[str, Any] = field(default_factory=dict)
+    nodes: NodeContexts = field(default_factory=NodeContexts, repr=False)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
+
+import numpy as np
 
 from actorflow.device.base import Device
 from actorflow.errors import InternalError
@@ -11,6 +14,8 @@ from actorflow.graph.node import Endpoint, Node
 from actorflow.registry import opdef
 from actorflow.runtime import codegen
 from actorflow.runtime.faults import kind
+from actorflow.runtime.jit import Loop
+from actorflow.runtime.jit_groups import Fused
 from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
 from actorflow.shapes import Shape, is_static, num_elements
 
@@ -50,11 +55,14 @@ class Emitter:
         kept: Iterable[Endpoint],
         device: Device,
         context_of: ContextOf,
+        without: AbstractSet[str] = frozenset(),
     ) -> None:
-        """`inputs` are the tensors that the code is given, of static `shapes`; `kept` are needed after the members."""
+        """`inputs` are the tensors that the code is given, of static `shapes`; `kept` are needed after the
+        members. Kernels of the libraries `without` are not used."""
         parameters = [f"a{i}" for i in range(len(inputs))]
         self._device = device
         self._context_of = context_of
+        self._without = without
         self._writer = codegen.Writer(parameters)
         self._spelling: dict[Endpoint, str] = dict(zip(inputs, parameters, strict=True))
         self.places = Places(self._spelling)
@@ -69,7 +77,8 @@ class Emitter:
         if member.op == "Const":
             self._constant(member)
             return
-        entry = kernel_of(member, self._device, (), [self._shapes.get(e) for e in member.inputs])
+        shapes = [self._shapes.get(e) for e in member.inputs]
+        entry = kernel_of(member, self._device, (), shapes, self._without)
         arguments = self._arguments(member)
         expression: str
         if needs_memory(member, self._device) and not all(is_static(s) for s in member.shapes):
@@ -92,6 +101,29 @@ class Emitter:
             self._mark(member)
             writer.add(f"{writer.bind(_check_single)}({results[0]}, {writer.bind(member.op)})")
         self._release(member)
+
+    def emit_loop(self, fused: Fused, loop: Loop) -> None:
+        """Writes the call of the compiled loop that stands for several members."""
+        writer = self._writer
+        types = {Endpoint(m.name, 0): m for m in fused.members}
+        results = []
+        for endpoint in fused.outputs:
+            member = types[endpoint]
+            results.append(f"v{len(self._shapes)}")
+            self._shapes[endpoint] = member.shapes[0]
+            self._spelling[endpoint] = results[-1]
+            allocate, dtype = writer.bind(self._device.allocator.allocate), writer.bind(member.dtypes[0].as_numpy_dtype)
+            self._mark(member)
+            writer.add(f"{results[-1]} = {allocate}({writer.bind(member.shapes[0])}, {dtype})")
+        given = [self._spelling[e] for e in fused.inputs]
+        as_array = writer.bind(np.asarray) if fused.scalars else ""
+        given = [f"{as_array}({s})" if e in fused.scalars else s for e, s in zip(fused.inputs, given)]
+        arguments = ", ".join([str(fused.rows), str(fused.columns), *given, *results])
+        function, fitted = writer.bind(loop.function(fused.rows * fused.columns)), writer.bind(loop.fitted)
+        self._mark(fused.members[-1])
+        writer.add(f"if {function}({arguments}): {fitted}({arguments})")
+        for member in fused.members:
+            self._release(member)
 
     def _mark(self, node: Node) -> None:
         """Says that the next line belongs to `node`."""
@@ -153,7 +185,7 @@ class Emitter:
             if self._last_use.get(e, member.name) == member.name
             and e not in self._kept
             and self._shapes.get(e) != ()
-            and self._spelling[e].startswith(("v", "a"))
+            and self._spelling.get(e, "").startswith(("v", "a"))
         ]
         if ended:
             self._mark(member)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from actorflow.runtime.part import Part
     from actorflow.runtime.plan import Plan, PlanNode
 
-Primitive: TypeAlias = "Callable[[Part, PlanNode], None]"
+Primitive: TypeAlias = "Callable[[Part, PlanNode], bool]"
+"""Carries a node out; says whether it was alive."""
 
 
 class Frame:
@@ -121,11 +122,11 @@ def run_primitive(part: Part, node: PlanNode) -> None:
     step = part.step
     if not step.stopped:
         try:
-            part.launched += 1
-            node.primitive(part, node)  # type: ignore[misc]
-            if step.trace is not None:
-                now = perf_counter_ns()
-                step.trace.add(node.node, part.plan.device.name, now, now)
+            if node.primitive(part, node):  # type: ignore[misc]
+                part.launched += 1
+                if step.trace is not None:
+                    now = perf_counter_ns()
+                    step.trace.add(node.node, part.plan.device.name, now, now)
             if part.loop is not None:
                 part.loop.left(part)
         except BaseException as error:
@@ -142,23 +143,26 @@ def _take(part: Part, node: PlanNode) -> Any:
     return DEAD if node.index in part.dead else token
 
 
-def _switch(part: Part, node: PlanNode) -> None:
+def _switch(part: Part, node: PlanNode) -> bool:
     data, pred = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
     if node.index in part.dead:
         part.propagate(node, DEAD)
-    else:
-        part.chosen[node.node.name] = taken = bool(pred)
-        part.propagate(node, (DEAD, data) if taken else (data, DEAD))
+        return False
+    part.chosen[node.node.name] = taken = bool(pred)
+    part.propagate(node, (DEAD, data) if taken else (data, DEAD))
+    return True
 
 
-def _merge(part: Part, node: PlanNode) -> None:
+def _merge(part: Part, node: PlanNode) -> bool:
     value, position = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
-    part.propagate(node, DEAD if value is DEAD or value is EMPTY else (value, position))
+    alive = value is not DEAD and value is not EMPTY
+    part.propagate(node, (value, position) if alive else DEAD)
+    return alive
 
 
-def _enter(part: Part, node: PlanNode) -> None:
+def _enter(part: Part, node: PlanNode) -> bool:
     token = _take(part, node)
     name = node.node.attrs["frame_name"]
     frame = part.frames.get(name)
@@ -166,22 +170,29 @@ def _enter(part: Part, node: PlanNode) -> None:
         frame = part.frames[name] = Frame(name, part.plan.loops[name], part)
         part.outstanding += 1
     frame.enter(node, token)
+    return token is not DEAD
 
 
-def _exit(part: Part, node: PlanNode) -> None:
-    assert part.loop is not None
-    part.loop.exit(part.number, node, _take(part, node))
-
-
-def _next_iteration(part: Part, node: PlanNode) -> None:
+def _exit(part: Part, node: PlanNode) -> bool:
     assert part.loop is not None
     token = _take(part, node)
-    if token is not DEAD:
-        part.loop.next(part.number + 1, node, token)
+    part.loop.exit(part.number, node, token)
+    return token is not DEAD
 
 
-def _forward(part: Part, node: PlanNode) -> None:
-    part.propagate(node, _take(part, node))
+def _next_iteration(part: Part, node: PlanNode) -> bool:
+    assert part.loop is not None
+    token = _take(part, node)
+    if token is DEAD:
+        return False
+    part.loop.next(part.number + 1, node, token)
+    return True
+
+
+def _forward(part: Part, node: PlanNode) -> bool:
+    token = _take(part, node)
+    part.propagate(node, token)
+    return token is not DEAD
 
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,21 @@ ContextOf = Callable[[Node], KernelContext]
 
 
 def kernel_of(
-    node: Node, device: Device, input_dtypes: Sequence[DType], input_shapes: Sequence[Shape] | None = None
+    node: Node,
+    device: Device,
+    input_dtypes: Sequence[DType],
+    input_shapes: Sequence[Shape] | None = None,
+    without: AbstractSet[str] = frozenset(),
 ) -> KernelDef:
-    """The kernel for `node` on `device`; with the inputs' static shapes, one from a library where that pays. Raises
+    """The kernel for `node` on `device`; with the inputs' static shapes, one from a library where that pays,
+    unless it is among those `without`. Raises
     UnimplementedError, with the node's place, where there is none."""
     types = node.dtypes or input_dtypes
     try:
         base = kernel.lookup(node.op, device.type, types)
-        return base if input_shapes is None else library.best(base, device.type, types, node.attrs, input_shapes)
+        return (
+            base if input_shapes is None else library.best(base, device.type, types, node.attrs, input_shapes, without)
+        )
     except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
 

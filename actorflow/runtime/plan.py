@@ -8,6 +8,7 @@ A step starts with copies of `pending` and `slots`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +22,7 @@ from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 from actorflow.runtime.costs import Cost, Costs
 from actorflow.runtime.frames import PRIMITIVES, Primitive
+from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
 from actorflow.runtime.loop import Loop
 from actorflow.runtime.region import Region
@@ -120,29 +122,37 @@ class _Layout:
         self.pending.append(0)
 
 
-def build_plan(graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool = True) -> Plan:
+def build_plan(
+    graph: Subgraph,
+    device: Device,
+    context_of: ContextOf,
+    fill_constants: bool = True,
+    without: AbstractSet[str] = frozenset(),
+) -> Plan:
     """Compiles the part of a graph that one device runs. With `fill_constants`, constants are no nodes of the plan: their
-    values are in their consumers' slots from the start.
+    values are in their consumers' slots from the start. Kernels of the libraries named in `without` are not used.
 
     Raises:
         UnimplementedError: a node has no kernel for the device.
         InvalidArgumentError: edges lead from one loop into another.
     """
-    return _Builder(graph, device, context_of, fill_constants).build()
+    return _Builder(graph, device, context_of, fill_constants, without).build()
 
 
 class _Builder:
     """Lays the frames of a part out, and makes their plans, inner ones first."""
 
-    def __init__(self, graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool) -> None:
+    def __init__(
+        self, graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool, without: AbstractSet[str]
+    ) -> None:
         self._graph = graph
+        self._without = without
         self._device = device
         self._context_of = context_of
         self._frames = frames(graph)
         merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
-        self._constants = {
-            n.name for n in graph.nodes.values() if fill_constants and is_free(n) and n.name not in merged
-        }
+        self._free = {n.name for n in graph.nodes.values() if is_free(n) and n.name not in merged}
+        self._constants = self._free if fill_constants else set[str]()
         self._data: dict[Endpoint, list[tuple[int, int]]] = {}
         self._merges: dict[Endpoint, list[MergeEdge]] = {}
         self._controls: dict[str, list[int]] = {}
@@ -162,8 +172,9 @@ class _Builder:
             index = layout.index[node.name]
             join = self._merge if node.op == "Merge" else self._connect
             layout.begins[node.name] = join(layout, index, node.inputs)
+            filled = self._filled(layout)
             for control in node.controls:
-                if control not in self._constants:
+                if control not in filled:
                     self._controls.setdefault(control, []).append(index)
                     layout.pending[index] += 1
         for node in root.nodes:
@@ -174,11 +185,16 @@ class _Builder:
                 root.pending[SINK] += 1
         return self._plan(ROOT)
 
+    def _filled(self, layout: _Layout) -> AbstractSet[str]:
+        """The constants that are in slots from the start: in loops all that are free, since each iteration has them."""
+        return self._constants if layout is self._layouts[ROOT] else self._free
+
     def _connect(self, layout: _Layout, consumer: int, inputs: Sequence[Endpoint]) -> int:
         """Gives the consumer its slots, and returns the first."""
         begin = len(layout.slots)
+        filled = self._filled(layout)
         for endpoint in inputs:
-            if endpoint.node in self._constants and endpoint not in self._graph.feeds:
+            if endpoint.node in filled and endpoint not in self._graph.feeds:
                 layout.slots.append(_constant(self._graph.nodes[endpoint.node]))
             else:
                 self._data.setdefault(endpoint, []).append((len(layout.slots), consumer))
@@ -216,6 +232,7 @@ class _Builder:
                     self._device,
                     self._context_of,
                     frame != ROOT,
+                    self._without,
                 )
             )
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
@@ -254,6 +271,7 @@ def _plan_node(
     device: Device,
     context_of: ContextOf,
     in_loop: bool,
+    without: AbstractSet[str],
 ) -> PlanNode:
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
@@ -264,9 +282,10 @@ def _plan_node(
         launch = region = Loop(node, types, device, context_of)
         takes_step = True
     elif node.op == "_Region":
-        launch = region = Region(node, types, device, context_of, _shares_state(node, graph))
+        compiler = find_compiler(device.type, without)
+        launch = region = Region(node, types, device, context_of, _shares_state(node, graph), compiler, without)
     else:
-        entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types])
+        entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
         launch = bind(node, entry, device, context_of)
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -14,7 +17,10 @@ from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.pace import paced
 from actorflow.registry import opdef
+from actorflow.runtime import codegen
 from actorflow.runtime.emitter import Emitter, Places
+from actorflow.runtime.jit import Compiler, Counted
+from actorflow.runtime.jit_groups import Fused, arrange, candidates
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
 from actorflow.runtime.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge
@@ -36,8 +42,14 @@ class Region:
         device: Device,
         context_of: ContextOf,
         shares_state: bool = False,
+        compiler: Compiler | None = None,
+        without: AbstractSet[str] = frozenset(),
     ) -> None:
         self.node = node
+        self.loops = 0
+        """How many compiled loops the latest version of the code calls that has any."""
+        self._compiler = compiler
+        self._without = without
         self._shares_state = shares_state
         self.members: tuple[Node, ...] = self._order(node.attrs["members"])
         self._input_types = list(input_types)
@@ -77,10 +89,34 @@ class Region:
             self._versions[("generic",) if full else key] = known
         return known
 
+    def _candidates(self, members: Sequence[Node]) -> list[str]:
+        compiler = self._compiler
+        assert compiler is not None
+        return candidates(members, compiler, lambda m: compiler.follows(kernel_of(m, self._device, ())))
+
+    def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
+        """Puts code that calls compiled loops in the place of the version for these shapes."""
+        assert self._compiler is not None
+        members = self._with_shapes(shapes)
+        types = {Endpoint(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
+        types.update(self._types(shapes))
+        given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
+        arranged = arrange(members, types, kept, given, self._compiler, self._candidates(members))
+        fused = [m for m in arranged if isinstance(m, Fused)]
+        if fused:
+            self._versions[key] = self._code(shapes, arranged)
+            self.loops = len(fused)
+        elif isinstance(counted := self._versions[key], Counted):
+            self._versions[key] = counted.function
+
     def prepare(self) -> None:
-        """Generates the code ahead of the first run, where no input's shape is open."""
+        """Generates the code ahead of the first run; where an input's shape is open, does what can be done without it."""
         if not self._open:
             self.version(())
+            return
+        for member in paced(self.members):
+            if member.op != "Const":
+                codegen.prepare(kernel_of(member, self._device, ()).function)
 
     def states(self) -> list[Any]:
         """The variables whose handles are members."""
@@ -97,23 +133,38 @@ class Region:
         return None
 
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
+        members = self._with_shapes(shapes)
+        code = self._code(shapes, members)
+        key = tuple([shapes[i] for i in self._open])
+        if self._compiler is None or not all(map(is_static, key)) or not self._candidates(members):
+            return code
+        return Counted(code, functools.partial(_replace, weakref.ref(self), key, shapes))
+
+    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | Fused]) -> Callable[..., Any]:
         attrs = self.node.attrs
         outputs = attrs["outputs"]
-        emitter = Emitter(attrs["inputs"], shapes, self.members, outputs, self._device, self._context_of)
-        for member in paced(self._with_shapes(shapes)):
-            emitter.emit(member)
+        members = [m for piece in pieces for m in (piece.members if isinstance(piece, Fused) else (piece,))]
+        emitter = Emitter(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
+        for piece in paced(pieces):
+            if isinstance(piece, Fused):
+                assert self._compiler is not None
+                emitter.emit_loop(piece, self._compiler.compile(piece.recipe))
+            else:
+                emitter.emit(piece)
         function, file = emitter.finish(outputs)
         self._places[file] = emitter.places
         return one_at_a_time(function) if self._shares_state else function
+
+    def _types(self, shapes: Sequence[Shape]) -> dict[Endpoint, tuple[DType, Shape]]:
+        """The types of the inputs, with these shapes."""
+        inputs = zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
+        return {endpoint: (dtype, shape) for endpoint, (dtype, _), shape in inputs}
 
     def _with_shapes(self, shapes: Sequence[Shape]) -> list[Node]:
         """The members with the static shapes that follow from the inputs'."""
         if not self._open:
             return list(self.members)
-        types: dict[Endpoint, tuple[DType, Shape]] = {
-            endpoint: (dtype, shape)
-            for endpoint, (dtype, _), shape in zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
-        }
+        types = self._types(shapes)
         refined: dict[str, Node] = {}
         for member in self.members:
             definition = opdef.lookup(member.op)
@@ -133,6 +184,13 @@ class Region:
             for port, (dtype, shape) in enumerate(zip(member.dtypes, inferred)):
                 types[Endpoint(member.name, port)] = (dtype, shape)
         return list(refined.values())
+
+
+def _replace(region: weakref.ref[Region], key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
+    """Improves a version of a region, if the region is still there."""
+    known = region()
+    if known is not None:
+        known.compile_loops(key, shapes)
 
 
 def _writes_last(members: Sequence[Node]) -> tuple[Node, ...]:

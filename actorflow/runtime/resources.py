@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
@@ -25,6 +25,17 @@ def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
     return locked
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A resource whose place a checkpoint keeps, such as a reader's in its file."""
+
+    def state(self) -> bytes:
+        """Where it is now."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes to where it was. The empty state is that of a fresh one."""
+
+
 class ResourceManager:
     """Named resources by (container, type, name) on one device.
 
@@ -35,6 +46,7 @@ class ResourceManager:
     def __init__(self, shared: ResourceManager | None = None) -> None:
         self._shared = shared
         self._containers: dict[str, dict[tuple[type, str], Any]] = {}
+        self._resuming: dict[tuple[str, str, str], bytes] = {}
         self.file_roots: Sequence[str] | None = None
         """The directories below which kernels may touch files; None for all files."""
 
@@ -48,9 +60,36 @@ class ResourceManager:
         resources = self._container(container)
         found = resources.get((kind, name))
         if found is None:
-            found = resources.setdefault((kind, name), make())
+            made = make()
+            state = self._resuming.pop((container, kind.__name__, name), None)
+            if state is not None and isinstance(made, Resumable):
+                made.restore(state)
+            found = resources.setdefault((kind, name), made)
         resource: R = found
         return resource
+
+    def resumable(self) -> dict[tuple[str, str, str], Resumable]:
+        """The resumable resources that are held here or shared, by container, type and name."""
+        return {
+            (container, kind.__name__, name): resource
+            for manager in (self._shared, self)
+            if manager is not None
+            for container, resources in list(manager._containers.items())
+            for (kind, name), resource in list(resources.items())
+            if isinstance(resource, Resumable)
+        }
+
+    @property
+    def resuming(self) -> Mapping[tuple[str, str, str], bytes]:
+        """The states that `resume` brought for resources that are not there yet."""
+        return self._resuming
+
+    def resume(self, states: Mapping[tuple[str, str, str], bytes]) -> None:
+        """Brings each resumable resource to its state among `states`, or to that of a fresh one. One that is made later
+        starts there."""
+        self._resuming = dict(states)
+        for key, resource in self.resumable().items():
+            resource.restore(self._resuming.pop(key, b""))
 
     def lookup(self, container: str, name: str, kind: type[R]) -> R:
         """The resource of that name. Raises NotFoundError where there is none."""

@@ -40,6 +40,14 @@ class Writing:
         for wake in self._waiting:
             wake()
 
+    def when_over(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` when the kernel has ended, on its thread, or now if it has already."""
+        with self._lock:
+            if not self._over:
+                self._waiting.append(callback)
+                return
+        callback()
+
     async def wait(self, step: Step) -> None:
         """Returns when the kernel has ended, or when `step` is stopped."""
         over: asyncio.Future[None] = asyncio.Future(loop=step.dispatcher)  # type: ignore[arg-type]

@@ -87,6 +87,19 @@ class VariableState:
         else:
             self._replace(self._fresh(value.shape), value)
 
+    def buffer(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """A fresh buffer of the variable's type, its contents undefined, to be filled and given to `adopt`. Any thread may
+        call it. Raises InvalidArgumentError where the variable can't have this shape."""
+        if not compatible(self.shape, shape):
+            raise InvalidArgumentError(
+                f"Variable {self.name!r} has shape {show(self.shape)}, but a value of shape {shape} is to be assigned."
+            )
+        return self._fresh(shape)
+
+    def adopt(self, buffer: np.ndarray[Any, Any]) -> None:
+        """Makes what is in a `buffer` of ours the value, without a copy. Nobody else may keep the buffer."""
+        self._take(buffer)
+
     def writable(self) -> np.ndarray[Any, Any]:
         """The buffer, for a kernel that changes it in place before it returns. A snapshot in use keeps the old one.
 
@@ -125,6 +138,9 @@ class VariableState:
 
     def _replace(self, fresh: np.ndarray[Any, Any], value: Any) -> None:
         np.copyto(fresh, value)
+        self._take(fresh)
+
+    def _take(self, fresh: np.ndarray[Any, Any]) -> None:
         self._root = fresh
         self._snapshot = None
         self._memory = None if fresh.dtype.hasobject or not fresh.size else owned_buffer(fresh).toreadonly()

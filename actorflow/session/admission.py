@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
-from actorflow.errors import Overloaded
+from actorflow.errors import FailedPreconditionError, Overloaded
 
 
 class Admission:
@@ -22,6 +25,9 @@ class Admission:
         self.seconds_per_step = 0.01
         """A moving average, from which `retry_after` is reckoned."""
         self._queue: deque[asyncio.Future[None]] = deque()
+        self._limit = max_inflight
+        self._alone: asyncio.Task[Any] | None = None
+        self._idle: asyncio.Future[None] | None = None
 
     @property
     def queued(self) -> int:
@@ -32,7 +38,36 @@ class Admission:
         if self.inflight < self.max_inflight and not self._queue:
             self.inflight += 1
             return True
+        if self._alone is not None and self._alone is asyncio.current_task():
+            self.inflight += 1
+            return True
         return False
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[Callable[[], None]]:
+        """Waits until no step is in flight, and lets none in but the caller's, to the end of the block or until the
+        function that it gives is called. Steps that wait in asynchronous kernels stay where they are.
+
+        Raises:
+            FailedPreconditionError: somebody else is alone already.
+        """
+        if self._alone is not None:
+            raise FailedPreconditionError("Another task has the session for itself; wait until it is done.")
+        self._alone = asyncio.current_task()
+        self.max_inflight = 0
+        try:
+            if self.inflight:
+                self._idle = asyncio.get_running_loop().create_future()
+                await self._idle
+            yield self._together
+        finally:
+            self._idle = None
+            self._together()
+
+    def _together(self) -> None:
+        self._alone = None
+        self.max_inflight = self._limit
+        self._admit()
 
     async def enter(self) -> None:
         """Takes a place, in the order of arrival. Raises Overloaded where too many wait already."""
@@ -41,7 +76,7 @@ class Admission:
         if len(self._queue) >= self.max_queued:
             raise Overloaded(
                 f"The session has {self.inflight} steps running and {len(self._queue)} waiting, its limit.",
-                retry_after=max(0.001, self.seconds_per_step * (len(self._queue) + 1) / self.max_inflight),
+                retry_after=max(0.001, self.seconds_per_step * (len(self._queue) + 1) / self._limit),
                 hint="Try again after error.retry_after seconds, or raise max_inflight_steps or max_queued_steps.",
             )
         place = asyncio.get_running_loop().create_future()
@@ -58,6 +93,11 @@ class Admission:
     def leave(self) -> None:
         """Gives a place back, to who waits longest."""
         self.inflight -= 1
+        if self._idle is not None and not self.inflight and not self._idle.done():
+            self._idle.set_result(None)
+        self._admit()
+
+    def _admit(self) -> None:
         while self._queue and self.inflight < self.max_inflight:
             place = self._queue.popleft()
             if not place.done():

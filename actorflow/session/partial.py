@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.inline import inline
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import EMPTY
 from actorflow.session.composites import spread_feeds
@@ -94,7 +95,6 @@ class PartialRun:
         return structure.build(results)
 
     def _check_fetches(self, structure: Fetches, values: Mapping[Endpoint, Any]) -> None:
-        graph_nodes = self._session.graph.nodes
         for endpoint in structure.endpoints:
             if endpoint not in self._places:
                 raise InvalidArgumentError(
@@ -104,7 +104,8 @@ class PartialRun:
             if target not in self._targets:
                 raise InvalidArgumentError(f"{target} was run already, or not named when the partial run was set up.")
         still = [e for e in self._missing if e not in values]
-        needs = _needed(graph_nodes, structure, self._feeds.keys(), still)
+        nodes, fetched = inline(self._session.graph.nodes, tuple(structure.endpoints), self._feeds.keys())
+        needs = _needed(nodes, fetched, structure.targets, self._feeds.keys(), still)
         if needs:
             raise InvalidArgumentError(
                 f"The fetches need feeds that are still missing: {', '.join(map(str, needs))}.",
@@ -136,12 +137,16 @@ class PartialRun:
 
 
 def _needed(
-    nodes: Mapping[str, Node], structure: Fetches, feeds: Collection[Endpoint], missing: Collection[Endpoint]
+    nodes: Mapping[str, Node],
+    fetches: Iterable[Endpoint],
+    targets: Iterable[str],
+    feeds: Collection[Endpoint],
+    missing: Collection[Endpoint],
 ) -> list[Endpoint]:
     """Those of the `missing` feeds that the fetches hang on."""
     found: dict[Endpoint, None] = {}
     seen: set[str] = set()
-    stack: list[Endpoint] = [*structure.endpoints, *(Endpoint(target, -1) for target in structure.targets)]
+    stack: list[Endpoint] = [*fetches, *(Endpoint(target, -1) for target in targets)]
     while stack:
         endpoint = stack.pop()
         if endpoint in feeds:

@@ -7,26 +7,30 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from actorflow.device.base import Device
+from actorflow.dtypes import DType
 from actorflow.errors import OpError, UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes import pace
 from actorflow.passes.compile import Options, Signature, compile_subgraphs
+from actorflow.passes.inline import inline
 from actorflow.passes.pace import paced
 from actorflow.passes.place import place
 from actorflow.registry import kernel, opdef
-from actorflow.runtime.context import KernelContext
+from actorflow.runtime.context import KernelContext, NodeContexts
+from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import bind, kernel_of
 from actorflow.runtime.plan import Plan, build_plan
 from actorflow.runtime.resources import ResourceManager
 
 T = TypeVar("T")
-_LARGE_GRAPH = 300
+_LARGE_GRAPH = 30
 """From so many nodes on, a plan is made on a thread of its own, so that the event loop goes on meanwhile."""
 
 
@@ -52,7 +56,7 @@ class Planner:
         self._resources = resources
         self._options = options
         self._lock = threading.Lock()
-        self._contexts: dict[str, KernelContext] = {}
+        self.contexts = NodeContexts()
         self._plans: dict[Any, Compiled] = {}
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> Compiled:
@@ -69,11 +73,13 @@ class Planner:
 
     def context_of(self, node: Node) -> KernelContext:
         """The kernel context of a node, the same for all plans of the session."""
-        found = self._contexts.get(node.name)
+        found = self.contexts.get(node.name)
         if found is None:
             device = self._devices[node.device]
-            made = KernelContext(node, device, self._resources[device.name])
-            found = self._contexts.setdefault(node.name, made)
+            made = KernelContext(node, device, self._resources[device.name], nodes=self.contexts)
+            found = self.contexts.setdefault(node.name, made)
+            if self.contexts.restored:
+                self.contexts.resume(node.name)
         return found
 
     def _make(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> Compiled:
@@ -81,9 +87,12 @@ class Planner:
             found = self._plans.get(key)
             if found is not None:
                 return found
+            nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
+            signature = replace(signature, fetches=fetches)
             refused: dict[str, OpError] = {}
             if len(self.placements) != len(nodes):
                 self.placements = place(nodes, list(self._devices.values()), self.placements, refused)
+            without = frozenset(() if options.jit else ("jit",))
             parts, places = compile_subgraphs(
                 nodes,
                 self.placements,
@@ -93,9 +102,11 @@ class Planner:
                 self._mergeable,
                 next(iter(self._devices)),
                 refused,
+                partial(self._loopable, without),
             )
             plans = tuple(
-                build_plan(part, self._devices[name], self.context_of, options.fold) for name, part in parts.items()
+                build_plan(part, self._devices[name], self.context_of, options.fold, without)
+                for name, part in parts.items()
             )
             for plan in plans:
                 for node in paced(plan.nodes):
@@ -113,6 +124,10 @@ class Planner:
             return None
         with np.errstate(all="ignore"):
             return bind(node, entry, device, self.context_of)(*inputs)
+
+    def _loopable(self, without: frozenset[str], node: Node, dtypes: Sequence[DType]) -> bool:
+        compiler = find_compiler(self._devices[node.device].type, without)
+        return compiler is not None and compiler.accepts(node.op, dtypes)
 
     def _mergeable(self, node: Node) -> bool:
         definition = opdef.lookup(node.op)

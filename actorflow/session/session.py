@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +82,7 @@ class Session:
         max_queued_steps: so many may wait; more are refused with `errors.Overloaded`.
         coalesce: merges runs of cheap nodes into one.
         optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
+        jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
         file_roots: the folders in which ops may read and write files; anywhere by default.
     """
 
@@ -95,6 +97,7 @@ class Session:
         max_queued_steps: int = 4096,
         coalesce: bool = True,
         optimize: bool = True,
+        jit: bool = True,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
     ) -> None:
         if target:
@@ -102,7 +105,7 @@ class Session:
         self.graph = get_default_graph() if graph is None else graph
         self._devices = open_devices(devices, memory_budget)
         self._resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
-        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce, fuse=optimize)
+        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce, fuse=optimize, jit=jit)
         self._planner = Planner(self.graph, self._devices, self._resources, options)
         for resources in self._resources.values():
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
@@ -202,6 +205,13 @@ class Session:
                 node=element.name,
                 where=element.where,
             )
+        flow = self.graph.flow_of(element.op.name)
+        if flow is not None and flow.loop is not None:
+            raise InvalidArgumentError(
+                f"{element.name} is inside of {flow.loop}, and can't be fed: there is one in each iteration.",
+                node=element.op.name,
+                where=element.where,
+            )
         return element
 
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
@@ -270,6 +280,26 @@ class Session:
             raise UnimplementedError(f"reset(target={target!r}): only the in-process target '' is there so far.")
         for manager in shared_resources.all():
             manager.reset(containers or {container for container, _, _ in manager.names()})
+
+    @asynccontextmanager
+    async def _snapshot(self, *, consistent: bool = False) -> AsyncIterator[None]:
+        """A block for the run that saves a checkpoint. With `consistent`, the steps in flight end before, and no other
+        begins until the values are taken; without, the values are those between two kernels, wherever steps are.
+
+        Raises:
+            FailedPreconditionError: there is such a consistent block already.
+        """
+        self._steps.open()
+        if not consistent:
+            yield
+            return
+        listeners = self._planner.contexts.after_snapshot
+        async with self._steps.admission.alone() as together:
+            listeners.append(together)
+            try:
+                yield
+            finally:
+                listeners.remove(together)
 
     def list_devices(self) -> list[Device]:
         """The devices, in the order in which unconstrained nodes prefer them."""

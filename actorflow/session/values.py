@@ -11,8 +11,12 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.runtime.part import Part
+from actorflow.runtime.plan import Plan
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD
+
+_COMBINED = {"_Region": "outputs", "_Loop": "exits"}
+"""The nodes that stand for others, and the attribute that says for which outputs."""
 
 
 def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[Endpoint, Any]) -> list[Any]:
@@ -46,15 +50,23 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[E
 def _original(endpoint: Endpoint, nodes: Mapping[str, Node]) -> Endpoint:
     """The tensor of the user's graph that an output of a region is."""
     node = nodes.get(endpoint.node)
-    if node is None or node.op != "_Region":
+    if node is None or node.op not in _COMBINED:
         return endpoint
-    original: Endpoint = node.attrs["outputs"][endpoint.port]
+    original: Endpoint = node.attrs[_COMBINED[node.op]][endpoint.port]
     return original
+
+
+def _nodes_of(plan: Plan) -> dict[str, Node]:
+    """The nodes of a plan and of the loops in it."""
+    found = {node.node.name: node.node for node in plan.nodes}
+    for inner in plan.loops.values():
+        found |= _nodes_of(inner)
+    return found
 
 
 def _dead(part: Part, position: int) -> InvalidArgumentError:
     """The error of a fetch that has no value: it names the nearest Switch that sent its token elsewhere."""
-    nodes = {node.node.name: node.node for node in part.nodes}
+    nodes = _nodes_of(part.plan)
     fetch = part.plan.fetches[position]
     node = nodes[fetch.node]
     shown = _original(fetch, nodes)

@@ -2,55 +2,62 @@
 
 from __future__ import annotations
 
-from actorflow.variables.collections import (
-    GraphKeys,
-    add_to_collection,
-    add_to_collections,
-    all_variables,
-    assert_variables_initialized,
-    get_collection,
-    get_collection_ref,
-    global_variables,
-    global_variables_initializer,
-    initialize_all_variables,
-    initialize_local_variables,
-    initialize_variables,
-    is_variable_initialized,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    trainable_variables,
-    variables_initializer,
-)
-from actorflow.variables.initializers import (
-    constant_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    he_normal,
-    he_uniform,
-    identity_initializer,
-    lecun_normal,
-    lecun_uniform,
-    ones_initializer,
-    orthogonal_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    truncated_normal_initializer,
-    uniform_unit_scaling_initializer,
-    variance_scaling_initializer,
-    zeros_initializer,
-)
-from actorflow.variables.scope import (
-    AUTO_REUSE,
-    VariableScope,
-    get_local_variable,
-    get_variable,
-    get_variable_scope,
-    variable_scope,
-)
-from actorflow.variables.variable import Variable
+from typing import TYPE_CHECKING
+
+from actorflow.lazy import lazily
+
+if TYPE_CHECKING:
+    from actorflow.variables.collections import (
+        GraphKeys,
+        add_to_collection,
+        add_to_collections,
+        all_variables,
+        assert_variables_initialized,
+        get_collection,
+        get_collection_ref,
+        global_variables,
+        global_variables_initializer,
+        initialize_all_variables,
+        initialize_local_variables,
+        initialize_variables,
+        is_variable_initialized,
+        local_variables,
+        local_variables_initializer,
+        model_variables,
+        moving_average_variables,
+        report_uninitialized_variables,
+        trainable_variables,
+        variables_initializer,
+    )
+    from actorflow.variables.initializers import (
+        constant_initializer,
+        glorot_normal_initializer,
+        glorot_uniform_initializer,
+        he_normal,
+        he_uniform,
+        identity_initializer,
+        lecun_normal,
+        lecun_uniform,
+        ones_initializer,
+        orthogonal_initializer,
+        random_normal_initializer,
+        random_uniform_initializer,
+        truncated_normal_initializer,
+        uniform_unit_scaling_initializer,
+        variance_scaling_initializer,
+        zeros_initializer,
+    )
+    from actorflow.variables.scope import (
+        AUTO_REUSE,
+        VariableScope,
+        get_local_variable,
+        get_variable,
+        get_variable_scope,
+        variable_scope,
+    )
+    from actorflow.variables.variable import Variable
+
+__getattr__, __dir__ = lazily(__name__, __file__)
 
 __all__ = [
     "AUTO_REUSE",

@@ -182,6 +182,11 @@ class Variable(Overloads):
         """A new read, under the control dependencies in force here."""
         return state.read_variable(self.handle, name="read")
 
+    def begin_with(self, value: Tensor, initializer: Operation) -> None:
+        """Replaces the initial value, and the operation that assigns it, for runs and nodes that are made from now on."""
+        self._initial_value = self._starting = value
+        self._initializer = initializer
+
     def initialized_value(self) -> Tensor:
         """The value, or the initial one while there is none: for the initial value of another variable."""
         with self.graph.control_dependencies(None):

@@ -1,0 +1,41 @@
+"""The command `actorflow` and its subcommands, which are found through entry points (group `actorflow.commands`)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from actorflow.errors import OpError
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand: a line of help, what adds its arguments, and what runs it and gives the exit status."""
+
+    help: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for a
+    command line that can't be."""
+    parser = argparse.ArgumentParser(prog="actorflow", description="Tools around actorflow.")
+    below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands: dict[str, Command] = {}
+    for entry in sorted(entry_points(group="actorflow.commands"), key=lambda e: e.name):
+        command: Command = entry.load()
+        commands[entry.name] = command
+        command.arguments(below.add_parser(entry.name, help=command.help, description=command.help))
+    parsed = parser.parse_args(arguments)
+    try:
+        return commands[parsed.command].run(parsed)
+    except OpError as error:
+        print(f"actorflow {parsed.command}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has enough; nobody is left to be told
+        return 1

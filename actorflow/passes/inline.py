@@ -1,0 +1,276 @@
+"""Calls of functions: each becomes a copy of the function's body (`actorflow.control_flow.function`).
+
+The body of a function and those of its gradients are one set of nodes. A node is on the level of the last of these
+functions on whose parameters it depends; a loop is on one level as a whole. The call of a gradient that names the call
+whose gradient it is takes over that one's copies of the lower levels, so nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from zlib import crc32
+
+from actorflow.device.spec import DeviceSpec
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where
+from actorflow.passes.frames import ROOT, frames, is_free
+from actorflow.passes.pace import pause
+from actorflow.passes.specialise import body_of, specialised
+from actorflow.passes.subgraph import Subgraph
+
+
+class Called(Where):
+    """A line of a function's body, and that of the call."""
+
+    caller: Where | None
+
+    def __new__(cls, where: Where, caller: Where | None) -> Called:
+        made = super().__new__(cls, where.file, where.line)
+        made.caller = caller
+        return made
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}, called at {self.caller}"
+
+
+def inline(
+    nodes: Mapping[str, Node], fetches: tuple[Endpoint, ...] = (), feeds: Container[Endpoint] = ()
+) -> tuple[Mapping[str, Node], tuple[Endpoint, ...]]:
+    """The nodes of a graph with all calls expanded, and what to fetch instead of `fetches`.
+
+    What uses the outputs of a call uses those of the copy; a node with the name of the call stays, for who waits for it, or
+    feeds one of its outputs.
+    """
+    if not any(node.op == "Call" for node in nodes.values()):
+        return nodes, fetches
+    work = _Inliner(nodes, feeds)
+    return work.run(), tuple(map(work.resolve, fetches))
+
+
+class _Inliner:
+    """The work of one `inline`."""
+
+    def __init__(self, nodes: Mapping[str, Node], feeds: Container[Endpoint]) -> None:
+        self.source = nodes
+        self.feeds = feeds
+        self.made = dict(nodes)
+        self.ends = {n.attrs["function"]: n for n in nodes.values() if n.op == "_Return"}
+        self.levels: dict[str, dict[str, int]] = {}
+        self.chains: dict[str, list[str]] = {}
+        """For each call the calls that own its levels; the last is it itself."""
+        self.names: dict[tuple[str, str], str] = {}
+        self.redirected: dict[Endpoint, Endpoint] = {}
+        self.taken: set[str] = set()
+        self.original: dict[str, Node] = {}
+
+    def run(self) -> Mapping[str, Node]:
+        inside: set[str] = set()
+        for end in self.ends.values():
+            inside.update(body_of(self.source, end).nodes)
+        waiting = deque(n for n in self.source.values() if n.op == "Call" and n.name not in inside)
+        while waiting:
+            pause()
+            waiting.extend(self.expand(waiting.popleft()))
+        for name, node in self.made.items():
+            if any(e in self.redirected for e in node.inputs):
+                self.made[name] = replace(node, inputs=tuple(map(self.resolve, node.inputs)))
+        return self.made
+
+    def resolve(self, endpoint: Endpoint) -> Endpoint:
+        while endpoint in self.redirected:
+            endpoint = self.redirected[endpoint]
+        return endpoint
+
+    def expand(self, call: Node) -> list[Node]:
+        """Replaces `call`, and gives the calls in the copy of its body."""
+        end = self.ends[call.attrs["function"]]
+        level = self.depth(end)
+        base = call.attrs["of"]
+        self.chains[call.name] = chain = [*self.chains[base], call.name] if base else [call.name] * (level + 1)
+        self.original[call.name] = call
+        levels = self.levels_of(end)
+        shapes = [self.made[e.node].shapes[e.port] for e in call.inputs]
+        try:
+            body = specialised(self.source, self.with_bases(end), shapes)
+        except ValueError:  # the run says what does not fit
+            body = dict(body_of(self.source, self.with_bases(end)).nodes)
+        calls = []
+        for node in body.values():
+            owner = chain[levels[node.name]]
+            if node.op == "_Arg" or is_free(node) or self.copied(owner, node.name) in self.made:
+                continue
+            copy = self.copy(node, owner, chain, levels)
+            self.made[copy.name] = copy
+            if copy.op == "Call":
+                calls.append(copy)
+        outputs = tuple(self.mapped(e, chain, levels) for e in end.inputs)
+        controls = tuple(self.copied(chain[levels[c]], c) for c in end.controls)
+        self.made[call.name] = replace(
+            call,
+            op="IdentityN" if outputs else "NoOp",
+            inputs=outputs,
+            controls=(*controls, *call.controls),
+            attrs=NO_ATTRS,
+        )
+        if not controls:
+            for port, output in enumerate(outputs):
+                if (mine := Endpoint(call.name, port)) not in self.feeds:
+                    self.redirected[mine] = output
+        return calls
+
+    def copy(self, node: Node, owner: str, chain: list[str], levels: Mapping[str, int]) -> Node:
+        call = self.original[owner]
+        attrs = dict(node.attrs)
+        if attrs.get("seed2"):  # each call draws numbers of its own
+            attrs["seed2"] = (attrs["seed2"] + crc32(owner.encode())) & 0x7FFFFFFF
+        if node.op == "Enter":
+            attrs["frame_name"] = f"{owner}/{attrs['frame_name']}"
+        if node.op == "Call" and attrs["of"]:
+            attrs["of"] = self.copied(chain[levels[attrs["of"]]], attrs["of"])
+        inputs = tuple(self.mapped(e, chain, levels) for e in node.inputs)
+        controls = tuple(self.copied(chain[levels[c]], c) for c in node.controls)
+        if not controls and all(is_free(self.source[e.node]) or self.is_reference(e) for e in node.inputs):
+            controls = self.gate(call)
+        device = str(DeviceSpec.parse(call.device).merge(DeviceSpec.parse(node.device))) if call.device else node.device
+        return replace(
+            node,
+            name=self.copied(owner, node.name),
+            inputs=inputs,
+            controls=controls,
+            attrs=MappingProxyType(attrs) if attrs else NO_ATTRS,
+            device=device,
+            where=node.where if node.where is None else Called(node.where, call.where),
+            origin=None if node.origin is None or node.origin not in levels else self.copied(owner, node.origin),
+            colocate=tuple(self.copied(chain[levels[c]], c) if c in levels else c for c in node.colocate),
+        )
+
+    def is_reference(self, endpoint: Endpoint) -> bool:
+        return self.source[endpoint.node].op == "_Arg" and self.source[endpoint.node].dtypes[0].is_ref
+
+    def gate(self, call: Node) -> tuple[str, ...]:
+        """What a node of the body waits for that needs no value: it runs just when the call would."""
+        inputs = []
+        for endpoint in call.inputs:
+            source = self.made[endpoint.node]
+            if not is_free(source) and not source.dtypes[endpoint.port].is_ref:
+                inputs.append(endpoint)
+        if not inputs:
+            return call.controls
+        name = self.copied(call.name, "inputs_ready")
+        if name not in self.made:
+            types = [self.made[e.node] for e in inputs]
+            self.made[name] = Node(
+                name,
+                "IdentityN",
+                tuple(inputs),
+                call.controls,
+                dtypes=tuple(node.dtypes[e.port] for node, e in zip(types, inputs)),
+                shapes=tuple(node.shapes[e.port] for node, e in zip(types, inputs)),
+                device=call.device,
+                where=call.where,
+            )
+        return (name,)
+
+    def mapped(self, endpoint: Endpoint, chain: list[str], levels: Mapping[str, int]) -> Endpoint:
+        node = self.source[endpoint.node]
+        if is_free(node):
+            return endpoint
+        owner = chain[levels[node.name]]
+        if node.op != "_Arg":
+            return Endpoint(self.copied(owner, node.name), endpoint.port)
+        call = self.original[owner]
+        given = call.inputs[node.attrs["index"]]
+        return self.after_controls(call, given) if call.controls and not node.dtypes[0].is_ref else given
+
+    def after_controls(self, call: Node, given: Endpoint) -> Endpoint:
+        """An input of a call that waits for something."""
+        name = self.copied(call.name, f"{given.node}_{given.port}")
+        source = self.made[given.node]
+        if name not in self.made:
+            self.made[name] = Node(
+                name,
+                "Identity",
+                (given,),
+                call.controls,
+                dtypes=(source.dtypes[given.port],),
+                shapes=(source.shapes[given.port],),
+                device=call.device,
+                where=call.where,
+            )
+        return Endpoint(name, 0)
+
+    def copied(self, owner: str, name: str) -> str:
+        """The name of the copy of a node that belongs to a call."""
+        found = self.names.get((owner, name))
+        if found is None:
+            function = self.original[owner].attrs["function"]
+            found = f"{owner}/{name.removeprefix(f'{function}/')}"
+            while found in self.source or found in self.taken:
+                found += "_"
+            self.names[owner, name] = found
+            self.taken.add(found)
+        return found
+
+    def with_bases(self, end: Node) -> Node:
+        """The end of a gradient's body, extended to the functions whose gradient it is: calls in it may share with calls
+        there."""
+        while base := end.attrs["gradient_of"]:
+            lower = self.ends[base]
+            attrs = MappingProxyType({**end.attrs, "gradient_of": lower.attrs["gradient_of"]})
+            end = replace(end, inputs=lower.inputs + end.inputs, controls=lower.controls + end.controls, attrs=attrs)
+        return end
+
+    def depth(self, end: Node) -> int:
+        base = end.attrs["gradient_of"]
+        return 1 + self.depth(self.ends[base]) if base else 0
+
+    def levels_of(self, end: Node) -> Mapping[str, int]:
+        """The level of each node in the bodies of a function and its gradients."""
+        while end.attrs["gradient_of"]:
+            end = self.ends[end.attrs["gradient_of"]]
+        base = end.attrs["function"]
+        if base not in self.levels:
+            family = [e for e in self.ends.values() if self.root(e) == base]
+            body = body_of(
+                self.source,
+                replace(
+                    end,
+                    inputs=tuple(i for e in family for i in e.inputs),
+                    controls=tuple(c for e in family for c in e.controls),
+                ),
+            )
+            depths = {e.attrs["function"]: self.depth(e) for e in family}
+            self.levels[base] = _levels(body, depths)
+        return self.levels[base]
+
+    def root(self, end: Node) -> str:
+        base: str = end.attrs["gradient_of"]
+        return self.root(self.ends[base]) if base else str(end.attrs["function"])
+
+
+def _levels(body: Subgraph, depths: Mapping[str, int]) -> dict[str, int]:
+    known = frames(body)
+    users: dict[str, list[str]] = {}
+    loops: dict[str, list[str]] = {}
+    for node in body.nodes.values():
+        for name in {e.node for e in node.inputs} | set(node.controls):
+            users.setdefault(name, []).append(node.name)
+        frame = node.attrs["frame_name"] if node.op == "Enter" else known.of[node.name]
+        while frame != ROOT:
+            loops.setdefault(frame, []).append(node.name)
+            frame = known.parent[frame]
+    levels = dict.fromkeys(body.nodes, 0)
+    for level in range(1, max(depths.values(), default=0) + 1):
+        stack = [n.name for n in body.nodes.values() if n.op == "_Arg" and depths[n.attrs["function"]] == level]
+        while stack:
+            name = stack.pop()
+            if levels[name] == level:
+                continue
+            levels[name] = level
+            stack.extend(users.get(name, ()))
+            node = body.nodes[name]
+            frame = node.attrs["frame_name"] if node.op == "Enter" else known.of[name]
+            stack.extend(loops.get(frame, ()))
+    return levels

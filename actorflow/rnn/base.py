@@ -1,0 +1,222 @@
+"""`RNNCell`: what all cells have in common: sizes, variables in a scope of their own, and a state of zeros."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from actorflow import nest
+from actorflow.dtypes import DType, DTypeLike, as_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.filling import zeros
+from actorflow.ops.joining import stack
+from actorflow.shapes import Shape, TensorShape, as_shape
+from actorflow.variables.scope import get_variable, variable_scope
+from actorflow.variables.store import VariableScope
+from actorflow.variables.variable import Variable
+
+
+class LSTMStateTuple(NamedTuple):
+    """The state of an LSTM: the cell `c` and the output `h` (`tf.nn.rnn_cell.LSTMStateTuple`)."""
+
+    c: Any
+    h: Any
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of both. Raises TypeError where they differ."""
+        if self.c.dtype is not self.h.dtype:
+            raise TypeError(f"Inconsistent internal state: {self.c.dtype} vs {self.h.dtype}")
+        return self.c.dtype  # type: ignore[no-any-return]
+
+
+class RNNCell:
+    """One step of a recurrent network, `output, next_state = cell(inputs, state)` (`tf.nn.rnn_cell.RNNCell`).
+
+    A cell of your own has `state_size`, `output_size` and either `call(inputs, state)`, which is then called inside the
+    cell's variable scope, or all of `__call__(inputs, state, scope=None)`. `build(inputs_shape)` is called once before.
+    A cell makes its variables at its first call, and takes them at all others.
+    """
+
+    trainable = True
+    built = False
+    _name: str | None = None
+    _dtype: DType | None = None
+    _reuse: Any = None
+    _scope: VariableScope | None = None
+
+    def __init__(
+        self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, _reuse: Any = None
+    ) -> None:
+        self.trainable = trainable
+        self._name = name
+        self._dtype = None if dtype is None else as_dtype(dtype)
+        self._reuse = _reuse
+
+    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
+        """The output and the next state, from inputs of shape [batch, ...] and the state before.
+
+        Args:
+            scope: the variable scope, at the first call; one with the name of the cell or its class unless given.
+        """
+        tensors = nest.flatten(inputs)
+        graph = graph_of(tensors + nest.flatten(state))
+        with graph.as_default():
+            if self._scope is None:
+                # Who takes what is there takes it under the name of the cell; others get a name that is free.
+                with variable_scope(scope or (self.name if self._reuse else None), self.name) as opened:
+                    self._scope = opened
+            reuse = True if self.built else self._reuse
+            with (
+                variable_scope(
+                    self._scope, reuse=reuse, auxiliary_name_scope=False, custom_getter=self._remember
+                ) as opened,
+                graph.name_scope(opened.original_name_scope),
+            ):
+                if not self.built:
+                    first = convert_to_tensor(tensors[0])
+                    if self._dtype is None:
+                        self._dtype = first.dtype
+                    self.build(first.shape)
+                    self.built = True
+                return self.call(inputs, state)
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """The output and the next state."""
+        raise NotImplementedError(f"{type(self).__name__} has no method call(inputs, state).")
+
+    def build(self, inputs_shape: TensorShape) -> None:
+        """Makes the variables."""
+
+    @property
+    def state_size(self) -> Any:
+        """The size of the state: a number, a `TensorShape`, or a structure of them."""
+        raise NotImplementedError(f"{type(self).__name__} has no state_size.")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the output: a number, a `TensorShape`, or a structure of them."""
+        raise NotImplementedError(f"{type(self).__name__} has no output_size.")
+
+    @property
+    def name(self) -> str:
+        """The name given, or that of the class in lower case."""
+        return self._name or _snake_case(type(self).__name__)
+
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
+        """Zeros of shape [batch_size, s] for each size s in `state_size`; `batch_size` is a number or a scalar tensor."""
+        graph = graph_of([batch_size]) if is_symbolic(batch_size) else get_default_graph()
+        with graph.as_default(), graph.name_scope(f"{type(self).__name__}ZeroState"):
+            return zeros_of(self.state_size, batch_size, dtype)
+
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike | None = None) -> Any:
+        """`zero_state` of the batch and type of `inputs`, or of those given."""
+        if inputs is not None:
+            from actorflow.ops.shaping import shape
+
+            tensor = convert_to_tensor(inputs)
+            known = tensor.static_shape
+            batch_size = shape(tensor)[0] if known is None or known[0] is None else known[0]
+            dtype = tensor.dtype
+        if batch_size is None or dtype is None:
+            raise ValueError(f"A state needs a batch size and a type, but {batch_size=} and {dtype=} were given.")
+        return self.zero_state(batch_size, dtype)
+
+    def add_variable(self, name: str, shape: Sequence[int], initializer: Any = None) -> Variable:
+        """`get_variable` of the type of the first inputs: for `build`."""
+        return get_variable(name, shape, self._dtype, initializer, trainable=self.trainable)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The variables that the cell and those inside of it made."""
+        found: dict[int, Variable] = {}
+        for cell in self._inner():
+            found.update({id(v): v for v in cell.variables})
+        found.update({id(v): v for v in self.__dict__.get("_made", ())})
+        return list(found.values())
+
+    weights = variables
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        return [v for v in self.variables if v.trainable]
+
+    trainable_weights = trainable_variables
+
+    def _inner(self) -> Sequence[RNNCell]:
+        """The cells of which this one is made."""
+        return ()
+
+    def _remember(self, getter: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
+        variable = getter(*args, **kwargs)
+        made = self.__dict__.setdefault("_made", [])
+        if not any(v is variable for v in made):
+            made.append(variable)
+        return variable
+
+    def _depth(self, inputs_shape: TensorShape) -> int:
+        """The number of inputs. Raises ValueError where it is not known."""
+        sizes = as_shape(inputs_shape)
+        if not sizes or sizes[-1] is None:
+            raise ValueError(
+                describe(
+                    f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}.",
+                    where=user_line(),
+                    hint="Say it with inputs.set_shape.",
+                )
+            )
+        return sizes[-1]
+
+
+def check_cell(name: str, cell: Any) -> None:
+    """Raises TypeError, naming the argument, where `cell` has not what a cell has."""
+    lacks = [f"'{needed}' property is missing" for needed in ("output_size", "state_size") if not _has(cell, needed)]
+    if not hasattr(cell, "zero_state") and not hasattr(cell, "get_initial_state"):
+        lacks.append("either 'zero_state' or 'get_initial_state' method is required")
+    if not callable(cell):
+        lacks.append("is not callable")
+    if lacks:
+        raise TypeError(
+            describe(f"The argument '{name}' ({cell!r:.60}) is not an RNNCell: {', '.join(lacks)}.", where=user_line())
+        )
+
+
+def _has(cell: Any, name: str) -> bool:
+    return hasattr(type(cell), name) or hasattr(cell, name)  # the property of a class may raise
+
+
+def dimensions(size: Any) -> Shape:
+    """A size of a state or an output as the shape behind the batch."""
+    return (size,) if isinstance(size, int) else as_shape(size)
+
+
+def zeros_of(sizes: Any, batch_size: Any, dtype: DTypeLike) -> Any:
+    """Zeros in the structure of `sizes`, each of shape [batch_size, size]."""
+
+    def make(size: Any) -> Tensor:
+        inner = dimensions(size)
+        if batch_size is None or inner is None or None in inner:
+            raise ValueError(
+                describe(
+                    f"Zeros of shape [{batch_size}, {size}] can't be made: a size is not known.", where=user_line()
+                )
+            )
+        if not is_symbolic(batch_size):
+            return zeros([int(batch_size), *inner], dtype)
+        made = zeros(stack([batch_size, *inner]), dtype)
+        made.set_shape((None, *inner))
+        return made
+
+    leaves, rebuild = nest.parse(sizes)
+    return rebuild([make(leaf) for leaf in leaves])
+
+
+def _snake_case(name: str) -> str:
+    name = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    name = re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+    return f"private{name}" if name.startswith("_") else name

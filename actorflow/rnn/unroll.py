@@ -1,0 +1,260 @@
+"""Cells through time: `dynamic_rnn` in a loop, `static_rnn` step by step, and both directions (`tf.nn.dynamic_rnn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow import nest
+from actorflow.control_flow.tensor_array import TensorArray
+from actorflow.control_flow.while_loop import while_loop
+from actorflow.dtypes import DTypeLike
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor, graph_of
+from actorflow.graph.node import user_line
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.arithmetic import maximum, minimum
+from actorflow.ops.joining import concat, stack, unstack
+from actorflow.ops.logic import greater_equal, less
+from actorflow.ops.ordering import reverse_sequence
+from actorflow.ops.reduction import reduce_max
+from actorflow.ops.shaping import reverse
+from actorflow.rnn.base import check_cell, dimensions, zeros_of
+from actorflow.rnn.steps import Steps, batch_of, checked_lengths, chosen, start, swapped, time_first
+from actorflow.shapes import compatible
+from actorflow.variables.scope import variable_scope
+from actorflow.variables.store import VariableScope
+
+Scope = str | VariableScope | None
+
+
+def dynamic_rnn(
+    cell: Any,
+    inputs: Any,
+    sequence_length: TensorLike | None = None,
+    initial_state: Any = None,
+    dtype: DTypeLike | None = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Scope = None,
+) -> tuple[Any, Any]:
+    """Runs `cell` over the steps of `inputs` in a loop (`tf.nn.dynamic_rnn`).
+
+    Args:
+        inputs: [batch, time, ...], or [time, batch, ...] with `time_major`, which saves two transpositions; or a structure
+            of such. Batch and time may be unknown, the rest is known.
+        sequence_length: [batch]: how many steps each row has. Behind them its outputs are zeros, and its state stays.
+        initial_state: of `cell.state_size`; else zeros of type `dtype`.
+        parallel_iterations: so many steps may be under way at once; 32 unless given.
+        swap_memory: what the gradient keeps of the steps may be kept on the host.
+        scope: the variable scope, `rnn` unless given.
+
+    Returns:
+        The outputs, [batch, time, ...] of `cell.output_size` (time first with `time_major`), and the state after the last
+        step.
+
+    Raises:
+        TypeError: `cell` is no cell.
+        ValueError: neither a state nor a type is given, a shape does not fit, or the size of the inputs is unknown.
+    """
+    check_cell("cell", cell)
+    graph = graph_of(nest.flatten(inputs))
+    with graph.as_default(), variable_scope(scope or "rnn"):
+        rows = nest.map_structure(lambda x: time_first(x, time_major), inputs)
+        steps = Steps(nest.flatten(rows))
+        state, kind = start(cell, initial_state, steps.batch, dtype)
+        lengths = None if sequence_length is None else checked_lengths(sequence_length, steps.batch)
+        zero_output = None if lengths is None else zeros_of(cell.output_size, steps.batch, kind)
+        sizes = nest.flatten(cell.output_size)
+        given = [TensorArray(t.dtype, size=steps.count, element_shape=t.shape[1:]).unstack(t) for t in steps.flat]
+        made = [TensorArray(kind, size=steps.count, element_shape=_element(steps.static_batch, s)) for s in sizes]
+
+        def body(time: Tensor, outputs: list[TensorArray], before: Any) -> Any:
+            now = nest.pack_sequence_as(rows, [array.read(time) for array in given])
+            output, after = cell(now, before)
+            nest.assert_same_structure(cell.output_size, output, check_types=False)
+            nest.assert_same_structure(cell.state_size, after, check_types=False)
+            if lengths is not None:
+                ended = greater_equal(time, lengths)
+                output, after = chosen(ended, zero_output, output), chosen(ended, before, after)
+            after = _in_form(before, after)
+            return time + 1, [a.write(time, v) for a, v in zip(outputs, nest.flatten(output))], after
+
+        bound = steps.count
+        if lengths is not None:  # one step at least, as the shapes of outputs may be known by then only
+            bound = minimum(steps.count, maximum(1, reduce_max(lengths)))
+        _, done, last = while_loop(
+            lambda time, *_: less(time, bound),
+            body,
+            (convert_to_tensor(0, name="time", graph=graph), made, state),
+            parallel_iterations=parallel_iterations or 32,
+            swap_memory=swap_memory,
+        )
+        stacked = [_stacked(array, steps, size) for array, size in zip(done, sizes)]
+        outputs = nest.pack_sequence_as(cell.output_size, stacked)
+        return (outputs if time_major else nest.map_structure(swapped, outputs)), last
+
+
+def bidirectional_dynamic_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    sequence_length: TensorLike | None = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike | None = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Scope = None,
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """One cell over the steps of `inputs` and another over them from the last to the first
+    (`tf.nn.bidirectional_dynamic_rnn`).
+
+    The arguments are those of `dynamic_rnn`; the scope is `bidirectional_rnn` unless given, with `fw` and `bw` inside.
+
+    Returns:
+        ((outputs forward, outputs backward), (state forward, state backward)); outputs are in the order of the inputs.
+    """
+    check_cell("cell_fw", cell_fw)
+    check_cell("cell_bw", cell_bw)
+    rest: dict[str, Any] = {
+        "dtype": dtype,
+        "parallel_iterations": parallel_iterations,
+        "swap_memory": swap_memory,
+        "time_major": time_major,
+    }
+    time_axis = 0 if time_major else 1
+
+    def turned(tensor: Any) -> Tensor:
+        if sequence_length is None:
+            return reverse(convert_to_tensor(tensor), [time_axis])
+        return reverse_sequence(tensor, sequence_length, seq_axis=time_axis, batch_axis=1 - time_axis)
+
+    graph = graph_of(nest.flatten(inputs))
+    with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as forward:
+            out_fw, state_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, scope=forward, **rest)
+        with variable_scope("bw") as backward:
+            reversed_inputs = nest.map_structure(turned, inputs)
+            out_bw, state_bw = dynamic_rnn(
+                cell_bw, reversed_inputs, sequence_length, initial_state_bw, scope=backward, **rest
+            )
+            out_bw = nest.map_structure(turned, out_bw)
+    return (out_fw, out_bw), (state_fw, state_bw)
+
+
+def static_rnn(
+    cell: Any,
+    inputs: Sequence[Any],
+    initial_state: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: Scope = None,
+) -> tuple[list[Any], Any]:
+    """Calls `cell` once for each of `inputs`, [batch, ...] of each step (`tf.nn.static_rnn`). The graph grows with them.
+
+    The other arguments are those of `dynamic_rnn`.
+
+    Returns:
+        The list of outputs, and the last state.
+
+    Raises:
+        TypeError: `cell` is no cell, or `inputs` no sequence.
+        ValueError: `inputs` is empty, or neither a state nor a type is given.
+    """
+    check_cell("cell", cell)
+    graph = graph_of(_sequence(inputs))
+    with graph.as_default(), variable_scope(scope or "rnn") as opened:
+        steps = [nest.map_structure(convert_to_tensor, step) for step in inputs]
+        batch, _ = batch_of(nest.flatten(steps[0])[0], 0)
+        state, kind = start(cell, initial_state, batch, dtype)
+        lengths = None if sequence_length is None else checked_lengths(sequence_length, batch)
+        zero_output = None if lengths is None else zeros_of(cell.output_size, batch, kind)
+        outputs = []
+        for time, step in enumerate(steps):
+            if time > 0:
+                opened.reuse_variables()
+            output, after = cell(step, state)
+            if lengths is not None:
+                ended = greater_equal(time, lengths)
+                output, after = chosen(ended, zero_output, output), chosen(ended, state, after)
+            outputs.append(output)
+            state = after
+        return outputs, state
+
+
+def static_bidirectional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Sequence[Any],
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: Scope = None,
+) -> tuple[list[Any], Any, Any]:
+    """`static_rnn` of one cell forward and of another backward (`tf.nn.static_bidirectional_rnn`).
+
+    Returns:
+        The outputs of both, concatenated in their last dimension, step by step; and the last state of each.
+    """
+    check_cell("cell_fw", cell_fw)
+    check_cell("cell_bw", cell_bw)
+    graph = graph_of(_sequence(inputs))
+    with graph.as_default(), variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as forward:
+            out_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope=forward)
+        with variable_scope("bw") as backward:
+            turned, state_bw = static_rnn(
+                cell_bw, _turned(inputs, sequence_length), initial_state_bw, dtype, sequence_length, scope=backward
+            )
+        both = [
+            nest.map_structure(lambda one, other: concat([one, other], -1), fw, bw)
+            for fw, bw in zip(out_fw, _turned(turned, sequence_length))
+        ]
+    return both, state_fw, state_bw
+
+
+def _turned(steps: Sequence[Any], lengths: TensorLike | None) -> list[Any]:
+    """The steps from the last to the first; those behind a row's length stay where they are."""
+    if lengths is None:
+        return list(reversed(steps))
+    leaves = [nest.flatten(step) for step in steps]
+    columns = [
+        unstack(reverse_sequence(stack(column), lengths, seq_axis=0, batch_axis=1), len(steps))
+        for column in zip(*leaves)
+    ]
+    return [nest.pack_sequence_as(step, list(flat)) for step, flat in zip(steps, zip(*columns))]
+
+
+def _sequence(inputs: Any) -> list[Any]:
+    """The leaves of a sequence of inputs. Raises TypeError, ValueError."""
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(describe(f"Argument `inputs` must be a sequence. Received: {inputs!r:.80}", where=user_line()))
+    if not inputs:
+        raise ValueError(describe("Argument `inputs` must not be empty.", where=user_line()))
+    return nest.flatten(inputs)
+
+
+def _in_form(before: Any, after: Any) -> Any:
+    """The state after a step in the structure of that before, with its static shapes."""
+    leaves = nest.flatten(after)
+    for one, other in zip(nest.flatten(before), leaves):
+        if isinstance(other, Tensor) and compatible(one.static_shape, other.static_shape):
+            other.set_shape(one.static_shape)
+    return nest.pack_sequence_as(before, leaves)
+
+
+def _element(batch: int | None, size: Any) -> Any:
+    inner = dimensions(size)
+    return None if inner is None else (batch, *inner)
+
+
+def _stacked(array: TensorArray, steps: Steps, size: Any) -> Tensor:
+    made = array.stack()
+    inner = dimensions(size)
+    if inner is not None:
+        made.set_shape((steps.static_count, steps.static_batch, *inner))
+    return made

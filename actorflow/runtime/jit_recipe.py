@@ -1,0 +1,147 @@
+"""What a generated loop computes, told element by element: a list of typed instructions without names or shapes.
+
+A recipe says nothing of sizes or of the graph, so equal recipes of different regions and sessions share one compiled loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+UNARY = frozenset(("neg", "abs", "sqrt", "floor", "ceil", "rint", "not"))
+BINARY = frozenset(("add", "sub", "mul", "div", "min", "max", "and", "or", "xor")) | COMPARISONS
+TYPES = frozenset(("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"))
+"""Element types as numpy writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array that a loop reads. A loop goes over rows and columns: `layout` is "full" for an array of all of them,
+    "scalar" for one element, "row" for one row, "column" for one column."""
+
+    dtype: str
+    layout: str = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One operation on one element: of `UNARY`, `BINARY`, or "const" (with its `value`'s bytes), "select", "convert"."""
+
+    op: str
+    arguments: tuple[int, ...]
+    dtype: str
+    value: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A loop. Values are numbered: the operands, then the results of the instructions. `outputs` are the values that it
+    writes, in order: each into an array of its own, or over the operand whose number stands beside it."""
+
+    operands: tuple[Operand, ...]
+    body: tuple[Instruction, ...]
+    outputs: tuple[tuple[int, int | None], ...]
+
+    @property
+    def fresh(self) -> int:
+        """How many outputs have an array of their own."""
+        return sum(into is None for _, into in self.outputs)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it changes operands. Such loops have no rows: their operands are "full" or "scalar"."""
+        return any(into is not None for _, into in self.outputs)
+
+    def type_of(self, value: int) -> str:
+        count = len(self.operands)
+        return self.operands[value].dtype if value < count else self.body[value - count].dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a recipe that is being written. Operators write instructions; numbers beside it have its type."""
+
+    block: Block
+    key: object
+    dtype: str
+
+    def __add__(self, other: Any) -> Value:
+        return self.block.binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self.block.binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.block.binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.block.binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.block.binary("mul", self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.block.binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.block.binary("div", other, self)
+
+
+class Block:
+    """Writes a recipe."""
+
+    def __init__(self) -> None:
+        self._operands: list[Operand] = []
+        self._body: list[tuple[str, tuple[Value, ...], str, bytes]] = []
+
+    @property
+    def work(self) -> int:
+        """How many instructions compute something."""
+        return sum(op != "const" for op, _, _, _ in self._body)
+
+    def operand(self, dtype: str, layout: str = "full") -> Value:
+        self._operands.append(Operand(dtype, layout))
+        return Value(self, ("operand", len(self._operands) - 1), dtype)
+
+    def constant(self, value: Any, dtype: str) -> Value:
+        return self._add("const", (), dtype, np.asarray(value).astype(dtype).tobytes())
+
+    def unary(self, op: str, x: Value) -> Value:
+        assert op in UNARY, op
+        return self._add(op, (x,), x.dtype)
+
+    def binary(self, op: str, x: Any, y: Any) -> Value:
+        """A number as one of the arguments has the type of the other."""
+        assert op in BINARY, op
+        if not isinstance(x, Value):
+            x = self.constant(x, y.dtype)
+        if not isinstance(y, Value):
+            y = self.constant(y, x.dtype)
+        return self._add(op, (x, y), "b1" if op in COMPARISONS else x.dtype)
+
+    def select(self, condition: Value, x: Any, y: Any) -> Value:
+        dtype = x.dtype if isinstance(x, Value) else y.dtype
+        x, y = (v if isinstance(v, Value) else self.constant(v, dtype) for v in (x, y))
+        return self._add("select", (condition, x, y), dtype)
+
+    def convert(self, x: Value, dtype: str) -> Value:
+        return x if x.dtype == dtype else self._add("convert", (x,), dtype)
+
+    def finish(self, outputs: Sequence[tuple[Value, Value | None]]) -> Recipe:
+        """The recipe that writes `outputs`: each value into its own array, or over the operand beside it."""
+
+        def number(value: Value) -> int:
+            kind, index = value.key  # type: ignore[misc]
+            return index if kind == "operand" else index + len(self._operands)  # type: ignore[has-type,no-any-return]
+
+        body = [Instruction(op, tuple(map(number, given)), dtype, data) for op, given, dtype, data in self._body]
+        written = [(number(v), None if into is None else number(into)) for v, into in outputs]
+        return Recipe(tuple(self._operands), tuple(body), tuple(written))
+
+    def _add(self, op: str, arguments: tuple[Value, ...], dtype: str, value: bytes = b"") -> Value:
+        self._body.append((op, arguments, dtype, value))
+        return Value(self, ("result", len(self._body) - 1), dtype)

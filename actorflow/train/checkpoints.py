@@ -1,0 +1,180 @@
+"""Checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint` and others).
+
+The format is that of the package behind the entry point `standard` of the group `actorflow.checkpoint`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from actorflow.dtypes import DType
+from actorflow.errors import NotFoundError
+from actorflow.registry import plugins
+
+
+class CheckpointReader(Protocol):
+    """A checkpoint that was opened for reading, with the methods of TensorFlow's reader."""
+
+    prefix: str
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]: ...
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]: ...
+
+    def has_tensor(self, tensor_str: str) -> bool: ...
+
+    def get_tensor(self, tensor_str: str) -> Any: ...
+
+    def debug_string(self) -> str: ...
+
+
+class Format(Protocol):
+    """How checkpoints are kept. A prefix is a path or URL without the endings of the files; a folder is one of either."""
+
+    def open(self, prefix: str) -> CheckpointReader:
+        """Raises NotFoundError where there is none, DataLossError where it is damaged."""
+
+    def exists(self, prefix: str) -> bool: ...
+
+    def saved_at(self, prefix: str) -> float:
+        """When it was saved, in seconds since 1970."""
+
+    def remove(self, prefix: str, extras: Sequence[str] = ()) -> None:
+        """Removes the files of a checkpoint, and those of the prefix with the endings `extras`."""
+
+    def clean(self, folder: str) -> list[str]:
+        """Removes what killed saves left in a folder, and gives the files' names. Nobody may save there meanwhile."""
+
+    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any]], *, strict: bool, reshape: bool) -> None:
+        """Raises one error with all differences between what is wanted (name, type, shape) and what there is."""
+
+    def read_text(self, folder: str, name: str) -> str | None:
+        """A small file of the folder; None where there is none."""
+
+    def write(self, folder: str, name: str, content: bytes) -> None:
+        """Writes a small file, in full or not at all."""
+
+
+def checkpoint_format() -> Format:
+    """The installed format."""
+    found: Format = plugins.load("checkpoint", "standard")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointState:
+    """What the file `checkpoint` of a folder says: the latest checkpoint, and all that are kept, oldest first."""
+
+    model_checkpoint_path: str
+    all_model_checkpoint_paths: Sequence[str] = field(default=())
+
+
+_LINE = re.compile(r'(model_checkpoint_path|all_model_checkpoint_paths): "((?:[^"\\]|\\.)*)"')
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def folder_of(prefix: str) -> str:
+    """The folder of a checkpoint's files."""
+    return prefix.rpartition("/")[0] or ("/" if prefix.startswith("/") else ".")
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """What the folder's file `checkpoint` says, None where there is none (`tf.train.get_checkpoint_state`)."""
+    folder = os.fspath(checkpoint_dir)
+    text = checkpoint_format().read_text(folder, latest_filename or "checkpoint")
+    if text is None:
+        return None
+    latest, every = "", []
+    for key, quoted in _LINE.findall(text):
+        path = re.sub(r"\\(.)", r"\1", quoted)
+        if "://" not in path and not os.path.isabs(path):
+            path = f"{folder.rstrip('/')}/{path}" if folder.strip("/") else f"{folder}{path}"
+        if key == "model_checkpoint_path":
+            latest = path
+        else:
+            every.append(path)
+    return CheckpointState(latest, every) if latest else None
+
+
+def update_checkpoint_state(
+    save_dir: str | os.PathLike[str],
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+) -> None:
+    """Writes the folder's file `checkpoint` (`tf.train.update_checkpoint_state`), by one atomic step. Paths in the folder
+    are written without it, so that the folder may be moved."""
+    folder = os.fspath(save_dir)
+    every = list(all_model_checkpoint_paths or ())
+    if model_checkpoint_path not in every:
+        every.append(model_checkpoint_path)
+    begin = folder.rstrip("/") + "/"
+    lines = [f'model_checkpoint_path: "{_quoted(model_checkpoint_path.removeprefix(begin))}"']
+    lines += [f'all_model_checkpoint_paths: "{_quoted(path.removeprefix(begin))}"' for path in every]
+    checkpoint_format().write(folder, latest_filename or "checkpoint", ("\n".join(lines) + "\n").encode())
+
+
+def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
+    """The path of the latest checkpoint of a folder, None where there is none (`tf.train.latest_checkpoint`)."""
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None:
+        return None
+    for path in (state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)):
+        if checkpoint_exists(path):
+            return path
+    return None
+
+
+def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint of that path (`tf.train.checkpoint_exists`)."""
+    return checkpoint_format().exists(os.fspath(checkpoint_prefix))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
+    """When those of the checkpoints that exist were saved, in seconds since 1970 (`tf.train.get_checkpoint_mtimes`)."""
+    return [checkpoint_format().saved_at(path) for path in checkpoint_prefixes if checkpoint_exists(path)]
+
+
+def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
+    """Removes a checkpoint (`tf.train.remove_checkpoint`)."""
+    checkpoint_format().remove(os.fspath(checkpoint_prefix), (".meta",))
+
+
+def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
+    """The checkpoint of that path, or the latest one in that folder. Raises NotFoundError where there is none."""
+    path = os.fspath(ckpt_dir_or_file)
+    if checkpoint_exists(path):
+        return path
+    latest = latest_checkpoint(path)
+    if latest is None:
+        raise NotFoundError(f"There is no checkpoint {path!r}, and no folder of that name with one.")
+    return latest
+
+
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+    """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`)."""
+    return checkpoint_format().open(find_checkpoint(ckpt_dir_or_file))
+
+
+def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
+    """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none."""
+    return checkpoint_format().open(os.fspath(filepattern))
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
+    """The value of a variable in a checkpoint (`tf.train.load_variable`). `name` may end in `:0`."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+    """(name, shape) of each variable in a checkpoint, by name (`tf.train.list_variables`)."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -1,0 +1,341 @@
+"""`Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import numpy as np
+
+from actorflow import blocking
+from actorflow.device.spec import DeviceSpec
+from actorflow.dtypes import string
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.control import group
+from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables
+from actorflow.ops.source import placeholder
+from actorflow.session.session import Session
+from actorflow.train.checkpoints import (
+    checkpoint_exists,
+    checkpoint_format,
+    folder_of,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    update_checkpoint_state,
+)
+from actorflow.train.global_steps import get_global_step
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.variable import Variable
+
+T = TypeVar("T")
+_turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
+
+
+def _turn() -> anyio.Lock:
+    """The lock that lets one save at a time go on, on this event loop."""
+    return _turns.setdefault(get_running_loop(), anyio.Lock())
+
+
+def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -> Any:
+    """What `start` gives for an asynchronous session, to be awaited; for a blocking one its result."""
+    if isinstance(session, blocking.Session):
+        return session._call(lambda: start(session._session))
+    return start(session)
+
+
+class Saver:
+    """Nodes that save and restore variables, and the bookkeeping of checkpoints.
+
+        saver = af.train.Saver()
+        path = await saver.save(session, "models/model.ckpt", global_step=step)     # models/model.ckpt-100
+        await saver.restore(session, path)
+
+    With a blocking session the same calls do without `await`.
+
+    A save takes the values of all variables at one instant, without a copy, and writes them on a thread while steps go
+    on; a variable that is updated meanwhile gets a fresh buffer. One save goes on at a time; another one waits. The
+    checkpoint appears at once, when all of it is on the disk. It also has the counters of random numbers and the places of
+    readers, so that a run that is resumed goes on with the same numbers.
+    """
+
+    def __init__(
+        self,
+        var_list: Sequence[Variable] | Mapping[str, Variable] | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: None = None,
+        builder: None = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: Any = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = True,
+        filename: None = None,
+        *,
+        state: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Adds the nodes to the graph of the variables, unless `defer_build`.
+
+        Args:
+            var_list: the variables, under their own names; or by the names that they have in the checkpoint. All global
+                variables of the default graph unless given.
+            reshape: a value in a checkpoint may have another shape, if it has as many elements.
+            max_to_keep: how many checkpoints are kept; the oldest is removed. 0 or None keeps all.
+            keep_checkpoint_every_n_hours: of those that would be removed, one in so many hours is kept for good.
+            allow_empty: no variables are no mistake.
+            pad_step_number: the step in a path has eight digits.
+            state: counters of random numbers and places of readers are saved and restored as well.
+            clock: the time in seconds.
+
+        `sharded`, `restore_sequentially`, `write_version` and `save_relative_paths` change nothing: each device has its
+        file, values are read one after another, and a folder may always be moved. `saver_def`, `builder` and `filename`
+        belong to TensorFlow's stored graphs and have to be None.
+
+        Raises:
+            ValueError: there are no variables, or two have one name.
+            TypeError: something of `var_list` is no variable.
+        """
+        if saver_def is not None or builder is not None or filename is not None:
+            raise ValueError(
+                "saver_def, builder and filename belong to TensorFlow's stored graphs; they have to be None."
+            )
+        if max_to_keep is not None and max_to_keep < 0:
+            raise ValueError(f"max_to_keep is how many checkpoints are kept, but it is {max_to_keep}.")
+        self._given = var_list
+        self._reshape, self._state, self._clock = reshape, state, clock
+        self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
+        self._max_to_keep = max_to_keep or 0
+        self._keep_seconds = keep_checkpoint_every_n_hours * 3600
+        self._next_kept = clock() + self._keep_seconds
+        self._kept: list[tuple[str, float]] = []
+        self._lock = threading.Lock()
+        self._variables: dict[str, Variable] | None = None
+        self._graph: Graph
+        self._prefix: Tensor
+        self._save_op: Tensor | None = None
+        self._restore_op: Operation | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Adds the nodes that `defer_build` left out."""
+        if self._variables is not None:
+            return
+        variables = named_variables(self._given)
+        if not variables and not self._allow_empty:
+            raise ValueError("There are no variables to save; make the saver after them, or pass var_list.")
+        self._variables = variables
+        self._graph = next(iter(variables.values())).graph if variables else get_default_graph()
+        if not variables:
+            return
+        step = get_global_step(self._graph)
+        step_key = next((key for key, v in variables.items() if v is step), "")
+        with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
+            self._prefix = placeholder(string, [], name="prefix")
+            saves, restores = [], []
+            for device, keys in _tasks(variables).items():
+                handles = [variables[key].op for key in keys]
+                with self._graph.device(device), self._graph.control_dependencies(handles):
+                    names: dict[str, Any] = {"keys": keys, "handles": [h.name for h in handles], "state": self._state}
+                    saves.append(
+                        save_variables(
+                            self._prefix, step_key=step_key if step_key in keys else "", name="SaveVariables", **names
+                        )
+                    )
+                    restores.append(
+                        restore_variables(self._prefix, reshape=self._reshape, name="RestoreVariables", **names)
+                    )
+            self._save_op = commit_checkpoint(self._prefix, saves, name="CommitCheckpoint")
+            self._restore_op = group(*restores, name="restore_all")
+
+    # Saving
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        *,
+        consistent: bool = False,
+    ) -> Any:
+        """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
+
+        Args:
+            save_path: the beginning of the path, such as "models/model.ckpt"; a URL goes through `fsspec`.
+            global_step: a number, or a tensor or variable that holds it, which is appended to the path.
+            latest_filename: the file of the folder that names the latest checkpoint; `checkpoint` unless given.
+            write_meta_graph: the graph's nodes are written beside, as `Graph.to_bytes` gives them.
+            write_state: the file that names the latest checkpoint is written.
+            consistent: waits for the steps in flight and holds up others until the values are taken, so that each step's
+                effects are in the checkpoint entirely or not at all. Without it, a step that runs may be halfway.
+
+        Raises:
+            FailedPreconditionError: variables have no value; all are named.
+            ValueError: the path can't be one, or latest_filename has a folder.
+            OpError: writing failed. The checkpoints of before are as they were.
+        """
+        path = os.fspath(save_path)
+        if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
+            raise ValueError("latest_filename must not contain path components.")
+        if path.endswith("/") or not path or path.rpartition("/")[2] == (latest_filename or "checkpoint"):
+            raise ValueError(f"{path!r} can't be the path of checkpoints: it has to end in a name of its own.")
+        suffix = meta_graph_suffix if write_meta_graph else None
+        return _perform(
+            sess, lambda s: self._save(s, path, global_step, latest_filename, suffix, write_state, consistent)
+        )
+
+    async def _save(
+        self,
+        session: Session,
+        path: str,
+        global_step: Any,
+        latest_filename: str | None,
+        meta_suffix: str | None,
+        write_state: bool,
+        consistent: bool,
+    ) -> str:
+        self.build()
+        if self._save_op is None:
+            return ""
+        async with _turn():
+            if global_step is not None:
+                number = int(
+                    global_step if isinstance(global_step, (int, np.integer)) else await session.run(global_step)
+                )
+                path += f"-{number:08d}" if self._pad else f"-{number}"
+            async with session._snapshot(consistent=consistent):
+                await session.run(self._save_op, {self._prefix: path})
+
+            def finish() -> None:
+                if meta_suffix is not None:
+                    self._write_graph(path, meta_suffix)
+                if write_state:
+                    self._note(path, latest_filename, meta_suffix or "meta")
+
+            with anyio.CancelScope(shield=True):  # the checkpoint is there, so it is noted as well
+                await anyio.to_thread.run_sync(finish)
+        return path
+
+    def _write_graph(self, path: str, suffix: str) -> None:
+        try:
+            data = self._graph.to_bytes()
+        except (TypeError, ValueError) as error:  # a node with a Python function, say
+            import structlog
+
+            structlog.get_logger("actorflow").warning(
+                "the graph can't be stored beside its checkpoint", reason=str(error)
+            )
+            return
+        checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
+
+    def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
+        """Names the checkpoint the latest one, and then removes those that are too many."""
+        with self._lock:
+            self._kept = [item for item in self._kept if item[0] != path] + [(path, self._clock())]
+            dropped = []
+            while self._max_to_keep and len(self._kept) > self._max_to_keep:
+                old, saved_at = self._kept.pop(0)
+                if saved_at > self._next_kept:
+                    self._next_kept += self._keep_seconds
+                else:
+                    dropped.append(old)
+            folder = folder_of(path)
+            update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
+            for old in dropped:
+                state = get_checkpoint_state(folder, latest_filename)
+                if state is None or state.model_checkpoint_path != old:  # another saver may have made it its latest
+                    checkpoint_format().remove(old, (f".{suffix}",))
+
+    # Restoring
+
+    def restore(self, sess: Any, save_path: str | os.PathLike[str], *, strict: bool = False) -> Any:
+        """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
+
+        All is read and checked first; where anything is wrong no variable is changed. With `strict`, variables that only
+        the checkpoint has are a mistake too.
+
+        Raises:
+            ValueError: there is no checkpoint of that path.
+            NotFoundError: it lacks variables; the message lists all differences, with the nearest names.
+            InvalidArgumentError: variables have another type or shape in it; all are listed.
+            DataLossError: it is damaged; the message names the tensor and the file.
+        """
+        return _perform(sess, lambda s: self._restore(s, os.fspath(save_path), strict))
+
+    async def _restore(self, session: Session, path: str, strict: bool) -> None:
+        self.build()
+        if self._restore_op is None:
+            return
+
+        def check() -> None:
+            if not checkpoint_exists(path):
+                raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
+            wanted = [(key, v.dtype, v.static_shape) for key, v in (self._variables or {}).items()]
+            checkpoint_format().check(path, wanted, strict=strict, reshape=self._reshape)
+
+        await anyio.to_thread.run_sync(check)
+        await session.run(self._restore_op, {self._prefix: path})
+
+    # What is kept
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The paths of the checkpoints that this saver has made and not removed, oldest first."""
+        return [path for path, _ in self._kept]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Takes these for those made last, oldest first, as if they were made now."""
+        self.set_last_checkpoints_with_time([(path, self._clock()) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
+        """Takes these paths, with their times, for those made last, oldest first."""
+        with self._lock:
+            self._kept = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count."""
+        existing = [path for path in checkpoint_paths if checkpoint_exists(path)]
+        self.set_last_checkpoints_with_time(list(zip(existing, get_checkpoint_mtimes(existing))))
+
+
+def named_variables(given: Any) -> dict[str, Variable]:
+    """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
+    of two."""
+    if given is None:
+        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(getattr(v, "name", ""), v) for v in given]
+    found: dict[str, Variable] = {}
+    for key, variable in pairs:
+        if not isinstance(variable, Variable) or not isinstance(key, str):
+            raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
+        key = key if isinstance(given, Mapping) else key.removesuffix(":0")
+        if found.setdefault(key, variable) is not variable:
+            raise ValueError(f"At least two variables have the same name: {key}")
+    return found
+
+
+def _tasks(variables: Mapping[str, Variable]) -> dict[str, list[str]]:
+    """The names of the variables by the task that they ask for; "" where they ask for none."""
+    found: dict[str, list[str]] = {}
+    for key, variable in variables.items():
+        spec = DeviceSpec.parse(variable.device)
+        task = DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task)
+        found.setdefault(str(task), []).append(key)
+    return found

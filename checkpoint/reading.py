@@ -1,0 +1,298 @@
+"""Reads a checkpoint, and believes nothing that its checksums don't say."""
+
+from __future__ import annotations
+
+import re
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType, string
+from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError
+
+from . import layout
+from .layout import CHUNK
+from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode
+from .store import Source, Store, locate, read_all
+
+_THREADS = 2  # one computes a checksum while the other's bytes are copied
+_JOB = 1 << 24  # bytes
+
+_LEFT = re.compile(r".+-[0-9a-f]{12}-\d{3,}-[A-Za-z0-9.]*\.safetensors(\.[0-9a-f]{12}\.tmp)?|\..+\.[0-9a-f]{12}\.tmp")
+
+Make = Callable[[Entry], Any]
+Check = Callable[[], None]
+
+
+def _fresh(entry: Entry) -> Any:
+    return np.empty(entry.shape, entry.element_type.as_numpy_dtype)
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What is wrong with a file or a tensor in it."""
+
+    where: str
+    what: str
+
+
+class Reader:
+    """A checkpoint that was opened for reading (TensorFlow's `CheckpointReader`). The manifest is read at once, tensors when
+    they are asked for."""
+
+    def __init__(self, prefix: str) -> None:
+        """Raises NotFoundError where there is no checkpoint of that name, DataLossError where its manifest is damaged."""
+        self.prefix = prefix
+        self._store: Store
+        self._store, name = locate(prefix)
+        self.manifest: Manifest = read_manifest(self._store, name)
+        self._variables = self.manifest.variables()
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shape of each variable by name."""
+        return {name: list(entry.shape) for name, entry in self._variables.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """The element type of each variable by name."""
+        return {name: entry.element_type for name, entry in self._variables.items()}
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether there is a variable of that name."""
+        return tensor_str in self._variables
+
+    def get_tensor(self, tensor_str: str) -> Any:
+        """The value of a variable, read from its shard.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            DataLossError: its bytes are damaged.
+        """
+        return self.read([self._entry(tensor_str)])[0]
+
+    def debug_string(self) -> str:
+        """Each variable's name, type and shape, one in a line."""
+        return "\n".join(f"{e.name} ({e.dtype}) {list(e.shape)}" for e in sorted(self._variables.values(), key=_name))
+
+    def _entry(self, name: str) -> Entry:
+        found = self._variables.get(name)
+        if found is None:
+            raise NotFoundError(f"The checkpoint {self.prefix!r} has no variable {name!r}.")
+        return found
+
+    def entries(self, names: Iterable[str]) -> list[Entry]:
+        """The entries of variables. Raises NotFoundError that lists all names that are not there."""
+        names = list(names)
+        missing = [name for name in names if name not in self._variables]
+        if missing:
+            raise NotFoundError(f"The checkpoint {self.prefix!r} has no variables {', '.join(map(repr, missing))}.")
+        return [self._variables[name] for name in names]
+
+    def read(self, entries: Iterable[Entry], make: Make = _fresh, check: Check = _nothing) -> list[Any]:
+        """The values of entries, in their order, each in a buffer that `make(entry)` gives. `check` may raise to give up.
+
+        Raises:
+            DataLossError: a file is missing, cut off or damaged; the message names it and the tensor.
+        """
+        entries = list(entries)
+        values: list[Any] = [None] * len(entries)
+        stop = threading.Event()
+
+        def still_wanted() -> None:
+            check()
+            if stop.is_set():
+                raise CancelledError("Another part of the checkpoint could not be read.")
+
+        def work(job: tuple[int, list[int]]) -> None:
+            shard = self.manifest.shards[job[0]]
+            try:
+                with self._opened(shard) as source:
+                    self._check_header(shard, source)
+                    for index in job[1]:
+                        values[index] = self._value(source, shard, entries[index], make, still_wanted)
+            except BaseException:
+                stop.set()
+                raise
+
+        jobs = _jobs(entries)
+        if len(jobs) < 2:
+            for job in jobs:
+                work(job)
+            return values
+        with ThreadPoolExecutor(_THREADS, "actorflow checkpoint") as threads:
+            ended = [threads.submit(work, job) for job in jobs]
+        errors = [error for future in ended if (error := future.exception()) is not None]
+        for error in sorted(
+            errors, key=lambda e: isinstance(e, CancelledError)
+        ):  # what came of the first one comes last
+            raise error
+        return values
+
+    def states(self) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str, str], bytes]]:
+        """What nodes kept between runs, by node and key; and where resources were, by container, type and name."""
+        nodes: dict[str, dict[str, Any]] = {}
+        resources: dict[tuple[str, str, str], bytes] = {}
+        entries = [e for e in self.manifest.entries if e.kind != "variable"]
+        for entry, value in zip(entries, self.read(entries)):
+            if entry.kind == "node":
+                node, _, key = entry.name.rpartition(":")
+                whole = value.ndim == 0 and value.dtype.kind == "i"
+                nodes.setdefault(node, {})[key] = value.item() if whole else value
+            else:
+                container, kind, name = entry.name.split(":", 2)
+                resources[container, kind, name] = value.item()
+        return nodes, resources
+
+    def verify(self) -> list[Damage]:
+        """Reads everything, and lists all that is damaged."""
+        found: list[Damage] = []
+        for number, shard in enumerate(self.manifest.shards):
+            entries = [e for e in self.manifest.entries if e.shard == number]
+            where = self._store.where(shard.file)
+            try:
+                with self._opened(shard) as source:
+                    self._check_header(shard, source)
+                    for entry in entries:
+                        try:
+                            self._value(source, shard, entry, _fresh, _nothing)
+                        except DataLossError as error:
+                            found.append(Damage(f"{where}: {entry.name}", error.message))
+            except OpError as error:
+                found.append(Damage(where, error.message))
+            covered = shard.header
+            for entry in sorted(entries, key=lambda e: (e.offset, e.size)):
+                if entry.offset != covered:
+                    found.append(Damage(f"{where}: {entry.name}", "Its bytes don't begin where those before it end."))
+                covered = entry.offset + entry.size
+            if covered != shard.size:
+                found.append(Damage(where, f"The manifest tells of {covered} bytes, but the file has {shard.size}."))
+        return found
+
+    def _opened(self, shard: Shard) -> Any:
+        return _Opened(self._store, shard)
+
+    def _check_header(self, shard: Shard, source: Source) -> None:
+        where = self._store.where(shard.file)
+        if source.size != shard.size:
+            raise DataLossError(f"The file {where!r} has {source.size} bytes, but {shard.size} were saved.")
+        head = bytearray(shard.header)
+        if source.read_into(memoryview(head), 0) < len(head) or zlib.crc32(head) != shard.crc32:
+            raise DataLossError(f"The header of the file {where!r} is damaged: its checksum is another.")
+        try:
+            if layout.header_size(head, source.size) != shard.header:
+                raise DataLossError("its length is another")
+        except DataLossError as error:
+            raise DataLossError(f"The header of the file {where!r} is damaged: {error.message}.") from None
+
+    def _value(self, source: Source, shard: Shard, entry: Entry, make: Make, check: Check) -> Any:
+        where = self._store.where(shard.file)
+        text = entry.element_type is string
+        array = np.empty(entry.size, np.uint8) if text else make(entry)
+        view = array.reshape(-1).view(np.uint8).data
+        crc = 0
+        for start in range(0, entry.size, CHUNK):
+            check()
+            part = view[start : min(start + CHUNK, entry.size)]
+            if source.read_into(part, entry.offset + start) < part.nbytes:
+                raise DataLossError(f"The tensor {entry.name!r} in the file {where!r} is cut off.")
+            crc = zlib.crc32(part, crc)
+        if crc != entry.crc32:
+            raise DataLossError(f"The tensor {entry.name!r} in the file {where!r} is damaged: its checksum is another.")
+        if not text:
+            return array
+        try:
+            strings = layout.unpacked_strings(array.data, entry.shape)
+        except ValueError as error:
+            raise DataLossError(f"The tensor {entry.name!r} in the file {where!r} is damaged: {error}.") from None
+        result = make(entry)
+        result[...] = strings
+        return result
+
+
+def _jobs(entries: Sequence[Entry]) -> list[tuple[int, list[int]]]:
+    """(shard, indices of entries) of what one thread reads in order. A small shard is one job."""
+    by_shard: dict[int, list[int]] = {}
+    for index, entry in enumerate(entries):
+        by_shard.setdefault(entry.shard, []).append(index)
+    jobs: list[tuple[int, list[int]]] = []
+    for number, members in by_shard.items():
+        job: list[int] = []
+        size = 0
+        for index in sorted(members, key=lambda i: entries[i].offset):
+            job.append(index)
+            size += entries[index].size
+            if size >= _JOB:
+                jobs.append((number, job))
+                job, size = [], 0
+        if job:
+            jobs.append((number, job))
+    return jobs
+
+
+class _Opened:
+    """A shard that was opened; one that is missing is a damage of the checkpoint."""
+
+    def __init__(self, store: Store, shard: Shard) -> None:
+        self._opening = store.open(shard.file)
+        self._where = store.where(shard.file)
+
+    def __enter__(self) -> Source:
+        try:
+            return self._opening.__enter__()
+        except NotFoundError as error:
+            raise DataLossError(f"The file {self._where!r} of the checkpoint is missing.") from error
+
+    def __exit__(self, *exc: Any) -> Any:
+        return self._opening.__exit__(*exc)
+
+
+def read_manifest(store: Store, name: str) -> Manifest:
+    """The manifest of the checkpoint `name`. Raises NotFoundError where there is no such checkpoint."""
+    where = store.where(name + SUFFIX)
+    try:
+        data = read_all(store, name + SUFFIX, MAX_SIZE)
+    except NotFoundError:
+        raise NotFoundError(
+            f"There is no checkpoint {store.where(name)!r}.", hint=f"Its manifest would be the file {where}."
+        ) from None
+    except InvalidArgumentError as error:
+        raise DataLossError(f"The manifest {where!r} can't be one: {error.message}") from None
+    return decode(data, repr(where))
+
+
+def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
+    """The checkpoints of a folder by name, oldest first; those that can't be read with their error."""
+    found: dict[str, Manifest | OpError] = {}
+    for file in sorted(store.list()):
+        if file.endswith(SUFFIX) and not file.startswith("."):
+            name = file.removesuffix(SUFFIX)
+            try:
+                found[name] = read_manifest(store, name)
+            except OpError as error:
+                found[name] = error
+    return dict(sorted(found.items(), key=lambda item: getattr(item[1], "saved_at", 0.0)))
+
+
+def leftovers(store: Store) -> list[str]:
+    """The files of saves that were killed: temporary ones, and shards that no manifest names. Where somebody saves right now,
+    his are among them."""
+    found = checkpoints_in(store)
+    named = {shard.file for manifest in found.values() if isinstance(manifest, Manifest) for shard in manifest.shards}
+    damaged = tuple(f"{name}-" for name, manifest in found.items() if isinstance(manifest, OpError))
+    return sorted(
+        file
+        for file in store.list()
+        if _LEFT.fullmatch(file) and file not in named and not file.startswith(damaged)  # those may still be of use
+    )
+
+
+def _name(entry: Entry) -> str:
+    return entry.name

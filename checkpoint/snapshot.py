@@ -1,0 +1,156 @@
+"""The values of a checkpoint at one instant, and their way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from actorflow.errors import FailedPreconditionError
+from actorflow.runtime.context import KernelContext, NodeContexts
+from actorflow.runtime.resources import ResourceManager, one_at_a_time
+from actorflow.runtime.threads import Writing
+from actorflow.runtime.variable_state import VariableState
+
+from .layout import Piece, piece
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A variable of the session: its name in the checkpoint, its state, and the device that it is on."""
+
+    key: str
+    state: VariableState
+    device: str
+
+
+def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str]) -> list[Target]:
+    """The variables behind the nodes `handles`, which have run."""
+    found = []
+    for key, handle in zip(keys, handles, strict=True):
+        context = ctx.nodes.get(handle)
+        if context is None:
+            raise FailedPreconditionError(
+                f"The variable {handle!r} is none of this task.",
+                hint="Let the node of the variable run before, as a control input.",
+            )
+        attrs = context.node.attrs
+        name = attrs["shared_name"] or context.node.name
+        state = context.resources.lookup(attrs["container"], name, VariableState)
+        found.append(Target(key, state, context.device.name))
+    return found
+
+
+async def at_one_instant(states: Iterable[VariableState], act: Callable[[], R]) -> R:
+    """Calls `act` when no kernel on another thread touches one of `states`. Kernels on the event loop run to their ends, so
+    none is midway either."""
+    act = one_at_a_time(act)
+    states = list(states)
+    if all(state.writer is None for state in states):
+        return act()
+    held: list[Writing] = []
+    try:
+        for state in sorted(states, key=id):  # all who hold several do so in this order
+            while (writer := state.writer) is not None:
+                await _end_of(writer)
+            held.append(Writing([state]))
+        return act()
+    finally:
+        for writing in held:
+            writing.end()
+
+
+async def _end_of(writer: Writing) -> None:
+    loop = asyncio.get_running_loop()
+    over = loop.create_future()
+
+    def wake() -> None:
+        if not over.done():
+            over.set_result(None)
+
+    def wake_from_thread() -> None:
+        try:
+            loop.call_soon_threadsafe(wake)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more
+
+    writer.when_over(wake_from_thread)
+    await over
+
+
+def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str, list[tuple[str, str, Any]]]:
+    """(name, kind, value) of all that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
+
+    Raises:
+        FailedPreconditionError: variables have no value; all are named.
+    """
+    empty = [target.key for target in found if not target.state.initialized]
+    if empty:
+        raise FailedPreconditionError(
+            f"{len(empty)} variables have no value to be saved: {', '.join(empty)}.",
+            hint="Run their initializers first, or leave them out of the saver's var_list.",
+        )
+    groups: dict[str, list[tuple[str, str, Any]]] = {}
+    for target in found:
+        groups.setdefault(target.device, []).append((target.key, "variable", target.state.read()))
+    if state:
+        groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))
+    return groups
+
+
+def _states(nodes: NodeContexts) -> list[tuple[str, str, Any]]:
+    kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
+    found = [
+        (f"{node}:{key}", "node", value)
+        for node, values in {**nodes.restored, **kept}.items()
+        for key, value in values.items()
+    ]
+    places: dict[tuple[str, str, str], bytes] = {}
+    managers = _managers(nodes)
+    for manager in managers:
+        places.update(manager.resuming)
+    for manager in managers:
+        places.update({key: resource.state() for key, resource in manager.resumable().items()})
+    for (container, kind, name), place in places.items():
+        value = np.empty((), object)
+        value[()] = place
+        found.append((f"{container}:{kind}:{name}", "resource", value))
+    return found
+
+
+def _kept(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checkpoint keeps of a kernel's state."""
+    return {
+        key: value
+        for key, value in state.copy().items()  # type: ignore[attr-defined]
+        if type(value) is int or isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc"
+    }
+
+
+def _managers(nodes: NodeContexts) -> list[ResourceManager]:
+    return list({id(context.resources): context.resources for context in list(nodes.values())}.values())
+
+
+def pieces(groups: Mapping[str, Sequence[tuple[str, str, Any]]]) -> dict[str, list[Piece]]:
+    """What was taken, as what is written."""
+    return {device: [piece(name, kind, value) for name, kind, value in found] for device, found in groups.items()}
+
+
+def put_back(
+    nodes: NodeContexts,
+    kept: Mapping[str, Mapping[str, Any]],
+    places: Mapping[tuple[str, str, str], bytes],
+) -> None:
+    """Brings nodes and resources to where they were. Those that the checkpoint does not know begin anew."""
+    nodes.restored = {name: dict(values) for name, values in kept.items()}
+    for name, context in list(nodes.items()):
+        for key in _kept(context.state):
+            del context.state[key]
+        nodes.resume(name)
+    for manager in _managers(nodes):
+        manager.resume(places)

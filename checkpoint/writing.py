@@ -1,0 +1,122 @@
+"""Writes a checkpoint: shards first, under names of their own, and then the manifest, which makes it one."""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+
+from . import layout
+from .layout import Buffer, Piece
+from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
+from .store import Store, fresh_name, read_all, remove_quietly
+
+SHARD_SUFFIX = ".safetensors"
+Check = Callable[[], None]
+
+
+def _nothing() -> None:
+    return None
+
+
+def write_shards(
+    store: Store,
+    name: str,
+    groups: Mapping[str, Sequence[Piece]],
+    *,
+    global_step: int | None = None,
+    state: bool = False,
+    check: Check = _nothing,
+) -> Manifest:
+    """Writes each group of pieces (of a device, say) to a shard of its own; returns what the manifest has to say of them.
+
+    `check` is called between chunks, and may raise to give up; what was written is removed then.
+
+    Raises:
+        InvalidArgumentError: two pieces have one name.
+    """
+    names = [_shard_name(piece) for pieces in groups.values() for piece in pieces]
+    if len(set(names)) < len(names):
+        twice = sorted({n for n in names if names.count(n) > 1})
+        raise InvalidArgumentError(f"Two tensors can't be saved under one name: {', '.join(twice)}.")
+    token = fresh_name()
+    shards: list[Shard] = []
+    entries: list[Entry] = []
+    try:
+        for number, (owner, pieces) in enumerate(groups.items()):
+            file = f"{name}-{token}-{number:03d}-{_label(owner)}{SHARD_SUFFIX}"
+            shard, found = _write_shard(store, file, number, pieces, check)
+            shards.append(shard)
+            entries.extend(found)
+    except BaseException:
+        remove_quietly(store, [shard.file for shard in shards])
+        raise
+    return Manifest(tuple(shards), tuple(entries), global_step, time.time(), state)
+
+
+def _label(device: str) -> str:
+    """A device's name in that of a file: worker.0.17.CPU.0."""
+    return re.sub("[^A-Za-z0-9]+", ".", re.sub("(^|/)(job|replica|task|device):", "/", device)).strip(".")
+
+
+def _shard_name(piece: Piece) -> str:
+    return piece.name if piece.kind == "variable" else f"@{piece.kind}:{piece.name}"
+
+
+def _write_shard(
+    store: Store, file: str, number: int, pieces: Sequence[Piece], check: Check
+) -> tuple[Shard, list[Entry]]:
+    ordered = layout.order(pieces)
+    named = [Piece(_shard_name(p), p.kind, p.dtype, p.shape, p.content) for p in ordered]
+    head = layout.header(named, {"format": "actorflow"})
+    entries: list[Entry] = []
+
+    def parts() -> Iterator[Buffer]:
+        yield head
+        offset = len(head)
+        for p in ordered:
+            crc = 0
+            for chunk in layout.chunks(p.content):
+                check()
+                crc = zlib.crc32(chunk, crc)
+                yield chunk
+            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, crc))
+            offset += p.size
+
+    store.write(file, parts())
+    return Shard(file, len(head) + sum(p.size for p in ordered), len(head), zlib.crc32(head)), entries
+
+
+def commit(store: Store, name: str, manifest: Manifest) -> None:
+    """Makes the shards the checkpoint `name`. One of that name is replaced, and its shards are removed then."""
+    data = encode(manifest)
+    if len(data) > MAX_SIZE:
+        raise InvalidArgumentError(
+            f"The manifest of {len(manifest.entries)} tensors would be too large to be read again."
+        )
+    try:
+        old = decode(read_all(store, name + SUFFIX, MAX_SIZE), name).shards
+    except (NotFoundError, DataLossError, InvalidArgumentError):
+        old = ()  # none, or no good one
+    store.write(name + SUFFIX, [data])
+    mine = {shard.file for shard in manifest.shards}
+    remove_quietly(store, [shard.file for shard in old if shard.file not in mine])
+
+
+def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
+    """Removes the checkpoint `name`: its manifest first, so that no moment shows a part of it. What saves of that name
+    left behind when they were killed goes too.
+
+    Raises:
+        OpError: a file can't be removed.
+    """
+    shard = f"-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}"
+    temporary = r"(\.[0-9a-f]{12}\.tmp)?"
+    leftover = re.compile(rf"\.?{re.escape(name)}({shard}|{re.escape(SUFFIX)}){temporary}")
+    store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in
+    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])
+    if errors:
+        raise errors[0]

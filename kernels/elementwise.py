@@ -1,0 +1,69 @@
+"""Elementwise functions of large arrays for which numpy has faster loops than the obvious ones."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+_WORTH_BLENDING = 400
+_ROW = 2048
+_WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of any type are added without rounding
+
+
+@functools.lru_cache(1024)
+def scalar(xp: Any, dtype: Any, value: Any) -> Any:
+    """A number as an array of rank 0: as an operand it costs a small ufunc half of what a Python number costs."""
+    return xp.array(value, dtype)
+
+
+def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
+    """`x` where the condition holds, else `y`; all are broadcast. One of them may be `out`.
+
+    numpy's choice is a branch for each element, and a condition without a pattern makes the processor guess wrong every
+    second time. y + condition (x - y), computed in the bits of the elements modulo 2^n, takes no branch, and a tenth of the
+    time.
+    """
+    kind = _WHOLE.get(x.dtype.itemsize)
+    if kind is None or x.dtype.hasobject or (out is None and condition.size < _WORTH_BLENDING):
+        if out is None:
+            return xp.where(condition, x, y)
+        xp.copyto(out, y)
+        xp.copyto(out, x, where=condition)
+        return out
+    if out is None:
+        out = xp.empty(xp.broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)
+    if y is out:
+        condition, x, y = ~condition, y, x  # the one that is added last has to be there still
+    bits, other = out.view(kind), y.view(kind)
+    xp.subtract(x.view(kind), other, out=bits)
+    xp.multiply(bits, condition, out=bits)
+    xp.add(bits, other, out=bits)
+    return out
+
+
+def at_least(xp: Any, x: Any, bound: Any, out: Any) -> Any:
+    """The maximum of `x` and a number, into `out`."""
+    return _with_number(xp, xp.maximum, x, bound, out)
+
+
+def at_most(xp: Any, x: Any, bound: Any, out: Any) -> Any:
+    """The minimum of `x` and a number, into `out`."""
+    return _with_number(xp, xp.minimum, x, bound, out)
+
+
+def _with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
+    """`ufunc(x, bound)`. The loops of numpy's extremes are fast for two arrays only, so the number becomes a row of them."""
+    if x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
+        return ufunc(x, bound, out=out)
+    row = _row(xp, x.dtype, float(bound))
+    whole = x.size // _ROW * _ROW
+    flat, target = x.reshape(-1), out.reshape(-1)
+    ufunc(flat[:whole].reshape(-1, _ROW), row, out=target[:whole].reshape(-1, _ROW))
+    if whole < flat.size:
+        ufunc(flat[whole:], row[: flat.size - whole], out=target[whole:])
+    return out
+
+
+@functools.lru_cache(32)
+def _row(xp: Any, dtype: Any, value: float) -> Any:
+    return xp.full(_ROW, value, dtype)

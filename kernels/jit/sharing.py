@@ -1,0 +1,102 @@
+"""Loops over large buffers on two threads: the caller's, and a helper's that ends when it has been idle for a while.
+
+Both take chunks from one counter until none is left, so neither waits for the other's start: where the helper does not get a
+core in time, the caller does all the work. Only the helper's last chunk may have to be waited for. What that gains or costs on
+a machine that does other things too is measured, as for products of matrices (`kernels/blas.py`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import queue
+import threading
+import time
+from time import perf_counter_ns
+from typing import Any
+
+from ..blas import Governor
+from .compiler import Loop
+
+WORTH_SHARING = 1 << 18
+"""Elements: to wake the helper costs as much as a core does with a hundred thousand of them."""
+_CHUNK = 1 << 15
+_IDLE = 0.2
+_NAP = 0.00002
+_MOST_SIZES = 256
+_governors: dict[tuple[int, int], Governor] = {}
+
+
+def run_shared(loop: Loop, elements: int, arrays: list[Any]) -> None:
+    """Runs a loop that works in place. Its buffers and scalars are in order; its other operands may have to be fitted."""
+    if elements < WORTH_SHARING or cores() < 2:
+        _alone(loop, elements, arrays)
+        return
+    key = id(loop), elements
+    governor = _governors.get(key)
+    if governor is None:
+        if len(_governors) >= _MOST_SIZES:
+            _governors.clear()
+        governor = _governors[key] = Governor()
+    both = governor.splits()
+    begun = perf_counter_ns()
+    (_together if both else _alone)(loop, elements, arrays)
+    governor.add(both, perf_counter_ns() - begun)
+
+
+def _alone(loop: Loop, elements: int, arrays: list[Any]) -> None:
+    if loop.function(elements)(1, elements, *arrays):
+        loop.fitted(1, elements, *arrays)
+
+
+def _together(loop: Loop, elements: int, arrays: list[Any]) -> None:
+    state = (ctypes.c_int64 * 2)()
+    call = (state, elements, _CHUNK, 0, *loop.in_order(1, elements, arrays))
+    job = [(loop.shared, call)]
+    helper.add(job)
+    while loop.shared(state, elements, _CHUNK, 1, *call[4:]):
+        time.sleep(_NAP)  # the helper has lost its core amid a chunk
+    job.clear()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Helper:
+    """A thread that takes part in what others compute."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def add(self, job: list[Any]) -> None:
+        """Calls the function in `job` with its arguments, unless the job is empty by then."""
+        self._jobs.put(job)
+        if self._thread is None or not self._thread.is_alive():
+            with self._lock:
+                if self._thread is None or not self._thread.is_alive():
+                    self._thread = threading.Thread(target=self._work, name="actorflow helper", daemon=True)
+                    self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=_IDLE)
+            except queue.Empty:
+                with self._lock:
+                    if self._jobs.empty():
+                        self._thread = None
+                        return
+                continue
+            try:
+                function, arguments = job.pop()
+            except IndexError:
+                continue
+            function(*arguments)
+            del job, function, arguments
+
+
+helper = Helper()

@@ -1,0 +1,197 @@
+"""oneDNN's C interface: where the library is, how it is loaded, and what its calls are.
+
+It comes with the wheel `onednn-cpu-gomp`, or `onednn-cpu-tbb`, which goes first: its threads don't wait in a loop. That one
+also needs the wheel `intel-cmplr-lib-rt`, and does not say so. Their interface is that of oneDNN 3.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from typing import Any
+
+from actorflow.errors import InternalError, ResourceExhaustedError
+
+_WHEELS = ("onednn-cpu-tbb", "onednn-cpu-gomp")
+_SPINS = "4000"
+"""How often a thread of OpenMP looks for work before it sleeps. Without a bound it holds its core for a whole slice of the
+operating system's time when the thread that it waits for has none."""
+_BEFORE_TBB = ("libintlc.so.5", "libimf.so", "libtbb.so.12")
+
+_INTERFACE = """
+typedef struct { int major, minor, patch; const char *hash; unsigned cpu_runtime, gpu_runtime; } version;
+typedef struct { int arg; void *memory; } exec_arg;
+const version *dnnl_version(void);
+const char *dnnl_status2str(int status);
+int dnnl_engine_create(void **engine, int kind, size_t index);
+int dnnl_stream_create(void **stream, void *engine, unsigned flags);
+int dnnl_stream_destroy(void *stream);
+int dnnl_memory_desc_create_with_strides(void **md, int ndims, const int64_t *dims, int type, const int64_t *strides);
+int dnnl_memory_desc_create_with_tag(void **md, int ndims, const int64_t *dims, int type, int tag);
+int dnnl_memory_desc_destroy(void *md);
+int dnnl_memory_desc_equal(const void *left, const void *right);
+size_t dnnl_memory_desc_get_size(const void *md);
+int dnnl_memory_create(void **memory, const void *md, void *engine, void *handle);
+int dnnl_memory_set_data_handle(void *memory, void *handle);
+int dnnl_memory_destroy(void *memory);
+int dnnl_primitive_attr_create(void **attr);
+int dnnl_primitive_attr_set_scratchpad_mode(void *attr, int mode);
+int dnnl_convolution_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
+    const void *weights, const void *bias, const void *dst, const int64_t *strides, const int64_t *dilates,
+    const int64_t *before, const int64_t *after, const void *attr);
+int dnnl_convolution_backward_data_primitive_desc_create(void **pd, void *engine, int alg, const void *diff_src,
+    const void *weights, const void *diff_dst, const int64_t *strides, const int64_t *dilates,
+    const int64_t *before, const int64_t *after, const void *hint, const void *attr);
+int dnnl_convolution_backward_weights_primitive_desc_create(void **pd, void *engine, int alg, const void *src,
+    const void *diff_weights, const void *diff_bias, const void *diff_dst, const int64_t *strides,
+    const int64_t *dilates, const int64_t *before, const int64_t *after, const void *hint, const void *attr);
+int dnnl_pooling_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
+    const void *dst, const int64_t *strides, const int64_t *kernel, const int64_t *dilation,
+    const int64_t *before, const int64_t *after, const void *attr);
+int dnnl_pooling_backward_primitive_desc_create(void **pd, void *engine, int alg, const void *diff_src,
+    const void *diff_dst, const int64_t *strides, const int64_t *kernel, const int64_t *dilation,
+    const int64_t *before, const int64_t *after, const void *hint, const void *attr);
+int dnnl_reorder_primitive_desc_create(void **pd, const void *from, void *from_engine, const void *to,
+    void *to_engine, const void *attr);
+const void *dnnl_primitive_desc_query_md(const void *pd, int what, int index);
+int dnnl_primitive_desc_destroy(void *pd);
+int dnnl_primitive_create(void **primitive, const void *pd);
+int dnnl_primitive_execute(const void *primitive, void *stream, int count, const exec_arg *args);
+int dnnl_primitive_destroy(void *primitive);
+int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const void *a,
+    int64_t lda, const void *b, int64_t ldb, float beta, void *c, int64_t ldc);
+"""
+_OPENMP = "void omp_set_num_threads(int); int omp_get_max_threads(void);"
+
+UNIMPLEMENTED, LAST_REACHED = 3, 4
+_OUT_OF_MEMORY = 1
+_CPU = 1
+_OPENMP_RUNTIME, _TBB_RUNTIME = 2, 4
+_USER_SCRATCHPAD = 1
+
+
+class Unsupported(Exception):
+    """The library has no implementation of what was asked for."""
+
+
+class Binding:
+    """The loaded library, its engine, and the number of threads of its calls."""
+
+    def __init__(self, ffi: Any, lib: Any, openmp: Any) -> None:
+        self.ffi = ffi
+        self.lib = lib
+        self._openmp = openmp
+        self.engine = self.make("an engine", lib.dnnl_engine_create, _CPU, 0)
+        self.attr = self.make("attributes", lib.dnnl_primitive_attr_create)
+        # Otherwise a primitive could run on the thread alone that made it.
+        self.check(lib.dnnl_primitive_attr_set_scratchpad_mode(self.attr, _USER_SCRATCHPAD), "the scratchpad's mode")
+        self.most_threads = min(openmp.omp_get_max_threads(), len(os.sched_getaffinity(0))) if openmp else 1
+
+    def check(self, status: int, what: str) -> None:
+        """Raises the error that a status stands for.
+
+        Raises:
+            Unsupported: the library can't do it.
+            ResourceExhaustedError: there is no memory for it.
+            InternalError: anything else.
+        """
+        if status == 0:
+            return
+        text = self.ffi.string(self.lib.dnnl_status2str(status)).decode()
+        if status in (UNIMPLEMENTED, LAST_REACHED):
+            raise Unsupported(f"{what}: {text}")
+        if status == _OUT_OF_MEMORY:
+            raise ResourceExhaustedError(f"oneDNN has no memory for {what}.")
+        raise InternalError(
+            f"oneDNN refuses {what}: {text}.", hint="Set ACTORFLOW_KERNELS=numpy to compute without the library."
+        )
+
+    def make(self, what: str, create: Any, *arguments: Any, destroy: Any = None) -> Any:
+        """The object that a `create` function gives through its first argument; `destroy` ends it with its last user."""
+        place = self.ffi.new("void **")
+        self.check(create(place, *arguments), what)
+        return place[0] if destroy is None else self.ffi.gc(place[0], destroy)
+
+    def pointer(self, array: Any) -> Any:
+        """The address of a contiguous array, which the result keeps alive."""
+        return self.ffi.from_buffer(array)
+
+    def set_threads(self, count: int) -> int:
+        """Lets calls of this thread take so many threads. Returns how many it was before."""
+        if self._openmp is None:
+            return count
+        own: int = self._openmp.omp_get_max_threads()
+        if own != count:
+            self._openmp.omp_set_num_threads(count)
+        return own
+
+
+def find() -> list[str]:
+    """The paths of the libraries that are installed as wheels, the best one first."""
+    found = []
+    for wheel in _WHEELS:
+        try:
+            files = metadata.distribution(wheel).files or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.name == "libdnnl.so.3":
+                found.append(os.path.realpath(str(file.locate())))
+    return found
+
+
+_loading = threading.Lock()
+
+
+def loaded() -> Binding | None:
+    """The library, or None where it is not installed or can't be loaded (which is then logged, once)."""
+    with _loading:
+        return _load()
+
+
+@functools.cache
+def _load() -> Binding | None:
+    for path in find():
+        try:
+            return _open(path)
+        except (ImportError, OSError, AttributeError, InternalError, Unsupported) as error:
+            import structlog
+
+            structlog.get_logger("actorflow").warning("onednn is installed but not used", path=path, reason=str(error))
+    return None
+
+
+def _open(path: str) -> Binding:
+    import cffi
+
+    ffi = cffi.FFI()
+    ffi.cdef(_INTERFACE + _OPENMP)
+    kept = ffi.RTLD_NOW | ffi.RTLD_NODELETE  # their threads outlive the interpreter
+    with _bounded_spin():
+        for name in _BEFORE_TBB:  # the TBB build does not say where to find what it needs
+            for needed in glob.glob(os.path.join(os.path.dirname(path), name)):
+                ffi.dlopen(needed, kept | ffi.RTLD_GLOBAL)
+        lib = ffi.dlopen(path, kept)
+        version = lib.dnnl_version()
+        if version.major != 3 or version.cpu_runtime not in (_OPENMP_RUNTIME, _TBB_RUNTIME):
+            raise OSError(f"it is version {version.major}.{version.minor} with runtime {version.cpu_runtime}")
+        openmp = ffi.dlopen("libgomp.so.1", kept) if version.cpu_runtime == _OPENMP_RUNTIME else None
+    return Binding(ffi, lib, openmp)
+
+
+@contextmanager
+def _bounded_spin() -> Iterator[None]:
+    """OpenMP reads its settings as it is loaded. The user's own stay, and children inherit nothing of ours."""
+    if "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = _SPINS
+    try:
+        yield
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]

@@ -1,0 +1,319 @@
+"""Convolutions of images with channels last: forward, to the images and to the weights, and those of single channels.
+
+Images stay as they are. The library chooses the layout of the weights; they are copied there, which costs little beside
+the convolution.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow.ops.conv_geometry import Span
+from actorflow.registry.kernel import kernel
+
+from .. import conv, conv_depthwise, fused
+from .binding import Binding, loaded
+from .program import (
+    BIAS,
+    DIFF_DST,
+    DIFF_SRC,
+    DIFF_WEIGHTS,
+    DST,
+    SRC,
+    WEIGHTS,
+    Builder,
+    Cache,
+    Program,
+    contiguous,
+    destination,
+)
+
+FLOAT32 = frozenset((dt.float32,))
+_TRAINING, _DIRECT = 64, 1
+_WORTH_FLOPS = 2e5
+_programs = Cache()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geometry:
+    """Of one convolution: the shapes of its arrays, and how the window moves. `geometry_of` gives the same object for equal
+    ones, so programs are found by its identity."""
+
+    images: tuple[int, ...]
+    weights: tuple[int, ...]
+    spans: tuple[Span, ...]
+    depthwise: bool
+
+    @property
+    def outputs(self) -> int:
+        return prod(self.weights[2:]) if self.depthwise else self.weights[3]
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        return (self.images[0], *(s.count for s in self.spans), self.outputs)
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * prod(self.result) * prod(self.weights[:2]) * (1 if self.depthwise else self.weights[2])
+
+    @property
+    def known(self) -> bool:
+        """Whether the library takes such sizes: none is 0, and no window lies in the padding alone."""
+        reached = all(max(s.before, s.after) < (s.window - 1) * s.dilation + 1 for s in self.spans)
+        return reached and min(*self.images, *self.weights, *self.result) > 0
+
+    @property
+    def moves(self) -> list[tuple[int, ...]]:
+        """Strides, dilations (counted from 0) and paddings, as the library's calls take them."""
+        spans = self.spans
+        return [
+            tuple(s.stride for s in spans),
+            tuple(s.dilation - 1 for s in spans),
+            tuple(s.before for s in spans),
+            tuple(s.after for s in spans),
+        ]
+
+    def filters(self, builder: Builder) -> tuple[Any, Any]:
+        """The layout that the weights have, [height, width, in, out], and one that the library may choose."""
+        h, w, i, o = self.weights
+        dims, strides = [o, i, h, w], [1, o, w * i * o, i * o]
+        if self.depthwise:  # a group for each channel, with one input and `o` outputs
+            dims, strides = [i, o, 1, h, w], [o, 1, o, w * i * o, i * o]
+        return builder.strided(dims, strides), builder.any(dims)
+
+
+def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None) -> Any:
+    """The convolution, plus a bias where there is one. None where the library can't do it."""
+    library = loaded()
+    if library is None or not geometry.known:
+        return None
+
+    def make() -> Program:
+        builder, pd = _forward(library, geometry, bias is not None)
+        args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
+        builder.step(pd, args if bias is None else {**args, BIAS: "bias"})
+        return Program(builder, ("x", "w", "y") if bias is None else ("x", "w", "y", "bias"))
+
+    program = _programs.get(("forward", geometry, bias is not None), library, make, geometry.flops)
+    if program is None:
+        return None
+    y = destination(out, geometry.result)
+    arrays = (contiguous(x), contiguous(w), y)
+    program(*arrays) if bias is None else program(*arrays, contiguous(bias))
+    return y
+
+
+def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
+    """The gradient for the images. None where the library can't do it."""
+    library = loaded()
+    if library is None or not geometry.known:
+        return None
+
+    def make() -> Program:
+        builder, hint = _forward(library, geometry, False)
+        images, result = builder.layouts["x"], builder.layouts["y"]
+        create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
+        free = geometry.filters(builder)[1]
+        pd = builder.describe("a convolution", create, _DIRECT, images, free, result, *geometry.moves, hint)
+        builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
+        builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
+        return Program(builder, ("w", "y", "x"))
+
+    program = _programs.get(("images", geometry), library, make, geometry.flops)
+    if program is None:
+        return None
+    dx = destination(out, geometry.images)
+    program(contiguous(w), contiguous(dy), dx)
+    return dx
+
+
+def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
+    """The gradient for the weights. None where the library can't do it."""
+    library = loaded()
+    if library is None or not geometry.known:
+        return None
+
+    def make() -> Program:
+        builder, hint = _forward(library, geometry, False)
+        images, result = builder.layouts["x"], builder.layouts["y"]
+        create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
+        free = geometry.filters(builder)[1]
+        null = library.ffi.NULL
+        pd = builder.describe("a convolution", create, _DIRECT, images, free, null, result, *geometry.moves, hint)
+        builder.layouts["weights"] = builder.chosen(pd, DIFF_WEIGHTS)
+        same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
+        builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
+        builder.reordered("weights", "w")
+        return Program(builder, ("x", "y", "w"))
+
+    program = _programs.get(("weights", geometry), library, make, geometry.flops)
+    if program is None:
+        return None
+    dw = destination(None, geometry.weights)
+    program(contiguous(x), contiguous(dy), dw)
+    return dw
+
+
+def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builder, Any]:
+    """A builder with the layouts of a convolution, and the description of the forward one."""
+    builder = Builder(library)
+    layouts = builder.layouts
+    layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
+    layouts["w"], free = geometry.filters(builder)
+    bias = library.ffi.NULL
+    if biased:
+        layouts["bias"] = bias = builder.strided((geometry.outputs,), (1,))
+    create = library.lib.dnnl_convolution_forward_primitive_desc_create
+    pd = builder.describe(
+        "a convolution", create, _TRAINING, _DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves
+    )
+    layouts["weights"] = builder.chosen(pd, WEIGHTS)
+    return builder, pd
+
+
+# ---- kernels
+
+
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Channels last, and nothing empty. What else is wrong with the shapes, the kernel that is replaced says."""
+    return attrs["data_format"] == "NHWC" and all(shape is None or prod(shape) > 0 for shape in shapes)
+
+
+def _forward_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    x, w = shapes[:2]
+    return _are_images(x, w) and bool(2.0 * prod(x[:3]) / prod(attrs["strides"]) * prod(w) >= _WORTH_FLOPS)
+
+
+def _to_images_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    _, w, dy = shapes
+    # To a single channel the library is slow.
+    return _are_images(w, dy) and w[2] > 1 and bool(2.0 * prod(dy[:3]) * prod(w) >= _WORTH_FLOPS)
+
+
+def _to_weights_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    x, _, dy = shapes
+    # The window's size is not at hand: its least, one element, is counted.
+    return _are_images(x, dy) and bool(2.0 * prod(dy[:3]) * max(x[3], dy[3]) >= _WORTH_FLOPS / 4)
+
+
+def _are_images(*shapes: Any) -> bool:
+    return all(len(shape) == 4 for shape in shapes)
+
+
+def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool = False) -> Geometry | None:
+    """None where the shapes don't fit together."""
+    return _geometry(images, weights, depthwise, *[(name, _hashable(value)) for name, value in attrs.items()])
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@functools.lru_cache(1024)
+def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any]) -> Geometry | None:
+    try:
+        spans = conv.spans_of("A convolution", images, weights, dict(attrs))
+    except ValueError:
+        return None
+    if images[3] != weights[2]:
+        return None
+    return Geometry(images, weights, tuple(spans), depthwise)
+
+
+def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: Any, numpy_weights: Any) -> None:
+    """The three kernels of convolutions, or of those of single channels. What the library does not take, numpy does, and
+    says what is wrong with it."""
+    options: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can}
+
+    @kernel(prefix, pays=_forward_pays, **options)
+    def convolve(
+        xp: Any,
+        x: Any,
+        w: Any,
+        *,
+        strides: Any,
+        padding: str,
+        explicit_paddings: Any,
+        data_format: str,
+        dilations: Any,
+        out: Any = None,
+    ) -> Any:
+        attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+        geometry = geometry_of(x.shape, w.shape, attrs, depthwise)
+        y = None if geometry is None else forward(x, w, geometry, out=out)
+        return numpy_forward(xp, x, w, **attrs, out=out) if y is None else y
+
+    @kernel(f"{prefix}BackpropInput", pays=_to_images_pays, **options)
+    def convolve_to_images(
+        xp: Any,
+        sizes: Any,
+        w: Any,
+        dy: Any,
+        *,
+        strides: Any,
+        padding: str,
+        explicit_paddings: Any,
+        data_format: str,
+        dilations: Any,
+        out: Any = None,
+    ) -> Any:
+        attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+        geometry = geometry_of(tuple(sizes.tolist()), w.shape, attrs, depthwise)
+        dx = None if geometry is None or dy.shape != geometry.result else to_images(w, dy, geometry, out)
+        return numpy_images(xp, sizes, w, dy, **attrs, out=out) if dx is None else dx
+
+    @kernel(f"{prefix}BackpropFilter", pays=_to_weights_pays, **options)
+    def convolve_to_weights(
+        xp: Any,
+        x: Any,
+        sizes: Any,
+        dy: Any,
+        *,
+        strides: Any,
+        padding: str,
+        explicit_paddings: Any,
+        data_format: str,
+        dilations: Any,
+    ) -> Any:
+        attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+        geometry = geometry_of(x.shape, tuple(sizes.tolist()), attrs, depthwise)
+        dw = None if geometry is None or dy.shape != geometry.result else to_weights(x, dy, geometry)
+        return numpy_weights(xp, x, sizes, dy, **attrs) if dw is None else dw
+
+
+_register("Conv2D", False, conv.conv2d, conv.conv2d_backprop_input, conv.conv2d_backprop_filter)
+_register(
+    "DepthwiseConv2dNative",
+    True,
+    conv_depthwise.depthwise,
+    conv_depthwise.depthwise_to_input,
+    conv_depthwise.depthwise_to_filter,
+)
+
+
+@kernel("_FusedConv2D", device="CPU", dtypes=FLOAT32, library="onednn", can=can, pays=_forward_pays)
+def fused_conv2d(
+    xp: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    geometry = geometry_of(x.shape, w.shape, attrs)
+    y = None if geometry is None or bias.shape != w.shape[3:] else forward(x, w, geometry, bias, out)
+    if y is None:
+        return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out)
+    return fused.activated(xp, y, activation)

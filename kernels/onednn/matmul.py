@@ -1,0 +1,129 @@
+"""Products of two matrices of float32, plain, on top of a bias, and into a variable.
+
+All are one call of the library's `sgemm`: c = alpha · a b + beta · c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.variable_state import VariableState
+
+from .. import fused, linalg
+from .binding import Binding, loaded
+from .conv import FLOAT32
+from .program import Cache, destination
+
+_WORTH_PRODUCTS = 1 << 21
+_NARROWEST = 32
+"""Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster."""
+_programs = Cache()
+
+
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) == len(shapes[1]) == 2 and all(size > 0 for size in (*shapes[0], *shapes[1]))
+
+
+def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    m, k = _turned(shapes[0], attrs["transpose_a"])
+    n = _turned(shapes[1], attrs["transpose_b"])[1]
+    return m * k * n >= _WORTH_PRODUCTS and min(m, n) >= _NARROWEST
+
+
+def _turned(shape: Sequence[int], transpose: bool) -> tuple[int, int]:
+    return (shape[1], shape[0]) if transpose else (shape[0], shape[1])
+
+
+def product(
+    a: Any, b: Any, transpose_a: bool, transpose_b: bool, c: Any, alpha: float = 1.0, beta: float = 0.0
+) -> bool:
+    """c = alpha · a b + beta · c for a contiguous `c`; False where that can't be done here."""
+    library = loaded()
+    if library is None or a.ndim != 2 or b.ndim != 2 or not (a.size and b.size) or c.dtype != np.float32:
+        return False
+    m, k = _turned(a.shape, transpose_a)
+    rows, n = _turned(b.shape, transpose_b)
+    if rows != k or c.shape != (m, n) or not c.flags.c_contiguous:
+        return False
+    a, turned_a = _stored(a, transpose_a)
+    b, turned_b = _stored(b, transpose_b)
+    key = (m, n, k, turned_a, turned_b)
+    run = _programs.get(key, library, lambda: _gemm(library, *key), 2.0 * m * n * k)
+    if run is None:
+        return False
+    run(a, b, c, alpha, beta)
+    return True
+
+
+def _stored(x: Any, transpose: bool) -> tuple[Any, bool]:
+    """A contiguous array, and whether the matrix that is meant is its transpose."""
+    if x.flags.c_contiguous:
+        return x, transpose
+    if x.flags.f_contiguous:
+        return x.T, not transpose
+    return np.ascontiguousarray(x), transpose
+
+
+def _gemm(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> Callable[..., None]:
+    call, check, pointer = library.lib.dnnl_sgemm, library.check, library.pointer
+    kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
+    steps = (m if turned_a else k, k if turned_b else n)
+
+    def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
+        check(
+            call(*kinds, m, n, k, alpha, pointer(a), steps[0], pointer(b), steps[1], beta, pointer(c), n), "a product"
+        )
+
+    return run
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can, "pays": pays}
+
+
+@kernel("MatMul", **_OPTIONS)
+def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    if a.ndim == b.ndim == 2:
+        c = destination(out, (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]))
+        if product(a, b, transpose_a, transpose_b, c):
+            return c
+    return linalg.matmul_on_cpu(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+
+
+@kernel("_FusedMatMul", **_OPTIONS)
+def fused_matmul(
+    xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
+) -> Any:
+    if a.ndim == b.ndim == 2:
+        c = destination(out, (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]))
+        if bias.shape == c.shape[1:]:
+            c[...] = bias
+            if product(a, b, transpose_a, transpose_b, c, beta=1.0):
+                return fused.activated(xp, c, activation)
+    return fused.fused_matmul(
+        xp, a, b, bias, transpose_a=transpose_a, transpose_b=transpose_b, activation=activation, out=out
+    )
+
+
+def _can_step(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return can(attrs, shapes[2:])
+
+
+def _step_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return pays(attrs, shapes[2:])
+
+
+@kernel("_SgdMatMul", **{**_OPTIONS, "can": _can_step, "pays": _step_pays})
+def sgd_matmul(
+    xp: Any, var: VariableState, alpha: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool
+) -> None:
+    # With an alpha of 0 the library leaves the product out, and with an infinite one its zeros turn to NaN elsewhere.
+    if a.dtype == np.float32 and a.ndim == b.ndim == 2 and alpha != 0 and isfinite(alpha):
+        var.check_shape((_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]))
+        if product(a, b, transpose_a, transpose_b, var.writable(), -float(alpha), 1.0):
+            return
+    fused.sgd_matmul(xp, var, alpha, a, b, transpose_a=transpose_a, transpose_b=transpose_b)

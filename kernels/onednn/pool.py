@@ -1,0 +1,170 @@
+"""Pools of images with channels last.
+
+The library's maxima pass over NaN and take minus infinity for the lowest finite number, so images with such values go
+numpy's way; the least element tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+
+from actorflow.ops.conv_geometry import Span
+from actorflow.registry.kernel import kernel
+
+from .. import pool
+from .binding import Binding, loaded
+from .conv import FLOAT32
+from .program import DIFF_DST, DIFF_SRC, DST, SRC, WORKSPACE, Builder, Cache, Program, contiguous, destination
+
+_TRAINING, _INFERENCE = 64, 96
+_MAXIMA, _MEANS = 0x1FF, 0x3FF  # means over the elements inside, as TensorFlow's
+_WORTH_ELEMENTS = 8192
+_programs = Cache()
+
+
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Windows over height and width of images, nothing empty."""
+    ksize, strides = attrs["ksize"], attrs["strides"]
+    outer = (ksize[0], ksize[-1], strides[0], strides[-1])
+    return len(ksize) == 4 and outer == (1, 1, 1, 1) and all(prod(shape) > 0 for shape in shapes)
+
+
+def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return any(prod(shape) >= _WORTH_ELEMENTS for shape in shapes)
+
+
+def _spans(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Span, ...] | None:
+    """How the window moves along height and width; None where it can't, or lies in the padding alone."""
+    try:
+        spans = pool._spans(shape, ksize, strides, padding)[1:3]
+    except ValueError:
+        return None
+    return tuple(spans) if all(max(s.before, s.after) < s.window for s in spans) else None
+
+
+def _moves(spans: Sequence[Span]) -> list[tuple[int, ...]]:
+    """Strides, windows, dilations (counted from 0) and paddings, as the library's calls take them."""
+    return [
+        tuple(s.stride for s in spans),
+        tuple(s.window for s in spans),
+        (0,) * len(spans),
+        tuple(s.before for s in spans),
+        tuple(s.after for s in spans),
+    ]
+
+
+def _result(shape: Sequence[int], spans: Sequence[Span]) -> tuple[int, ...]:
+    return (shape[0], *(s.count for s in spans), shape[3])
+
+
+def _forward(library: Binding, shape: Any, spans: Any, algorithm: int, goal: int) -> tuple[Builder, Any]:
+    builder = Builder(library)
+    layouts = builder.layouts
+    layouts["x"], layouts["y"] = builder.images(shape), builder.images(_result(shape, spans))
+    create = library.lib.dnnl_pooling_forward_primitive_desc_create
+    return builder, builder.describe("a pool", create, goal, algorithm, layouts["x"], layouts["y"], *_moves(spans))
+
+
+def _pooled(x: Any, spans: Any, algorithm: int, out: Any) -> Any:
+    """The pool of `x`. None where the library can't do it."""
+    library = loaded()
+    if library is None:
+        return None
+
+    def make() -> Program:
+        builder, pd = _forward(library, x.shape, spans, algorithm, _INFERENCE)
+        builder.step(pd, {SRC: "x", DST: "y"})
+        return Program(builder, ("x", "y"))
+
+    program = _programs.get(("forward", algorithm, x.shape, spans), library, make, _flops(x.shape, spans))
+    if program is None:
+        return None
+    y = destination(out, _result(x.shape, spans))
+    program(contiguous(x), y)
+    return y
+
+
+def _spread(shape: Any, x: Any, dy: Any, spans: Any, algorithm: int, out: Any) -> Any:
+    """The gradient of a pool of images of this shape: `x` itself for maxima, which are found again. None where the library
+    can't do it."""
+    library = loaded()
+    if library is None:
+        return None
+
+    def make() -> Program:
+        builder, hint = _forward(library, shape, spans, algorithm, _TRAINING)
+        images, result = builder.layouts["x"], builder.layouts["y"]
+        builder.layouts |= {"dx": images, "dy": result}
+        create = library.lib.dnnl_pooling_backward_primitive_desc_create
+        pd = builder.describe("a pool", create, algorithm, images, result, *_moves(spans), hint)
+        args = {DIFF_DST: "dy", DIFF_SRC: "dx"}
+        if algorithm == _MAXIMA:
+            builder.layouts["places"] = builder.chosen(hint, WORKSPACE)
+            builder.step(hint, {SRC: "x", DST: "y", WORKSPACE: "places"})
+            args[WORKSPACE] = "places"
+        builder.step(pd, args)
+        return Program(builder, ("dy", "dx", "x") if algorithm == _MAXIMA else ("dy", "dx"))
+
+    program = _programs.get(("backward", algorithm, shape, spans), library, make, _flops(shape, spans))
+    if program is None:
+        return None
+    dx = destination(out, shape)
+    if algorithm == _MAXIMA:
+        program(contiguous(dy), dx, contiguous(x))
+    else:
+        program(contiguous(dy), dx)
+    return dx
+
+
+def _flops(shape: Sequence[int], spans: Sequence[Span]) -> float:
+    # An element costs as much as some forty of a product's, for it comes from far.
+    return 40.0 * prod(shape)
+
+
+def _is_ordinary(x: Any) -> bool:
+    """Whether neither NaN nor minus infinity is among the elements."""
+    return x.size > 0 and isfinite(np.minimum.reduce(x, None))
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can, "pays": pays}
+
+
+@kernel("MaxPool", **_OPTIONS)
+def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    spans = _spans(x.shape, ksize, strides, padding)
+    y = None if spans is None or not _is_ordinary(x) else _pooled(x, spans, _MAXIMA, out)
+    return pool.max_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out) if y is None else y
+
+
+@kernel("MaxPoolGrad", **_OPTIONS)
+def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    spans = _spans(x.shape, ksize, strides, padding)
+    dx = None
+    if spans is not None and y.shape == dy.shape == _result(x.shape, spans) and _is_ordinary(x):
+        dx = _spread(x.shape, x, dy, spans, _MAXIMA, out)
+    if dx is None:
+        return pool.max_pool_grad(xp, x, y, dy, ksize=ksize, strides=strides, padding=padding, out=out)
+    return dx
+
+
+@kernel("AvgPool", **_OPTIONS)
+def avg_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    spans = _spans(x.shape, ksize, strides, padding)
+    y = None if spans is None else _pooled(x, spans, _MEANS, out)
+    return pool.avg_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out) if y is None else y
+
+
+@kernel("AvgPoolGrad", **_OPTIONS)
+def avg_pool_grad(xp: Any, sizes: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    shape = tuple(sizes.tolist())
+    spans = _spans(shape, ksize, strides, padding) if len(shape) == 4 else None
+    dx = None
+    if spans is not None and dy.shape == _result(shape, spans) and prod(shape):
+        dx = _spread(shape, None, dy, spans, _MEANS, out)
+    if dx is None:
+        return pool.avg_pool_grad(xp, sizes, dy, ksize=ksize, strides=strides, padding=padding, out=out)
+    return dx

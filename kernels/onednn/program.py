@@ -1,0 +1,229 @@
+"""Programs: one or several primitives of oneDNN, made for certain shapes, that run on arrays.
+
+A program names its memories. Those that are `given` are bound to the arrays of each call; the others, such as weights in
+the layout that the primitive prefers, belong to a set of buffers. A call takes a set that no other uses, so calls on
+several threads don't meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from math import prod
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from ..blas import Governor
+from .binding import Binding, Unsupported
+
+FLOAT32 = 3
+_ANY = 1
+SRC, DST, WEIGHTS, BIAS, WORKSPACE, SCRATCHPAD = 1, 17, 33, 41, 64, 80
+DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
+QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, WORKSPACE: 135}
+_QUERY_SCRATCHPAD = 136
+
+SPLIT_FLOPS = 2e7
+"""Below so much work a call takes one thread: several gain microseconds, and may lose a time slice."""
+_MOST_PROGRAMS = 256
+
+
+class Builder:
+    """What a program is made of, put together."""
+
+    def __init__(self, binding: Binding) -> None:
+        self.binding = binding
+        self.layouts: dict[str, Any] = {}
+        self.steps: list[tuple[Any, dict[int, str]]] = []
+        self.described: list[Any] = []
+
+    def strided(self, dims: Sequence[int], strides: Sequence[int]) -> Any:
+        """The layout of an array of float32 with strides in elements."""
+        create, destroy = (
+            self.binding.lib.dnnl_memory_desc_create_with_strides,
+            self.binding.lib.dnnl_memory_desc_destroy,
+        )
+        return self.binding.make("a layout", create, len(dims), dims, FLOAT32, strides, destroy=destroy)
+
+    def any(self, dims: Sequence[int]) -> Any:
+        """A layout that the primitive may choose."""
+        create, destroy = self.binding.lib.dnnl_memory_desc_create_with_tag, self.binding.lib.dnnl_memory_desc_destroy
+        return self.binding.make("a layout", create, len(dims), dims, FLOAT32, _ANY, destroy=destroy)
+
+    def images(self, shape: Sequence[int]) -> Any:
+        """The layout of contiguous images [batch, height, width, channels]."""
+        n, h, w, c = shape
+        return self.strided((n, c, h, w), (h * w * c, 1, w * c, c))
+
+    def chosen(self, pd: Any, arg: int) -> Any:
+        """The layout that a primitive has for an argument."""
+        return self.binding.lib.dnnl_primitive_desc_query_md(pd, QUERY[arg], 0)
+
+    def describe(self, what: str, create: Any, *arguments: Any) -> Any:
+        """A primitive's description, which lives as long as the program."""
+        return self._described(what, create, self.binding.engine, *arguments)
+
+    def _described(self, what: str, create: Any, *arguments: Any) -> Any:
+        b = self.binding
+        pd = b.make(what, create, *arguments, b.attr, destroy=b.lib.dnnl_primitive_desc_destroy)
+        self.described.append(pd)  # it owns the layouts that it is asked for
+        return pd
+
+    def step(self, pd: Any, args: dict[int, str]) -> None:
+        """Adds a primitive, and the names of the memories that it works on."""
+        b = self.binding
+        scratch = b.lib.dnnl_primitive_desc_query_md(pd, _QUERY_SCRATCHPAD, 0)
+        if scratch != b.ffi.NULL and b.lib.dnnl_memory_desc_get_size(scratch):
+            name = f"scratchpad {len(self.steps)}"
+            self.layouts[name] = scratch
+            args = {**args, SCRATCHPAD: name}
+        create, destroy = b.lib.dnnl_primitive_create, b.lib.dnnl_primitive_destroy
+        self.steps.append((b.make("a primitive", create, pd, destroy=destroy), args))
+
+    def reordered(self, source: str, target: str) -> str:
+        """Adds a copy from one layout to another, where they differ; the name of the memory that then holds the value."""
+        b, layouts = self.binding, self.layouts
+        if b.lib.dnnl_memory_desc_equal(layouts[source], layouts[target]):
+            return source
+        create = b.lib.dnnl_reorder_primitive_desc_create
+        pd = self._described("a reorder", create, layouts[source], b.engine, layouts[target], b.engine)
+        self.step(pd, {SRC: source, DST: target})
+        return target
+
+
+class Program:
+    """Compiled primitives in order. A call binds contiguous arrays to the memories that are given, and runs them."""
+
+    def __init__(self, builder: Builder, given: Sequence[str]) -> None:
+        self._binding = builder.binding
+        self._described = builder.described
+        self._given = tuple(given)
+        used = {name for _, args in builder.steps for name in args.values()}
+        self._layouts = {name: layout for name, layout in builder.layouts.items() if name in used}
+        self._steps = builder.steps
+        self._free: list[_Buffers] = []
+
+    def __call__(self, *arrays: Any) -> None:
+        try:
+            buffers = self._free.pop()
+        except IndexError:
+            buffers = _Buffers(self._binding, self._layouts, self._steps, self._given)
+        buffers.run([self._binding.pointer(array) for array in arrays])
+        self._free.append(buffers)
+
+
+class _Buffers:
+    """The memory objects of one call at a time, and the arrays behind those that are not given."""
+
+    def __init__(
+        self, binding: Binding, layouts: dict[str, Any], steps: list[tuple[Any, dict[int, str]]], given: Sequence[str]
+    ) -> None:
+        ffi, lib = binding.ffi, binding.lib
+        self._binding = binding
+        self._stream = binding.make(
+            "a stream", lib.dnnl_stream_create, binding.engine, 1, destroy=lib.dnnl_stream_destroy
+        )
+        self._kept: list[Any] = []
+        memories: dict[str, Any] = {}
+        for name, layout in layouts.items():
+            address = ffi.NULL
+            if name not in given:
+                array = np.empty(lib.dnnl_memory_desc_get_size(layout) + 64, np.uint8)
+                array = array[-array.ctypes.data % 64 :]  # the library is faster on whole cache lines
+                address = ffi.from_buffer(array)
+                self._kept += [array, address]
+            memories[name] = binding.make(
+                "a memory", lib.dnnl_memory_create, layout, binding.engine, address, destroy=lib.dnnl_memory_destroy
+            )
+        self._kept.append(memories)
+        self._given = [memories[name] for name in given]
+        self._steps = []
+        for primitive, args in steps:
+            listed = ffi.new("exec_arg[]", [(arg, memories[name]) for arg, name in args.items()])
+            self._steps.append((primitive, len(args), listed))
+
+    def run(self, pointers: list[Any]) -> None:
+        lib, check = self._binding.lib, self._binding.check
+        for memory, pointer in zip(self._given, pointers):
+            check(lib.dnnl_memory_set_data_handle(memory, pointer), "an array")
+        for primitive, count, args in self._steps:
+            check(lib.dnnl_primitive_execute(primitive, self._stream, count, args), "a primitive's run")
+
+
+class Governed:
+    """What may run on one thread or on all, and does on as many as pay at present. The number of threads is fixed as a
+    program is made, so there is one for each."""
+
+    def __init__(self, binding: Binding, make: Callable[[], Callable[..., None]], flops: float) -> None:
+        self._binding = binding
+        self._make = make
+        self._made: dict[int, Callable[..., None]] = {}
+        self._governor = Governor() if flops >= SPLIT_FLOPS and binding.most_threads > 1 else None
+        self._run(1, None)  # shows whether the library can do it
+
+    def __call__(self, *arrays: Any) -> None:
+        governor = self._governor
+        if governor is None:
+            self._run(1, arrays)
+            return
+        split = governor.splits()
+        count = self._binding.most_threads if split else 1
+        if count not in self._made:
+            self._run(count, arrays)  # a first run is no measure
+            return
+        begun = perf_counter_ns()
+        self._run(count, arrays)
+        governor.add(split, perf_counter_ns() - begun)
+
+    def _run(self, count: int, arrays: tuple[Any, ...] | None) -> None:
+        own = self._binding.set_threads(count)
+        try:
+            run = self._made.get(count)
+            if run is None:
+                run = self._made[count] = self._make()
+            if arrays is not None:
+                run(*arrays)
+        finally:
+            if own != count:
+                self._binding.set_threads(own)
+
+
+class Cache:
+    """Programs by what they are made for: shapes and attributes. What the library can't do is remembered as well."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Governed | None] = {}
+
+    def get(
+        self, key: Hashable, binding: Binding, make: Callable[[], Callable[..., None]], flops: float
+    ) -> Governed | None:
+        """The program for `key`, made by `make` where there is none yet; None where the library can't do it."""
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        try:
+            made: Governed | None = Governed(binding, make, flops)
+        except Unsupported:
+            made = None
+        if len(self._known) >= _MOST_PROGRAMS:
+            self._known.clear()
+        self._known[key] = made
+        return made
+
+
+def contiguous(array: Any) -> Any:
+    """The array itself, or a copy of it, in C's order."""
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def destination(out: Any, shape: Sequence[int]) -> Any:
+    """`out` where the library can write there, else a fresh array."""
+    if out is not None and out.flags.c_contiguous:
+        return out
+    return np.empty(tuple(shape), np.float32)
+
+
+def positive(shape: Sequence[int]) -> bool:
+    return prod(shape) > 0

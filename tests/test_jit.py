@@ -1,0 +1,722 @@
+"""Generated loops: the same bits as numpy's kernels, compiled aside, swapped in while steps run, and left out on request.
+
+NaNs are equal to each other whatever their bits; everything else is compared bit by bit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow import errors
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.shape_rules import unchanged
+from actorflow.registry import opdef, plugins
+from actorflow.runtime import jit
+from actorflow.runtime.region import Region
+
+pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
+
+from actorflow.kernels.jit import compiler, engine, rules, sharing, updates
+
+nn = af.nn
+N = 2003  # no multiple of a vector's width
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    made = af.Graph()
+    with made.as_default():
+        yield made
+
+
+def regions(session: af.Session) -> list[Region]:
+    plans = [plan for compiled in session._planner._plans.values() for plan in compiled.plans]
+    return [node.region for plan in plans for node in plan.nodes if node.region is not None]
+
+
+def loops(session: af.Session) -> int:
+    return sum(region.loops for region in regions(session))
+
+
+def assert_same(given: Any, wanted: Any) -> None:
+    given, wanted = np.asarray(given), np.asarray(wanted)
+    assert (given.dtype, given.shape) == (wanted.dtype, wanted.shape)
+    if given.dtype.kind == "f":
+        nan = np.isnan(given)
+        np.testing.assert_array_equal(nan, np.isnan(wanted))
+        given, wanted = np.where(nan, 0, given), np.where(nan, 0, wanted)
+    if given.tobytes() != wanted.tobytes():
+        at = np.flatnonzero(given.ravel().view(f"V{given.itemsize}") != wanted.ravel().view(f"V{given.itemsize}"))
+        pytest.fail(f"{at.size} of {given.size} differ, such as {given.ravel()[at[:4]]} from {wanted.ravel()[at[:4]]}")
+
+
+async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
+    """What a run gives when the loops of its regions are there."""
+    for _ in range(jit.RUNS):
+        await session.run(fetches, feeds)
+    assert jit.background.wait(30)
+    return await session.run(fetches, feeds)
+
+
+async def both_ways(graph: af.Graph, fetches: list[Any], feeds: dict[Any, Any]) -> int:
+    """Checks that a run with loops gives what one without gives; the number of loops."""
+    async with af.Session(graph=graph) as session, af.Session(graph=graph, jit=False) as plain:
+        given, wanted = await run_hot(session, fetches, feeds), await plain.run(fetches, feeds)
+        for one, other in zip(given, wanted, strict=True):
+            assert_same(one, other)
+        assert loops(plain) == 0
+        return loops(session)
+
+
+def values(dtype: Any, shape: Sequence[int], seed: int) -> np.ndarray[Any, Any]:
+    """Random values, among them all that is special."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        special: list[Any] = [low, high, low + 1, high - 1, 0, 1]
+        made = rng.integers(-9 if low else 0, 10, shape).astype(dtype)
+    else:
+        tiny = np.finfo(dtype).tiny
+        special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -1.5, 2.5, tiny, -tiny / 4, np.finfo(dtype).max, 1e30, -3e9]
+        made = (rng.normal(size=shape) * 4).astype(dtype)
+    flat = made.reshape(-1)
+    with np.errstate(over="ignore"):
+        flat[rng.random(flat.size) < 0.3] = 0
+        at = rng.random(flat.size) < 0.4
+        flat[at] = np.array(special, dtype)[rng.integers(0, len(special), at.sum())]
+    return made
+
+
+# ---- each rule
+
+ATTRS: dict[str, dict[str, Any]] = {
+    "LeakyRelu": {"alpha": 0.2},
+    "LeakyReluGrad": {"alpha": 0.2},
+    "BiasAdd": {"data_format": "NHWC"},
+}
+SHAPES = {"BiasAdd": [(N, 3), (3,)]}
+CONDITIONED = ("Select", "SelectV2")
+FEW = (af.float32, af.float64, af.int32, af.uint8, af.bool)
+ALL = ("Abs", "Add", "Less", "Maximum", "Sign")  # these take every type
+
+
+def _cases() -> Iterator[Any]:
+    plugins.load_kernels()
+    for op, (types, _) in rules.RULES.items():
+        allowed = opdef.lookup(op).inputs[0].allowed
+        for dtype, code in rules.TYPES.items():
+            wanted = dtype in FEW or op in ALL
+            if op != "Cast" and wanted and code in types and (allowed is None or dtype in allowed):
+                yield pytest.param(op, dtype, id=f"{op}-{dtype.name}")
+
+
+@pytest.mark.parametrize(("op", "dtype"), list(_cases()))
+async def test_each_rule_gives_the_bits_of_its_kernel(graph: af.Graph, op: str, dtype: af.DType) -> None:
+    inputs = opdef.lookup(op).inputs
+    shapes = SHAPES.get(op, [(N,)] * (3 if inputs[0].kind == "list" else len(inputs)))
+    types = [dtype] + [af.float32 if op in CONDITIONED else dtype] * (len(shapes) - 1)
+    fed = [af.placeholder(d, shape) for d, shape in zip(types, shapes)]
+    y = graph.create_op(op, fed, ATTRS.get(op, {})).outputs[0]
+    again = af.where(af.equal(y, y), y, y)  # a rule of one instruction makes no loop alone
+    feeds = {x: values(d.as_numpy_dtype, s, i) for i, (x, d, s) in enumerate(zip(fed, types, shapes))}
+    assert await both_ways(graph, [y, again], feeds) == 1
+
+
+@pytest.mark.parametrize("source", list(rules.TYPES), ids=lambda d: d.name)
+async def test_casts(graph: af.Graph, source: af.DType) -> None:
+    x = af.placeholder(source, [N])
+    narrow = (af.int8, af.int16, af.uint8, af.uint16, af.uint32, af.uint64)  # what C leaves open, numpy decides
+    targets = [t for t in rules.TYPES if t is not source and not (source.is_floating and t in narrow)]
+    assert await both_ways(graph, [af.cast(x, t) for t in targets], {x: values(source.as_numpy_dtype, N, 1)}) == 0
+    ones = af.placeholder(source, [N])
+    same = af.equal(x, ones)
+    casts = [af.where(same, af.cast(x, t), af.cast(ones, t)) for t in targets]
+    feeds = {p: values(source.as_numpy_dtype, N, seed) for p, seed in ((x, 1), (ones, 2))}
+    assert await both_ways(graph, casts, feeds) >= 1
+
+
+async def test_casts_that_c_leaves_open_stay_with_numpy(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [N])
+    y = af.cast(x * 2.0 + 1.0, af.uint8)
+    z = af.cast(y, af.float32) * 2.0 + 1.0
+    assert await both_ways(graph, [z], {x: np.linspace(-500, 500, N, dtype=np.float32)}) == 2
+
+
+# ---- shapes
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(40, 60), (60,)], [(40, 60), (40, 1)], [(7, 20, 30), (20, 30)], [(40, 60), (1, 1)]]
+)
+@pytest.mark.parametrize("dtype", [af.float32, af.int64])
+async def test_rows_columns_and_scalars_are_broadcast(graph: af.Graph, shapes: Any, dtype: af.DType) -> None:
+    x, y = (af.placeholder(dtype, shape) for shape in shapes)
+    s = af.placeholder(dtype, [])
+    z = af.maximum(x * y - s, y + 3) * 2 - x
+    feeds = {p: values(dtype.as_numpy_dtype, p.shape.as_list(), i) for i, p in enumerate((x, y, s))}
+    assert await both_ways(graph, [z, y - x], feeds) == 1
+
+
+async def test_rows_and_columns_of_an_outer_product_make_one_loop(graph: af.Graph) -> None:
+    row, column = af.placeholder(af.float32, [60]), af.placeholder(af.float32, [50, 1])
+    z = af.square(row - column) + row * column
+    assert await both_ways(graph, [z], {row: values("f4", 60, 1), column: values("f4", (50, 1), 2)}) == 1
+
+
+async def test_a_middle_dimension_that_is_broadcast_is_left_to_numpy(graph: af.Graph) -> None:
+    x, y = af.placeholder(af.float32, [20, 30, 5]), af.placeholder(af.float32, [20, 1, 5])
+    z = af.square(x * y) - x
+    assert await both_ways(graph, [z], {x: values("f4", (20, 30, 5), 1), y: values("f4", (20, 1, 5), 2)}) == 1
+
+
+async def test_small_tensors_have_no_loops(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [100])
+    assert await both_ways(graph, [x * 2.0 + x * x], {x: values("f4", 100, 0)}) == 0
+
+
+async def test_f91_each_size_that_is_fed_has_its_loop(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None])
+    y = x * 2.0 + x * x
+    async with af.Session(graph=graph) as session:
+        for n in (2000, 10, 70_000, 3001):
+            a = np.linspace(-1, 1, n, dtype=np.float32)
+            assert_same(await run_hot(session, y, {x: a}), a * np.float32(2) + a * a)
+        (region,) = regions(session)
+        assert [isinstance(v, jit.Counted) for v in region._versions.values()] == [False] * 4
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda a: a[::-1],
+        lambda a: np.repeat(a, 2)[::2],
+        lambda a: np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view(np.float32),
+        lambda a: pickle.loads(pickle.dumps(a)),
+        lambda a: a.astype(">f4"),
+        np.ma.asarray,
+    ],
+    ids=["backwards", "strided", "unaligned", "unpickled", "swapped", "subclass"],
+)
+async def test_arrays_that_are_not_in_order(graph: af.Graph, made: Any) -> None:
+    x = af.placeholder(af.float32, [N])
+    a = np.linspace(-1, 1, N, dtype=np.float32)
+    assert await both_ways(graph, [x * 2.0 + x * x], {x: made(a)}) == 1
+
+
+async def test_views_made_inside_a_region(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [50, 60])
+    y = af.transpose(x) * 2.0 + af.reverse(af.transpose(x), [0])
+    assert await both_ways(graph, [y], {x: values("f4", (50, 60), 0)}) == 1
+
+
+# ---- groups
+
+
+async def test_what_numpy_computes_between_splits_a_loop(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [N])
+    a = x * 2.0 - 1.0
+    b = a * 3.0 + af.tanh(a)  # b is no part of a's loop, because tanh waits for a
+    c = af.square(b) - a
+    assert await both_ways(graph, [c], {x: values("f4", N, 0)}) == 2
+
+
+async def test_two_loops_never_wait_for_each_other(graph: af.Graph) -> None:
+    x, y = af.placeholder(af.float32, [N]), af.placeholder(af.float32, [N])
+    a, b = x * 2.0 - 1.0, y * 3.0 + 1.0
+    c, d = af.tanh(a) * b + b, af.tanh(b) * a - a
+    assert await both_ways(graph, [c, d, a], {x: values("f4", N, 0), y: values("f4", N, 1)}) >= 2
+
+
+async def test_values_of_a_loop_are_outputs_too(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [N])
+    a = x * 2.0
+    b = a - 1.0
+    c = b > a
+    d = af.identity(x)
+    e = af.where(c, d, b)
+    assert await both_ways(graph, [a, b, c, d, e, af.reduce_sum(a), af.reduce_any(c)], {x: values("f4", N, 3)}) == 1
+
+
+async def test_a_member_that_is_fed_keeps_what_is_fed(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [N])
+    a = x * 2.0
+    b = a * a - 1.0
+    c = b + x
+    feeds = {x: values("f4", N, 0), b: values("f4", N, 1)}
+    assert await both_ways(graph, [c * 2.0, a + 1.0], feeds) >= 1
+
+
+async def test_more_members_and_arrays_than_one_loop_takes(graph: af.Graph) -> None:
+    fed = [af.placeholder(af.float32, [N]) for _ in range(40)]
+    total = fed[0]
+    for i, x in enumerate(fed[1:]):
+        total = total * 0.5 + x - float(i)
+    feeds = {x: values("f4", N, i) for i, x in enumerate(fed)}
+    assert await both_ways(graph, [total, af.add_n(fed)], feeds) >= 2
+
+
+async def test_f91_random_programs_give_the_same_bits(seed: int) -> None:
+    for round_ in range(12):
+        draw = random.Random(f"{seed} {round_}")
+        made = af.Graph()
+        with made.as_default():
+            shape = draw.choice([(N,), (40, 60), (4, 25, 30)])
+            fed = [af.placeholder(af.float32, s) for s in (shape, shape, shape[-1:], (), (*shape[:-1], 1))]
+            pool: list[Tensor] = list(fed)
+            tests: list[Tensor] = [fed[0] > fed[1]]
+            binary = (af.add, af.subtract, af.multiply, af.maximum, af.minimum, af.realdiv, af.squared_difference)
+            single = (af.negative, af.abs, nn.relu, af.square, af.sign, af.tanh, af.floor, nn.leaky_relu, af.transpose)
+            for _ in range(25):
+                kind = draw.random()
+                if kind < 0.55:
+                    pool.append(draw.choice(binary)(draw.choice(pool), draw.choice([*pool, *pool, af.constant(1.5)])))
+                elif kind < 0.8:
+                    pool.append(draw.choice(single[:-1])(draw.choice(pool)))
+                elif kind < 0.9:
+                    x, y = (p + fed[0] for p in draw.sample(pool, 2))
+                    tests.append(draw.choice((af.less, af.greater_equal, af.equal))(x, y))
+                else:
+                    test = draw.choice(tests)
+                    x, y = (p + fed[0] for p in draw.sample(pool, 2))
+                    pool.append(af.where(test, x, y))
+            fetches = draw.sample(pool[5:], 4) + [pool[-1], af.cast(tests[-1], af.int32)]
+        await both_ways(made, fetches, {x: values("f4", x.shape.as_list(), i) for i, x in enumerate(fed)})
+
+
+# ---- memory and errors
+
+
+@pytest.mark.real_memory
+async def test_f91_what_stays_in_a_loop_takes_no_memory(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [100_000])
+    y = x
+    for _ in range(6):
+        y = y * 0.5 + 1.0
+    counted = []
+    for options in ({"jit": True}, {"jit": False}):
+        async with af.Session(graph=graph, **options) as session:
+            feeds = {x: np.ones(100_000, np.float32)}
+            await run_hot(session, y, feeds)
+            before = session.statistics().devices[session.list_devices()[0].name].memory.allocations
+            await session.run(y, feeds)
+            counted.append(session.statistics().devices[session.list_devices()[0].name].memory.allocations - before)
+    assert counted[0] == counted[1] - 11
+
+
+async def test_a_budget_that_is_too_small_names_a_member(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None])
+    y = af.add(x * 2.0, x, name="the_sum")
+    async with af.Session(graph=graph, memory_budget=1_500_000) as session:
+        few, many = np.ones(50_000, np.float32), np.ones(200_000, np.float32)
+        await run_hot(session, y, {x: few})
+        kept = [await session.run(y, {x: few}) for _ in range(6)]
+        with pytest.raises(errors.ResourceExhaustedError) as raised:
+            kept.append(await session.run(y, {x: few}))
+            kept.append(await session.run(y, {x: many}))
+        assert raised.value.node in ("the_sum", "mul", "Mul")
+
+
+async def test_divisions_of_whole_numbers_still_fail(graph: af.Graph) -> None:
+    x = af.placeholder(af.int32, [N])
+    y = (x * 2 + 1) // (x - 1) * 3 - x
+    async with af.Session(graph=graph) as session:
+        await run_hot(session, y, {x: np.full(N, 5, np.int32)})
+        assert loops(session) == 2
+        for _ in range(3):
+            with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
+                await session.run(y, {x: np.ones(N, np.int32)})
+
+
+@af.op("TestLies", shape=unchanged, gradient=None)
+def lies(x: TensorLike, *, what: str, name: str | None = None) -> Tensor:
+    """Gives another type or size than it promises."""
+
+
+@af.kernel("TestLies")
+def _lies(xp: Any, x: Any, *, what: str) -> Any:
+    return {"type": x.astype(np.float64), "size": x[:-1], "kind": np.float32(3)}[what]
+
+
+@pytest.mark.parametrize("what", ["type", "size", "kind"])
+async def test_a_kernel_that_breaks_its_promise_is_found_out(graph: af.Graph, what: str) -> None:
+    x = af.placeholder(af.float32, [N])
+    y = lies(x, what=what) * 2.0 + x
+    async with af.Session(graph=graph) as session:
+        for _ in range(jit.RUNS):
+            try:
+                await session.run(y, {x: np.ones(N, np.float32)})
+            except errors.OpError:
+                pass  # numpy notices the wrong size as well
+        assert jit.background.wait(30)
+        assert loops(session) == 1
+        with pytest.raises(errors.InternalError, match="were promised"):
+            await session.run(y, {x: np.ones(N, np.float32)})
+
+
+@af.op("TestOwn", shape=unchanged, gradient=None)
+def own(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """Takes the name of a rule's op below."""
+
+
+@af.kernel("TestOwn")
+def _own(xp: Any, x: Any) -> Any:
+    return x + 100
+
+
+async def test_a_rule_is_not_taken_for_a_kernel_from_elsewhere(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rules.RULES, "TestOwn", rules.RULES["Neg"])
+    x = af.placeholder(af.float32, [N])
+    assert await both_ways(graph, [own(x * 2.0 + 1.0) * 3.0 - x], {x: values("f4", N, 0)}) == 2
+
+
+# ---- when loops are compiled
+
+
+def polynomial(graph: af.Graph, factor: float) -> tuple[Tensor, Tensor]:
+    x = af.placeholder(af.float32, [N])
+    return x, (x * factor + 1.0) * x - 2.0
+
+
+class Held:
+    """LLVM, held up until the test lets it go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.threads: list[str] = []
+        self._compiled = engine.compiled
+        monkeypatch.setattr(engine, "compiled", self)
+
+    def __call__(self, text: str) -> Any:
+        self.threads.append(threading.current_thread().name)
+        self.begun.set()
+        assert self.go.wait(30)
+        return self._compiled(text)
+
+
+async def test_steps_go_on_while_a_loop_is_compiled_and_when_it_comes(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(monkeypatch)
+    x, y = polynomial(graph, 0.640625)
+    arrays = [np.full(N, i, np.float32) for i in range(8)]
+    wanted = [(a * np.float32(0.640625) + 1) * a - 2 for a in arrays]
+
+    async def user(a: Any, b: Any) -> None:
+        for _ in range(10):
+            assert_same(await session.run(y, {x: a}), b)
+
+    async with af.Session(graph=graph) as session:
+        await asyncio.gather(*map(user, arrays, wanted))
+        assert held.begun.wait(30) and loops(session) == 0
+        await asyncio.gather(*map(user, arrays, wanted))
+        held.go.set()
+        while loops(session) == 0:
+            await asyncio.gather(*map(user, arrays, wanted))
+        await asyncio.gather(*map(user, arrays, wanted))
+    assert jit.background.wait(30)
+    assert held.threads == ["actorflow compiler"]
+
+
+async def test_a_session_that_closes_meanwhile(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    x, y = polynomial(graph, 0.641)
+    async with af.Session(graph=graph) as session:
+        for _ in range(jit.RUNS):
+            await session.run(y, {x: np.ones(N, np.float32)})
+        assert held.begun.wait(30)
+    held.go.set()
+    assert jit.background.wait(30)
+
+
+async def test_f91_sessions_share_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    compiled = engine.compiled
+    monkeypatch.setattr(engine, "compiled", lambda text: (texts.append(text), compiled(text))[1])
+    for n in (N, 3 * N):
+        for _ in range(2):
+            made = af.Graph()
+            with made.as_default():
+                x = af.placeholder(af.float32, [n])
+                y = (x * 0.642 + 1.0) * x - 2.0
+            assert await both_ways(made, [y], {x: values("f4", n, 0)}) == 1
+    assert len(texts) == 1
+
+
+async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "compiled", lambda text: pytest.fail("something was compiled"))
+    x, y = polynomial(graph, 0.643)
+    v = af.Variable(np.zeros(N, np.float32))
+    step = af.train.GradientDescentOptimizer(0.5).apply_gradients([(x, v)])
+    init = af.global_variables_initializer()
+
+    async def check(**options: Any) -> None:
+        async with af.Session(graph=graph, **options) as session:
+            await session.run(init)
+            for _ in range(2 * jit.RUNS):
+                await session.run([y, step], {x: np.ones(N, np.float32)})
+            assert loops(session) == 0
+            np.testing.assert_array_equal(await session.run(v), np.full(N, -0.5 * 2 * jit.RUNS, np.float32))
+
+    updates.update_of.cache_clear()
+    await check(jit=False)
+    await check(devices={"SIM": 1})
+    with monkeypatch.context() as patch:
+        patch.setenv("ACTORFLOW_KERNELS", "numpy")
+        await check()
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "available", lambda: False)
+        patch.setattr(updates, "LEAST", 1 << 62)
+        jit._installed.cache_clear()
+        await check()
+    jit._installed.cache_clear()
+    assert jit.background.wait(30)
+
+
+def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
+    x, y = polynomial(graph, 0.644)
+    for wanted in (True, False):
+        with af.blocking.Session(graph=graph, jit=wanted) as session:
+            for _ in range(jit.RUNS):
+                session.run(y, {x: np.ones(N, np.float32)})
+            assert jit.background.wait(30)
+            assert loops(session._session) == wanted
+
+
+async def test_what_can_not_be_compiled_is_reported_and_goes_on(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(text: str) -> Any:
+        raise RuntimeError("LLVM ERROR: no such instruction")
+
+    monkeypatch.setattr(engine, "compiled", fail)
+    x, y = polynomial(graph, 0.645)
+    async with af.Session(graph=graph) as session:
+        given = await run_hot(session, y, {x: np.ones(N, np.float32)})
+        assert loops(session) == 0
+        np.testing.assert_allclose(given, 0.645 + 1 - 2, rtol=1e-6)
+    assert "no such instruction" in capsys.readouterr().out
+
+
+def test_llvm_gives_no_loop_for_a_text_with_a_mistake() -> None:
+    with pytest.raises(RuntimeError):
+        engine.compiled("define i32 @loop() { ret i64 0 }")
+
+
+# ---- updates of variables
+
+train = af.train
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda: train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adagrad": lambda: train.AdagradOptimizer(0.1),
+    "rmsprop": lambda: train.RMSPropOptimizer(0.1, momentum=0.5),
+    "centered": lambda: train.RMSPropOptimizer(0.1, centered=True),
+    "adam": lambda: train.AdamOptimizer(0.01),
+}
+SIZES = (N, sharing.WORTH_SHARING + 12_345)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+async def test_updates_give_the_bits_of_their_kernels(
+    graph: af.Graph, name: str, dtype: str, n: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "cores", lambda: 2)
+    by_loops = []
+    monkeypatch.setattr(updates, "run_shared", lambda *args: (by_loops.append(1), sharing.run_shared(*args))[1])
+    rng = np.random.default_rng(seed)
+    v = af.Variable(rng.normal(size=n).astype(dtype))
+    g = af.placeholder(dtype, [n])
+    step = OPTIMIZERS[name]().apply_gradients([(g, v)])
+    init = af.global_variables_initializer()
+    variables = af.global_variables()
+    async with af.Session(graph=graph) as session, af.Session(graph=graph, jit=False) as plain:
+        for one in (session, plain):
+            await one.run(init)
+        for i in range(jit.RUNS + 3):
+            given = rng.normal(size=n).astype(dtype)
+            given[:3] = np.nan, np.inf, 0.0
+            before = await session.run(v)
+            copy = before.copy()
+            for one in (session, plain):
+                await one.run(step, {g: given[:: (-1 if i % 2 else 1)]})
+            assert jit.background.wait(30)
+            np.testing.assert_array_equal(before, copy)
+        for one, other in zip(await session.run(variables), await plain.run(variables), strict=True):
+            assert_same(one, other)
+    assert len(by_loops) >= 3
+
+
+async def test_a_wrong_gradient_is_refused_as_without_loops(graph: af.Graph) -> None:
+    v = af.Variable(np.zeros(N, np.float32), validate_shape=False)
+    g = af.placeholder(af.float32, [None])
+    step = train.MomentumOptimizer(0.1, 0.9).apply_gradients([(g, v)])
+    init = af.global_variables_initializer()
+    messages = []
+    for option in (True, False):
+        async with af.Session(graph=graph, jit=option) as session:
+            await session.run(init)
+            await run_hot(session, step, {g: np.ones(N, np.float32)})
+            with pytest.raises(errors.InvalidArgumentError) as raised:
+                await session.run(step, {g: np.ones(2 * N, np.float32)})
+            messages.append(raised.value.message)
+    assert messages[0] == messages[1]
+
+
+class NoHelper:
+    """A helper that has no time, or none until all is over."""
+
+    def __init__(self) -> None:
+        self.jobs: list[list[Any]] = []
+
+    def add(self, job: list[Any]) -> None:
+        self.jobs.append(job)
+
+
+@pytest.fixture
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores, of which nothing was measured yet."""
+    monkeypatch.setattr(sharing, "cores", lambda: 2)
+    monkeypatch.setattr(sharing, "_governors", {})
+
+
+def shared_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
+    loop = compiler.compiled(updates.update_of(updates._gradient_descent, 1, 1, "f4", False).recipe)
+    n = sharing.WORTH_SHARING + 7
+    w, g = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+    return loop, [w, g, np.asarray(np.float32(0.5))], w - np.float32(0.5)
+
+
+def test_a_helper_without_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
+    loop, arrays, wanted = shared_update()
+    helper = NoHelper()
+    monkeypatch.setattr(sharing, "helper", helper)
+    sharing.run_shared(loop, wanted.size, arrays)
+    np.testing.assert_array_equal(arrays[0], wanted)
+    assert helper.jobs == [[]]
+
+
+def test_a_helper_that_comes_late_does_nothing(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
+    loop, arrays, wanted = shared_update()
+    calls = []
+
+    class Late(NoHelper):
+        def add(self, job: list[Any]) -> None:
+            calls.append(job[0])
+
+    monkeypatch.setattr(sharing, "helper", Late())
+    sharing.run_shared(loop, wanted.size, arrays)
+    ((function, arguments),) = calls
+    assert function(*arguments) == 0
+    np.testing.assert_array_equal(arrays[0], wanted)
+
+
+def test_the_caller_waits_for_the_chunk_of_a_helper(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
+    """One that is counted as at work holds the caller up, until it is not."""
+    loop, arrays, wanted = shared_update()
+    naps = []
+
+    class Busy(NoHelper):
+        def add(self, job: list[Any]) -> None:
+            self.state = job[0][1][0]
+            self.state[1] = 1
+
+    helper = Busy()
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        helper.state[1] = 0
+
+    monkeypatch.setattr(sharing, "helper", helper)
+    monkeypatch.setattr(sharing.time, "sleep", nap)
+    sharing.run_shared(loop, wanted.size, arrays)
+    assert len(naps) == 1
+    np.testing.assert_array_equal(arrays[0], wanted)
+
+
+def test_a_buffer_that_would_have_to_be_copied_is_refused(two_cores: None) -> None:
+    loop, arrays, _ = shared_update()
+    arrays[0] = np.repeat(arrays[0], 2)[::2]
+    with pytest.raises(errors.InternalError, match="not in order"):
+        sharing.run_shared(loop, arrays[0].size, arrays)
+
+
+def test_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, arrays, wanted = shared_update()
+    helper = NoHelper()
+    monkeypatch.setattr(sharing, "helper", helper)
+    monkeypatch.setattr(sharing, "cores", lambda: 1)
+    sharing.run_shared(loop, wanted.size, arrays)
+    assert not helper.jobs
+    np.testing.assert_array_equal(arrays[0], wanted)
+
+
+def test_sharing_that_does_not_pay_ends(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
+    loop, arrays, wanted = shared_update()
+    kinds: list[str] = []
+    clock = iter(range(10**9))
+    spent = {"together": 5, "alone": 1}
+
+    def now() -> int:
+        return next(clock) + sum(spent[kind] * 1000 for kind in kinds)
+
+    monkeypatch.setattr(sharing, "perf_counter_ns", now)
+    monkeypatch.setattr(sharing, "_together", lambda *args: kinds.append("together"))
+    monkeypatch.setattr(sharing, "_alone", lambda *args: kinds.append("alone"))
+    for _ in range(40):
+        sharing.run_shared(loop, wanted.size, arrays)
+    assert 1 <= kinds.count("together") <= 4
+    spent["together"] = 0
+    kinds.clear()
+    for _ in range(200):
+        sharing.run_shared(loop, wanted.size, arrays)
+    assert kinds[-20:] == ["together"] * 20
+
+
+def test_many_threads_share_the_helper(two_cores: None) -> None:
+    cases = [shared_update() for _ in range(4)]
+
+    def work(loop: Any, arrays: list[Any], wanted: Any) -> None:
+        for i in range(1, 20):
+            sharing.run_shared(loop, wanted.size, arrays)
+            np.testing.assert_array_equal(arrays[0][::1000], (wanted - np.float32(0.5) * (i - 1))[::1000])
+
+    threads = [threading.Thread(target=partial(work, *case)) for case in cases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for _, arrays, wanted in cases:
+        np.testing.assert_array_equal(arrays[0], wanted - np.float32(0.5) * 18)
+
+
+# ---- costly nodes, which are merged only to become a loop
+
+
+async def test_large_tensors_have_loops_too(graph: af.Graph) -> None:
+    n = 1_200_000
+    x, y = af.placeholder(af.float32, [n]), af.placeholder(af.float32, [n])
+    a = x * y + 1.0
+    z = af.maximum(a, y) - x
+    total = af.reduce_sum(af.tanh(z))
+    assert await both_ways(graph, [z, total], {x: values("f4", n, 0), y: values("f4", n, 1)}) == 1
+    async with af.Session(graph=graph, jit=False) as plain:
+        await plain.run([z], {x: np.ones(n, np.float32), y: np.ones(n, np.float32)})
+        assert not regions(plain)
