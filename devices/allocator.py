@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import AllocatorStatistics
+from actorflow.device.base import AllocatorStatistics, BlockSource
 from actorflow.device.memory import owned_buffer
 from actorflow.errors import ResourceExhaustedError
 
@@ -35,15 +35,23 @@ class PoolAllocator:
 
     Arrays below `threshold` bytes come from numpy and are not counted. `budget` bounds live bytes; `pool_limit` bounds
     the freed blocks that are kept for reuse (a fresh large block costs page faults, up to three times the work on it).
+    Blocks come from `source` as long as it has any (an arena that peers see, so that they need no copy), else from numpy.
     """
 
     def __init__(
-        self, budget: int | None = None, *, threshold: int = THRESHOLD, pool_limit: int = 1 << 28, owner: str = "device"
+        self,
+        budget: int | None = None,
+        *,
+        threshold: int = THRESHOLD,
+        pool_limit: int = 1 << 28,
+        owner: str = "device",
+        source: BlockSource | None = None,
     ) -> None:
         self.threshold = threshold
         self.budget = budget
         self._owner = owner
         self._pool_limit = pool_limit
+        self._source = source
         self._pool: dict[int, list[memoryview]] = {}
         self._leases: dict[int, _Lease] = {}  # a weak reference has the hash of its array, and arrays have none
         self._freed: deque[_Lease] = deque()
@@ -68,12 +76,17 @@ class PoolAllocator:
                 self._pooled -= size
                 self._reuses += 1
             else:
-                raw = np.empty(size + _ALIGNMENT, np.uint8)
-                start = -raw.ctypes.data % _ALIGNMENT
-                block = owned_buffer(raw[start : start + size])
+                block = self._fresh(size)
             array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, block)
             self._count(array, block, nbytes)
         return array
+
+    def _fresh(self, size: int) -> memoryview:
+        if self._source is not None and (block := self._source.take(size)) is not None:
+            return block
+        raw = np.empty(size + _ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % _ALIGNMENT
+        return owned_buffer(raw[start : start + size])
 
     def adopt(self, array: Any) -> Any:
         """Counts an array that a kernel allocated itself, until its last view is gone."""
@@ -143,6 +156,8 @@ class PoolAllocator:
         if self._pooled + block.nbytes <= self._pool_limit:
             self._pool.setdefault(block.nbytes, []).append(block)
             self._pooled += block.nbytes
+        elif self._source is not None and self._source.owns(block):
+            self._source.give(block)
 
 
 def _size_class(nbytes: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Allocator, DeviceStatistics
+from actorflow.device.base import Allocator, BlockSource, DeviceStatistics
 from actorflow.device.spec import DeviceSpec
 from actorflow.errors import FailedPreconditionError
 
@@ -20,15 +20,25 @@ make_allocator: Callable[..., Allocator] = PoolAllocator
 
 
 class CpuDevice:
-    """A device that computes with numpy. Kernels run where the dispatcher says: on the loop, or on `submit`'s thread."""
+    """A device that computes with numpy. Kernels run where the dispatcher says: on the loop, or on `submit`'s thread.
+
+    `source` is where its allocator takes memory from, such as an arena that other processes see.
+    """
 
     type = "CPU"
 
-    def __init__(self, name: str, *, memory_budget: int | None = None, allocator: Allocator | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        memory_budget: int | None = None,
+        allocator: Allocator | None = None,
+        source: BlockSource | None = None,
+    ) -> None:
         self.name = name
         self.spec = DeviceSpec.parse(name)
         self.xp: Any = np
-        self.allocator: Allocator = allocator or make_allocator(memory_budget, owner=name)
+        self.allocator: Allocator = allocator or make_allocator(memory_budget, owner=name, source=source)
         self._inline = 0
         self._threaded = 0
         self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()

@@ -1,0 +1,238 @@
+"""A client written from docs/protocol.md alone: struct, msgpack and a socket, none of the library's code on its side."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import Any
+
+import anyio
+import msgpack
+import numpy as np
+import pytest
+import zmq
+from channels import SERVER, endpoint, start_zmq_collector, until
+
+from actorflow.runtime.tokens import DEAD
+from actorflow.transport.base import Channel
+
+HEADER = struct.Struct("<4sBBHIIQQIHHQQII")
+HELLO, CLOSE, MESSAGE, TENSOR, CREDIT, ABORT, BEAT = 1, 2, 3, 4, 6, 8, 9
+DEAD_FLAG, LAST, NOTHING, FOLLOWS = 1, 2, 8, 16
+MINE = 0xABC
+GREETING = {
+    "versions": [1, 1],
+    "cluster": "cluster",
+    "task": "/job:other/task:0",
+    "data_window": 1 << 20,
+    "control_window": 1 << 20,
+    "order": "little",
+    "build": "by hand",
+    "expects": SERVER.incarnation,
+}
+
+
+def record(
+    kind: int,
+    sequence: int,
+    *,
+    flags: int = 0,
+    step: int = 0,
+    edge: int = 0,
+    tag: bytes = b"",
+    meta: Any = None,
+    body: bytes = b"",
+    offset: int = 0,
+    total: int | None = None,
+) -> bytes:
+    packed = b"" if meta is None else msgpack.packb(meta)
+    total = len(body) if total is None else total
+    head = HEADER.pack(
+        b"actf", 1, kind, flags, sequence, 0, MINE, step, edge, len(tag), 0, offset, total, len(packed), len(body)
+    )  # fmt: skip
+    return head + tag + packed + (b"" if flags & FOLLOWS else body)
+
+
+def read(frame: bytes) -> list[dict[str, Any]]:
+    found, place = [], 0
+    while place < len(frame):
+        magic, version, kind, flags, sequence, epoch, incarnation, step, edge, tag, zero, offset, total, meta, body = (
+            HEADER.unpack_from(frame, place)
+        )
+        assert (magic, version, zero, incarnation) == (b"actf", 1, 0, SERVER.incarnation)
+        place += 64
+        tag_bytes, place = frame[place : place + tag], place + tag
+        data, place = frame[place : place + meta], place + meta
+        inside = 0 if flags & FOLLOWS else body
+        content, place = frame[place : place + inside], place + inside
+        found.append(
+            dict(kind=kind, flags=flags, sequence=sequence, epoch=epoch, step=step, edge=edge, tag=tag_bytes,
+                 meta=msgpack.unpackb(data) if data else None, body=content, size=body, offset=offset, total=total)
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collector() -> None:
+    start_zmq_collector()
+
+
+class ByHand:
+    """Sends and receives packets: `bulk` ones in two parts, head and body."""
+
+    async def send(self, head: bytes, body: bytes | None = None) -> None:
+        raise NotImplementedError
+
+    async def next(self) -> list[dict[str, Any]]:
+        """The records of the next packet; a chunk has its body put in."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class ByZmq(ByHand):
+    def __init__(self, address: str) -> None:
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.lanes = [self.context.socket(zmq.DEALER), self.context.socket(zmq.DEALER)]
+        name = b"\x01" + b"0123456789abcdef"
+        for number, lane in enumerate(self.lanes):
+            lane.setsockopt(zmq.ROUTING_ID, name + bytes([number]))
+            lane.connect(address)
+
+    async def greet(self) -> None:
+        for lane in self.lanes:
+            lane.send(record(HELLO, 0, meta=GREETING))
+
+    async def send(self, head: bytes, body: bytes | None = None) -> None:
+        if body is None:
+            self.lanes[0].send(head)
+        else:
+            self.lanes[1].send_multipart([head, body])
+
+    async def next(self) -> list[dict[str, Any]]:
+        with anyio.fail_after(10):
+            while True:
+                for lane in self.lanes:
+                    if lane.poll(0):
+                        parts = lane.recv_multipart()
+                        found = read(parts[0])
+                        if len(parts) > 1:
+                            found[0]["body"] = parts[1]
+                        return found
+                await anyio.sleep(0.001)
+
+    def close(self) -> None:
+        self.context.destroy(0)
+
+
+class BySocket(ByHand):
+    def __init__(self, address: str) -> None:
+        self.wire = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        self.wire.connect("\0" + address.removeprefix("shm://"))
+
+    async def greet(self) -> None:
+        await self.send(record(HELLO, 0, meta=GREETING))
+
+    async def send(self, head: bytes, body: bytes | None = None) -> None:
+        await asyncio.get_running_loop().sock_sendall(self.wire, head + (body or b""))
+
+    async def next(self) -> list[dict[str, Any]]:
+        with anyio.fail_after(10):
+            packet = await asyncio.get_running_loop().sock_recv(self.wire, 1 << 18)
+        if packet[6] & FOLLOWS:
+            size = 64 + struct.unpack_from("<H", packet, 36)[0] + struct.unpack_from("<I", packet, 56)[0]
+            (found,) = read(packet[:size])
+            return [{**found, "body": packet[size:]}]
+        return read(packet)
+
+    def close(self) -> None:
+        self.wire.close()
+
+
+@pytest.mark.parametrize("kind", ["zmq", "shm-without-arena"])
+async def test_f62_a_client_written_from_the_document_can_take_part(kind: str) -> None:
+    accepted: list[Channel] = []
+    there = endpoint(kind, SERVER, listen=True, accept=accepted.append)
+    mine: Any = ByZmq(there.address) if kind == "zmq" else BySocket(there.address)
+    inbox: list[dict[str, Any]] = []
+
+    async def await_kind(number: int) -> dict[str, Any]:
+        while True:
+            for found in inbox:
+                if found["kind"] == number:
+                    inbox.remove(found)
+                    return found
+            inbox.extend(await mine.next())
+
+    try:
+        await mine.greet()
+        hello = await await_kind(HELLO)
+        assert hello["meta"]["task"] == SERVER.task and hello["sequence"] == 0
+        (channel,) = accepted
+        assert channel.peer.identity.task == "/job:other/task:0" and channel.peer.identity.incarnation == MINE
+
+        # messages, one of them in two pieces
+        long = msgpack.packb({"long": b"x" * 100})
+        packet = record(MESSAGE, 1, flags=LAST, body=msgpack.packb(["run", 7]))
+        packet += record(MESSAGE, 2, body=long[:50], total=len(long))
+        await mine.send(packet)
+        await mine.send(record(MESSAGE, 3, flags=LAST, body=long[50:], offset=50, total=len(long)))
+        with anyio.fail_after(10):
+            assert await channel.receive() == ["run", 7]
+            assert await channel.receive() == {"long": b"x" * 100}
+        channel.post({"answer": 42})
+        assert msgpack.unpackb((await await_kind(MESSAGE))["body"]) == {"answer": 42}
+
+        # tokens: small, dead, nothing, strings, in chunks
+        small = np.arange(6, dtype="<f4").tobytes()
+        strings = struct.pack("<2Q", 2, 0) + b"\x00\xff"
+        await mine.send(
+            record(TENSOR, 4, flags=LAST, step=5, edge=1, tag=b"loop:2", meta=["float32", [2, 3]], body=small)
+            + record(TENSOR, 5, flags=LAST | DEAD_FLAG, step=5, edge=2)
+            + record(TENSOR, 6, flags=LAST | NOTHING, step=5, edge=3)
+            + record(TENSOR, 7, flags=LAST, step=5, edge=4, meta=["string", [2]], body=strings)
+        )
+        big = np.arange(30_000, dtype="<i4").tobytes()
+        one, two = big[:60_000], big[60_000:]
+        head = record(TENSOR, 0, flags=FOLLOWS, step=5, edge=5, meta=["int32", [300, 100]], body=one, total=len(big))
+        await mine.send(head, one)
+        head = record(TENSOR, 1, flags=FOLLOWS | LAST, step=5, edge=5, body=two, offset=60_000, total=len(big))
+        await mine.send(head, two)
+        with anyio.fail_after(10):
+            assert (await channel.recv(1, 5, b"loop:2")).tolist() == [[0, 1, 2], [3, 4, 5]]
+            assert await channel.recv(2, 5) is DEAD
+            assert await channel.recv(3, 5) is None
+            assert (await channel.recv(4, 5)).tolist() == [b"\x00\xff", b""]
+            assert (await channel.recv(5, 5)).tobytes() == big
+
+        # and back
+        channel.send(8, 6, b"", np.arange(3, dtype=np.int64))
+        found = await await_kind(TENSOR)
+        assert (found["edge"], found["step"], found["meta"], found["total"]) == (8, 6, ["int64", [3]], 24)
+        assert np.frombuffer(found["body"], "<i8").tolist() == [0, 1, 2]
+        channel.send(9, 6, b"", np.frombuffer(big, np.int32))
+        came = bytearray()
+        while len(came) < len(big):
+            chunk = await await_kind(TENSOR)
+            assert chunk["flags"] & FOLLOWS and chunk["offset"] == len(came) and chunk["edge"] == 9
+            came += chunk["body"]
+        assert bytes(came) == big
+
+        # beats, aborts, and the end
+        await mine.send(record(BEAT, 8, meta=[1, 2, 0, 0]) + record(ABORT, 9, step=77, meta=[3, "A value is bad."]))
+        there.beat()
+        beat = (await await_kind(BEAT))["meta"]
+        assert len(beat) == 4 and all(type(value) is int for value in beat)
+        with pytest.raises(ValueError, match="A value is bad"):
+            with anyio.fail_after(10):
+                await channel.recv(1, 77)
+        await mine.send(record(CLOSE, 10, meta=[1, "done"], offset=2))
+        assert (await await_kind(CLOSE))["meta"][0] == 1
+        await until(lambda: not there.channels)
+        with pytest.raises(anyio.EndOfStream):
+            await channel.receive()
+    finally:
+        mine.close()
+        there.close()

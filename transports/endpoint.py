@@ -1,0 +1,112 @@
+"""What all endpoints share: their channels, the epoch, and the beat."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from actorflow.transport.base import Allocate, Channel, Identity, Limits
+
+from .channel import BaseChannel
+from .handshake import Close
+
+
+def clocks() -> tuple[int, int]:
+    """The monotonic and the wall clock, in nanoseconds."""
+    return time.monotonic_ns(), time.time_ns()
+
+
+class BaseEndpoint(ABC):
+    """The channels of a process over one transport, its epoch, and the beat that all channels share."""
+
+    name: str
+
+    def __init__(
+        self,
+        me: Identity,
+        *,
+        accept: Callable[[Channel], object] | None = None,
+        epoch: int = 0,
+        limits: Limits | None = None,
+        allocate: Allocate | None = None,
+        clock: Callable[[], tuple[int, int]] = clocks,
+        beat_seconds: float = 1.0,
+    ) -> None:
+        self.me = me
+        self.accept = accept
+        self.epoch = epoch
+        self.limits = limits or Limits()
+        self.allocate = allocate
+        self.clock = clock
+        self.address = ""
+        self.channels: list[BaseChannel] = []
+        self.starting: set[BaseChannel] = set()
+        """Channels whose handshake is not done."""
+        self.closed = False
+        self.loop = asyncio.get_running_loop()
+        self._beat_seconds = beat_seconds
+        self._beating: asyncio.TimerHandle | None = self.loop.call_later(beat_seconds, self._beat)
+
+    def set_epoch(self, epoch: int) -> None:
+        """A new epoch for all channels. Raises ValueError where it goes back."""
+        if epoch < self.epoch:
+            raise ValueError(f"Epoch {epoch} cannot follow epoch {self.epoch}.")
+        self.epoch = epoch
+        for channel in self.channels:
+            channel.set_epoch(epoch)
+
+    def beat(self) -> None:
+        """Sends one beat to each peer."""
+        for channel in self.channels:
+            channel.core.beat()
+            channel.wake()
+
+    def accepted(self, channel: BaseChannel) -> None:
+        """Gives a channel that a peer has opened to whom it may concern."""
+        if self.accept is not None:
+            self.accept(channel)
+        else:
+            channel.close(f"{self.me.task} takes no channels.", Close.REFUSED)
+
+    async def aclose(self) -> None:
+        try:
+            async with anyio.create_task_group() as group:
+                for channel in list(self.channels):
+                    group.start_soon(channel.aclose)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        if self._beating is not None:
+            self._beating.cancel()
+            self._beating = None
+        for channel in [*self.channels, *self.starting]:
+            channel.close("the process ends")
+        self._release()
+
+    def check_open(self) -> None:
+        """Raises ClosedResourceError when the endpoint is closed."""
+        if self.closed:
+            raise anyio.ClosedResourceError
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Lets go of what the endpoint listens with."""
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    def _beat(self) -> None:
+        self.beat()
+        self._beating = self.loop.call_later(self._beat_seconds, self._beat)

@@ -1,0 +1,127 @@
+"""The first record of each side: who it is, which versions it speaks, what it takes; and the verdict on it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import IntEnum
+
+from actorflow.transport.base import Identity, Limits
+from actorflow.transport.errors import ProtocolError
+
+from .frames import VERSIONS, Kind, Record, pack, unpack
+
+_LEAST_WINDOW = 64 * 1024
+_MOST = 1 << 62
+_TEXT = 1024
+
+
+class Close(IntEnum):
+    """Why a connection ends."""
+
+    NORMAL = 1
+    VERSION = 2
+    CLUSTER = 3
+    INCARNATION = 4
+    PROTOCOL = 5
+    ORDER = 6
+    GONE = 7
+    REFUSED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a side says of itself."""
+
+    identity: Identity
+    epoch: int
+    versions: tuple[int, int]
+    data_window: int
+    control_window: int
+    order: str
+    build: str
+    expects: int | None = None
+    """The incarnation that this side wants to talk to."""
+
+
+def make_hello(identity: Identity, epoch: int, limits: Limits, expects: int | None = None) -> Hello:
+    """The hello of this process."""
+    return Hello(
+        identity, epoch, VERSIONS, limits.data_window, limits.control_window, sys.byteorder, "actorflow", expects
+    )
+
+
+def hello_record(hello: Hello) -> Record:
+    """`hello` for the wire."""
+    meta = {
+        "versions": list(hello.versions),
+        "cluster": hello.identity.cluster,
+        "task": hello.identity.task,
+        "data_window": hello.data_window,
+        "control_window": hello.control_window,
+        "order": hello.order,
+        "build": hello.build,
+        "expects": hello.expects,
+    }
+    return Record(Kind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
+
+
+def read_hello(record: Record) -> Hello:
+    """The hello in `record`. Keys that are not known are left alone, for later versions. Raises ProtocolError."""
+    meta = unpack(record.meta)
+    if type(meta) is not dict:
+        raise ProtocolError("The metadata of a HELLO is no map.")
+
+    def text(name: str) -> str:
+        value = meta.get(name)
+        if type(value) is not str or len(value) > _TEXT:
+            raise ProtocolError(f"A HELLO has no text of at most {_TEXT} characters under {name!r}.")
+        return value
+
+    def window(name: str) -> int:
+        value = meta.get(name)
+        if type(value) is not int or not _LEAST_WINDOW <= value <= _MOST:
+            raise ProtocolError(f"A HELLO has no number of at least {_LEAST_WINDOW} under {name!r}.")
+        return value
+
+    versions, expects = meta.get("versions"), meta.get("expects")
+    if type(versions) is not list or len(versions) != 2 or not all(type(one) is int for one in versions):
+        raise ProtocolError("A HELLO has no pair of numbers under 'versions'.")
+    if expects is not None and type(expects) is not int:
+        raise ProtocolError("A HELLO has something other than a number under 'expects'.")
+    return Hello(
+        identity=Identity(text("cluster"), text("task"), record.incarnation),
+        epoch=record.epoch,
+        versions=(versions[0], versions[1]),
+        data_window=window("data_window"),
+        control_window=window("control_window"),
+        order=text("order"),
+        build=text("build"),
+        expects=expects,
+    )
+
+
+def judge(mine: Hello, theirs: Hello) -> tuple[Close, str] | None:
+    """Why the two can't talk, in a sentence with both sides' values; None where they can."""
+    me, peer = mine.identity, theirs.identity
+    if min(mine.versions[1], theirs.versions[1]) < max(mine.versions[0], theirs.versions[0]):
+        return Close.VERSION, (
+            f"{me.task} speaks versions {mine.versions[0]} to {mine.versions[1]} of the protocol, "
+            f"{peer.task} versions {theirs.versions[0]} to {theirs.versions[1]}."
+        )
+    if me.cluster != peer.cluster:
+        return Close.CLUSTER, f"{me.task} belongs to cluster {me.cluster!r}, {peer.task} to {peer.cluster!r}."
+    if mine.order != theirs.order:
+        return Close.ORDER, f"{me.task} is a {mine.order}-endian machine, {peer.task} a {theirs.order}-endian one."
+    for one, other in ((mine, theirs), (theirs, mine)):
+        if one.expects is not None and one.expects != other.identity.incarnation:
+            return Close.INCARNATION, (
+                f"{one.identity.task} expects incarnation {one.expects:#x} of {other.identity.task}, "
+                f"but this is {other.identity.incarnation:#x}: it was started again."
+            )
+    return None
+
+
+def chosen_version(mine: Hello, theirs: Hello) -> int:
+    """The newest version that both speak."""
+    return min(mine.versions[1], theirs.versions[1])

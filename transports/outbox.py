@@ -1,0 +1,173 @@
+"""What a connection has still to send, in the order in which it goes, under the windows that the peer has granted."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head
+
+_FRAGMENT = 32 * 1024
+
+
+@dataclass(slots=True)
+class _Message:
+    data: memoryview
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class _Tensor:
+    """A tensor that goes in chunks; `keep` holds the array of which `body` are the bytes."""
+
+    record: Record
+    body: memoryview
+    keep: Any
+    offset: int = 0
+
+
+class Outbox:
+    """Four queues: urgent records, messages, records of small tokens, and large tensors, which go in chunks.
+
+    Urgent records are exempt from windows. Messages have one window, tokens another; who meets its end waits, and holds
+    up no other queue. Sequence numbers are given as records leave, so what is dropped before leaves no gap.
+    """
+
+    def __init__(self, incarnation: int, chunk: int) -> None:
+        self.chunk = chunk
+        self.data_credit = 0
+        self.control_credit = 0
+        self.message_bytes = 0
+        self.bulk_sent = 0
+        self.version = 1
+        self.bytes = 0
+        self._control_sent = 0
+        self._incarnation = incarnation
+        self._urgent: deque[Record] = deque()
+        self._messages: deque[_Message] = deque()
+        self._tokens: deque[Record] = deque()
+        self._tensors: deque[_Tensor] = deque()
+        self._last: Record | None = None
+
+    def put_urgent(self, record: Record) -> None:
+        self._urgent.append(record)
+
+    def put_message(self, data: bytes) -> None:
+        self._messages.append(_Message(memoryview(data)))
+        self.message_bytes += len(data)
+
+    def put_token(self, record: Record) -> None:
+        self._tokens.append(record)
+
+    def put_tensor(self, record: Record, body: memoryview, keep: Any) -> None:
+        self._tensors.append(_Tensor(record, body, keep))
+
+    def end(self, record: Record) -> None:
+        """`record` is the last that leaves; what is queued is dropped."""
+        self.clear()
+        self._last = record
+
+    def clear(self) -> None:
+        """Drops all that is queued."""
+        for queue in (self._urgent, self._messages, self._tokens, self._tensors):
+            queue.clear()
+        self.message_bytes = 0
+        self._last = None
+
+    def drop(self, epoch: int, step: int | None) -> None:
+        """Drops the tokens of a step, or (without one) those of epochs before `epoch`."""
+
+        def stays(record: Record) -> bool:
+            return record.epoch >= epoch if step is None else record.epoch != epoch or record.step != step
+
+        self._tokens = deque(record for record in self._tokens if stays(record))
+        self._tensors = deque(tensor for tensor in self._tensors if stays(tensor.record))
+
+    @property
+    def tensors(self) -> int:
+        """How many tokens have not left, or not whole."""
+        return len(self._tokens) + len(self._tensors)
+
+    @property
+    def messages(self) -> int:
+        return len(self._messages)
+
+    @property
+    def empty(self) -> bool:
+        return not (self._urgent or self._messages or self._tokens or self._tensors or self._last)
+
+    def next_control(self) -> bytes | None:
+        """The next frame of records, or None where nothing may leave now."""
+        parts: list[bytes] = []
+        space = FRAME_LIMIT
+        while self._urgent and (size := self._urgent[0].cost) <= space:
+            parts.append(self._stamped(self._urgent.popleft()))
+            space -= size
+        while not self._urgent and self._messages and space >= HEADER.size + _FRAGMENT:
+            record = self._fragment(self._messages[0])
+            if record.cost > self.control_credit:
+                break
+            self.control_credit -= record.cost
+            space -= record.cost
+            parts.append(self._stamped(record))
+            message = self._messages[0]
+            message.offset += record.body_size
+            self.message_bytes -= record.body_size
+            if message.offset == len(message.data):
+                self._messages.popleft()
+        while not self._urgent and self._tokens and (size := self._tokens[0].cost) <= min(space, self.data_credit):
+            self.data_credit -= size
+            space -= size
+            parts.append(self._stamped(self._tokens.popleft()))
+        if not parts and self._last is not None:
+            parts.append(self._stamped(self._last))
+            self._last = None
+        if not parts:
+            return None
+        frame = parts[0] if len(parts) == 1 else b"".join(parts)
+        self.bytes += len(frame)
+        return frame
+
+    def next_bulk(self) -> tuple[bytes, memoryview] | None:
+        """The head of the next chunk and its body, or None where none may leave now. The body is a view, not a copy."""
+        if not self._tensors:
+            return None
+        tensor = self._tensors[0]
+        body = tensor.body[tensor.offset : tensor.offset + self.chunk]
+        record = tensor.record
+        record.body_size = len(body)
+        record.offset = tensor.offset
+        if record.cost > self.data_credit:
+            return None
+        self.data_credit -= record.cost
+        tensor.offset += len(body)
+        record.sequence = self.bulk_sent
+        record.version = self.version
+        self.bulk_sent += 1
+        if tensor.offset == len(tensor.body):
+            record.flags |= Flag.LAST
+            self._tensors.popleft()
+        first = head(record)
+        record.meta = b""  # the first chunk alone says what it is
+        self.bytes += len(first) + len(body)
+        return first, body
+
+    def _fragment(self, message: _Message) -> Record:
+        body = message.data[message.offset : message.offset + _FRAGMENT]
+        last = message.offset + len(body) == len(message.data)
+        return Record(
+            Kind.MESSAGE,
+            flags=Flag.LAST if last else 0,
+            incarnation=self._incarnation,
+            offset=message.offset,
+            total=len(message.data),
+            body=body,
+            body_size=len(body),
+        )
+
+    def _stamped(self, record: Record) -> bytes:
+        record.sequence = self._control_sent
+        record.version = self.version
+        self._control_sent += 1
+        return encode(record)

@@ -1,0 +1,250 @@
+"""The two ends of a channel over ZeroMQ: the listening one speaks through a ROUTER, the connecting one through two DEALERs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import zmq
+
+from actorflow.transport.base import Identity, Peer
+from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
+
+from .channel import BaseChannel
+from .frames import encode
+from .handshake import hello_record
+from .monitor import Monitor, fd_of, readable
+
+if TYPE_CHECKING:
+    from .zmq import ZmqEndpoint
+
+Socket = zmq.Socket[bytes]
+CONTROL, BULK = 0, 1
+ID_SIZE = 18  # a byte that is not 0, sixteen random ones, the lane
+_PER_TURN = 64
+_BYTES_PER_TURN = 4 << 20
+_CHUNKS_PER_TURN = 16
+_COPIED = 64 * 1024
+_REFUSALS = 3
+_WATCHED = (
+    zmq.EVENT_CONNECTED
+    | zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_SUCCEEDED
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+
+
+class _ZmqChannel(BaseChannel):
+    """What both ends do."""
+
+    transport = "zmq"
+
+    def take(self, socket: Socket) -> int:
+        """Receives the rest of a message whose turn it is. The result is its size."""
+        try:
+            first = socket.recv(zmq.NOBLOCK, copy=False)
+        except zmq.Again:
+            return 0
+        size = len(first)
+        self.bytes_received += size
+        if not first.more:
+            self.handle(self.core.receive(first.buffer))
+            return size
+        view, events = self.core.receive_chunk(first.buffer)
+        if events or not len(view):
+            rest(socket)
+            self.handle(events)
+            return size
+        received = socket.recv_into(view, flags=zmq.NOBLOCK)
+        self.bytes_received += received
+        if received != len(view) or socket.getsockopt(zmq.RCVMORE):
+            rest(socket)
+            self.lost(ProtocolError(f"A chunk has {received:,} bytes, but its head said {len(view):,}."))
+            return received
+        del view
+        self.handle(self.core.chunk_received())
+        return received
+
+    def push(self, control: Callable[[bytes], None], bulk: Callable[[bytes, memoryview], None]) -> bool:
+        """Sends what is ready, a bounded number of chunks. True where there is more."""
+        while (frame := self.core.outbox.next_control()) is not None:
+            control(frame)
+        for _ in range(_CHUNKS_PER_TURN):
+            chunk = self.core.outbox.next_bulk()
+            if chunk is None:
+                return False
+            bulk(*chunk)
+        return True
+
+
+class AcceptedChannel(_ZmqChannel):
+    """The listening end: it speaks through the process's ROUTER."""
+
+    endpoint: ZmqEndpoint
+
+    def __init__(self, endpoint: ZmqEndpoint, name: bytes, user: str | None) -> None:
+        super().__init__(endpoint, "")
+        self._name = name
+        self.peer = Peer(Identity("", "", 0), "", user)
+
+    def greet(self, hello: bytes) -> None:
+        """Answers the peer's HELLO."""
+        self.handle(self.core.receive(memoryview(hello)))
+        if self.core.peer is not None and self.ended is None:
+            self.endpoint.accepted(self)
+
+    def _transmit(self) -> bool:
+        try:
+            more = self.push(self._control, self._bulk)
+        except zmq.ZMQError as error:
+            self.lost(PeerLost(f"{self.peer.identity.task or 'A peer'} cannot be reached any more: {error}."))
+            return False
+        router = self.endpoint.router
+        if router is not None and not router.closed and readable(router):
+            self.endpoint.again()
+        return more
+
+    def _control(self, frame: bytes) -> None:
+        router = self.endpoint.router
+        assert router is not None
+        router.send(self._name + b"\0", zmq.SNDMORE | zmq.NOBLOCK)
+        router.send(frame, zmq.NOBLOCK)
+
+    def _bulk(self, head: bytes, body: memoryview) -> None:
+        router = self.endpoint.router
+        assert router is not None
+        router.send(self._name + b"\1", zmq.SNDMORE | zmq.NOBLOCK)
+        router.send(head, zmq.SNDMORE | zmq.NOBLOCK)
+        router.send(body, zmq.NOBLOCK, copy=len(body) < _COPIED)
+
+    def _release(self) -> None:
+        self.endpoint.forget(self._name)
+
+
+class ConnectedChannel(_ZmqChannel):
+    """The connecting end: two DEALERs, each with a monitor."""
+
+    endpoint: ZmqEndpoint
+
+    def __init__(
+        self,
+        endpoint: ZmqEndpoint,
+        address: str,
+        target: str,
+        incarnation: int | None,
+        key: str | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        super().__init__(endpoint, address, expects=incarnation)
+        self.peer = Peer(Identity("", "", 0), address, (key or endpoint.keys.public) if endpoint.keys else None)
+        self._tell = tell
+        self._refusals = 0
+        self._ready = [False, False]
+        self._draining = False
+        name = b"\1" + secrets.token_bytes(ID_SIZE - 2)
+        self._sockets = [self._dealer(name, lane) for lane in (CONTROL, BULK)]
+        self._monitors = [
+            Monitor(socket, _WATCHED, lambda event, value, lane=lane: self._seen(lane, event, value))  # type: ignore[misc]
+            for lane, socket in enumerate(self._sockets)
+        ]
+        self._fds = [fd_of(socket) for socket in self._sockets]
+        for socket, fd in zip(self._sockets, self._fds):
+            self.loop.add_reader(fd, self._drain)
+            socket.setsockopt(zmq.IPV6, "[" in target)
+            socket.connect(target)
+        self.core.hello()
+
+    def _dealer(self, name: bytes, lane: int) -> Socket:
+        socket = self.endpoint.socket(zmq.DEALER)
+        socket.setsockopt(zmq.ROUTING_ID, name + bytes([lane]))
+        socket.setsockopt(zmq.AFFINITY, 1 << lane)
+        socket.immediate = True  # nothing is queued for a peer that is not there, or its successor would get it
+        keys = self.endpoint.keys
+        if keys is not None:
+            assert self.peer.key is not None
+            socket.curve_serverkey = self.peer.key.encode()
+            socket.curve_publickey = keys.public.encode()
+            socket.curve_secretkey = keys.secret.encode()
+        return socket
+
+    def _seen(self, lane: int, event: int, value: int) -> None:
+        if self.ended is not None:
+            return
+        if event == zmq.EVENT_CONNECTED:
+            self._tell("connected")
+        elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            self._ready[lane] = True
+            if lane == BULK:
+                self._sockets[BULK].send(encode(hello_record(self.core.mine)), zmq.NOBLOCK)
+            if all(self._ready):
+                self._tell("authenticated")
+            self.wake()
+        elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+            self._rejected("it does not allow this process's key")
+        elif event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            self._rejected(
+                "it does not speak ZeroMQ with the same security: only one of the two has keys, or the port is another service's"
+            )
+        elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            self._refusals += 1
+            if self._refusals >= _REFUSALS:
+                self._rejected("its key is another one than expected, or something else listens there")
+        elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
+            while self.ended is None and any(map(readable, self._sockets)):
+                self._drain()  # what came before the end, a last word perhaps
+            self.lost(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
+
+    def _rejected(self, why: str) -> None:
+        self.lost(HandshakeRejected(f"{self.peer.address} refuses the connection: {why}."))
+
+    def _who(self) -> str:
+        return self.peer.identity.task or self.peer.address
+
+    def _transmit(self) -> bool:
+        if not self._ready[CONTROL]:
+            return False
+        try:
+            more = self.push(self._control, self._bulk)
+        except zmq.ZMQError:
+            return False  # not connected any more: the monitor says so soon
+        self._look_again()
+        return more
+
+    def _control(self, frame: bytes) -> None:
+        self._sockets[CONTROL].send(frame, zmq.NOBLOCK)
+
+    def _bulk(self, head: bytes, body: memoryview) -> None:
+        self._sockets[BULK].send(head, zmq.SNDMORE | zmq.NOBLOCK)
+        self._sockets[BULK].send(body, zmq.NOBLOCK, copy=len(body) < _COPIED)
+
+    def _drain(self) -> None:
+        self._draining = False
+        for socket in self._sockets:
+            space = _BYTES_PER_TURN
+            for _ in range(_PER_TURN):
+                if self.ended is not None or space < 0 or not readable(socket):
+                    break
+                space -= self.take(socket)
+        if self.ended is None:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Sending and receiving may swallow the signal that something arrived."""
+        if not self._draining and self.ended is None and any(map(readable, self._sockets)):
+            self._draining = True
+            self.loop.call_soon(self._drain)
+
+    def _release(self) -> None:
+        for socket, fd, monitor in zip(self._sockets, self._fds, self._monitors):
+            self.loop.remove_reader(fd)
+            monitor.close()
+            socket.close()
+
+
+def rest(socket: Socket) -> None:
+    """Throws the rest of a message away."""
+    while socket.getsockopt(zmq.RCVMORE):
+        socket.recv(zmq.NOBLOCK, copy=False)
