@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 _WORTH_BLENDING = 400
-_ROW = 2048
+_ROW = 8192
 _WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of any type are added without rounding
 
 
@@ -27,8 +27,10 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     if kind is None or x.dtype.hasobject or (out is None and condition.size < _WORTH_BLENDING):
         if out is None:
             return xp.where(condition, x, y)
-        xp.copyto(out, y)
-        xp.copyto(out, x, where=condition)
+        if y is not out:
+            xp.copyto(out, y, where=~condition)
+        if x is not out:
+            xp.copyto(out, x, where=condition)
         return out
     if out is None:
         out = xp.empty(xp.broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)
@@ -55,15 +57,32 @@ def _with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
     """`ufunc(x, bound)`. The loops of numpy's extremes are fast for two arrays only, so the number becomes a row of them."""
     if x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
         return ufunc(x, bound, out=out)
-    row = _row(xp, x.dtype, float(bound))
-    whole = x.size // _ROW * _ROW
-    flat, target = x.reshape(-1), out.reshape(-1)
-    ufunc(flat[:whole].reshape(-1, _ROW), row, out=target[:whole].reshape(-1, _ROW))
-    if whole < flat.size:
-        ufunc(flat[whole:], row[: flat.size - whole], out=target[whole:])
-    return out
+    return _with_row(ufunc, x, _row(xp, x.dtype, float(bound)), out)
 
 
 @functools.lru_cache(32)
 def _row(xp: Any, dtype: Any, value: float) -> Any:
     return xp.full(_ROW, value, dtype)
+
+
+def with_vector(xp: Any, ufunc: Any, x: Any, vector: Any, out: Any) -> Any:
+    """`ufunc(x, vector)` for a vector as long as the last dimension of `x`. `out` may be `x`.
+
+    numpy's inner loop is as long as the vector, so a short one is repeated."""
+    length = vector.size
+    if not 0 < length <= _ROW // 8 or x.size < _ROW or not (x.flags.c_contiguous and out.flags.c_contiguous):
+        return ufunc(x, vector, out=out)
+    row = xp.empty((_ROW // length, length), vector.dtype)
+    row[...] = vector
+    return _with_row(ufunc, x, row.reshape(-1), out)
+
+
+def _with_row(ufunc: Any, x: Any, row: Any, out: Any) -> Any:
+    """`ufunc` of the elements of `x` in order and those of a row, over and over."""
+    length = row.size
+    whole = x.size // length * length
+    flat, target = x.reshape(-1), out.reshape(-1)
+    ufunc(flat[:whole].reshape(-1, length), row, out=target[:whole].reshape(-1, length))
+    if whole < flat.size:
+        ufunc(flat[whole:], row[: flat.size - whole], out=target[whole:])
+    return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,15 +77,24 @@ def linspace(xp: Any, start: Any, stop: Any, num: Any, *, out: Any = None) -> An
     return line
 
 
+_FEW = 2000
+
+
 @moving_kernel("OneHot")
 def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, out: Any = None) -> Any:
     if depth < 0:
         raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
-    at = axis_in(axis, indices.ndim + 1)
-    positions = xp.arange(int(depth)).reshape((-1,) + (1,) * (indices.ndim - at))
-    hot = xp.expand_dims(indices, at) == positions
-    if out is None:
-        return xp.where(hot, on, off)
-    filled(out, off)
-    xp.copyto(out, on, where=hot)
-    return out
+    shape, depth = indices.shape, int(depth)
+    at = axis_in(axis, len(shape) + 1)
+    if out is None and at == len(shape) and xp.size(indices) * depth < _FEW:
+        return xp.where(indices[..., None] == xp.arange(depth), on, off)
+    result = filled(xp.empty((*shape[:at], depth, *shape[at:]), on.dtype) if out is None else out, off)
+    numbers = indices.reshape(-1)
+    after = math.prod(shape[at:])
+    whole, rest = xp.divmod(xp.arange(numbers.size), max(after, 1))
+    places = whole * (depth * after) + rest
+    inside = numbers.astype(xp.intp).view(xp.uintp) < depth  # as an unsigned number, a negative one is too large
+    if not inside.all():
+        numbers, places = numbers[inside], places[inside]
+    result.reshape(-1)[places + numbers * xp.intp(after)] = on
+    return result

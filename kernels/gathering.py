@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 from typing import Any
 
@@ -31,18 +33,27 @@ def check_indices(indices: Any, size: int, what: str = "indices") -> None:
 def gather(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
     if params.ndim == 0:
         raise ValueError("gather picks from a tensor of rank 1 or more, not from a scalar.")
-    check_indices(indices, params.shape[0])
+    return _taken(xp, params, indices, 0, out)
+
+
+def _taken(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
+    if out is None and xp is np and indices.ndim and indices.dtype == np.int32:
+        try:
+            return params.take(indices.view(np.uint32), axis)  # as an unsigned number, a negative one is too large
+        except IndexError:
+            pass  # the check says which one
+    check_indices(indices, params.shape[axis])
     # With `out`, numpy writes without a buffer of its own only where it need not check.
-    return params.take(indices, 0) if out is None else params.take(indices, 0, out, "clip")
+    return params.take(indices, axis) if out is None else params.take(indices, axis, out, "clip")
 
 
 @moving_kernel("GatherV2")
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int, out: Any = None) -> Any:
     at = axis_in(axis.item(), params.ndim)
-    check_indices(indices, params.shape[at])
     if batch_dims:
+        check_indices(indices, params.shape[at])
         return _gather_in_batches(xp, params, indices, at, batch_dims, out)
-    return params.take(indices, at) if out is None else params.take(indices, at, out, "clip")
+    return _taken(xp, params, indices, at, out)
 
 
 def _gather_in_batches(xp: Any, params: Any, indices: Any, at: int, batch_dims: int, out: Any) -> Any:
@@ -97,6 +108,8 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
     """
     width = math.prod(rows.shape[1:])
     if width != 1:
+        if ufunc is np.add and add_rows(rows, numbers, updates):
+            return
         numbers = (numbers.astype(np.intp)[:, None] * width + np.arange(width)).reshape(-1)
     ufunc.at(rows.reshape(-1), numbers, updates.reshape(-1))
 
@@ -114,6 +127,33 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
     if out.size and numbers.size:
         accumulate(xp, xp.add, out.reshape(math.prod(wanted[:depth]), -1), numbers, updates)
     return out
+
+
+WORTH_SCIPY = 20_000  # elements; its import takes longer than many additions
+
+
+@functools.cache
+def _sparse_tools() -> Any:
+    try:
+        return importlib.import_module("scipy.sparse._sparsetools")
+    except ImportError:
+        return None
+
+
+def add_rows(rows: Any, numbers: Any, updates: Any) -> bool:
+    """`rows[numbers[i]] += updates[i]` by SciPy, where it is installed: the product of a sparse matrix with `updates`, whose
+    column i has a one in row `numbers[i]`. False where numpy has to do it."""
+    if updates.size < WORTH_SCIPY or rows.dtype.char not in "fd" or updates.dtype != rows.dtype:
+        return False
+    multiply = getattr(_sparse_tools(), "csc_matvecs", None)
+    if multiply is None or not rows.flags.c_contiguous:
+        return False
+    count = numbers.size
+    starts = np.arange(count + 1, dtype=numbers.dtype)
+    ones = np.ones(count, rows.dtype)
+    places = np.ascontiguousarray(numbers)
+    multiply(len(rows), count, rows[0].size, starts, places, ones, updates.reshape(-1), rows.reshape(-1))
+    return True
 
 
 # ---- partition and stitch

@@ -140,15 +140,15 @@ def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
 
 @kernel("AddN")
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
-    first, *others = inputs
+    first = inputs[0]
     shape = first.shape
-    if not all([other.shape == shape for other in others]):
-        raise InvalidArgumentError(
-            "AddN adds tensors of one shape.", details=[f"input {i}: {value.shape}" for i, value in enumerate(inputs)]
-        )
-    if not others:
+    for other in inputs:
+        if other.shape != shape:
+            shapes = [f"input {i}: {value.shape}" for i, value in enumerate(inputs)]
+            raise InvalidArgumentError("AddN adds tensors of one shape.", details=shapes)
+    if len(inputs) == 1:
         return +first if out is None else xp.positive(first, out=out)
-    total = first + others[0] if out is None else xp.add(first, others[0], out=out)
-    for other in others[1:]:
+    total = first + inputs[1] if out is None else xp.add(first, inputs[1], out=out)
+    for other in inputs[2:]:
         total += other  # in place on an array of our own; a new number for scalars
     return total

@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 
-from .elementwise import at_least, at_most, chosen, scalar
+from .elementwise import at_least, at_most, chosen, scalar, with_vector
 from .reducing import largest, sum_over
 
 # The constants of self-normalizing networks (Klambauer et al.).
@@ -91,8 +91,12 @@ def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = Non
     return (
         value + _along_channels(bias, value.shape, data_format)
         if out is None
-        else xp.add(value, _along_channels(bias, value.shape, data_format), out=out)
+        else _add_bias(xp, value, _along_channels(bias, value.shape, data_format), out)
     )
+
+
+def _add_bias(xp: Any, value: Any, bias: Any, out: Any) -> Any:
+    return with_vector(xp, xp.add, value, bias, out) if bias.ndim == 1 else xp.add(value, bias, out=out)
 
 
 def _along_channels(bias: Any, shape: tuple[int, ...], data_format: str) -> Any:

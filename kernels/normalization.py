@@ -8,6 +8,10 @@ from actorflow.ops.conv_geometry import check_shape
 from actorflow.registry.kernel import kernel
 
 from .conv import given_back, last, widened
+from .elementwise import with_vector
+from .reducing import sum_over
+
+_PIECE = 32768  # elements, which stay in a core's cache between two functions
 
 # ---- across channels
 
@@ -69,16 +73,21 @@ def _check_vectors(channels: int, **vectors: Any) -> None:
         check_shape(name, vector.shape, (channels,))
 
 
-def _moments(xp: Any, images: Any, kind: Any) -> tuple[Any, Any]:
-    """The mean and the biased variance of each channel; zeros of no elements."""
+def _moments(xp: Any, images: Any, kind: Any) -> tuple[Any, Any, Any]:
+    """The mean and the biased variance of each channel (NaN of no elements), and the elements less their mean."""
     count = images.size // max(1, images.shape[-1])
     if count == 0:
-        return xp.full(images.shape[-1], xp.nan, kind), xp.full(images.shape[-1], xp.nan, kind)
+        return xp.full(images.shape[-1], xp.nan, kind), xp.full(images.shape[-1], xp.nan, kind), xp.array(images)
     flat = images.reshape(-1, images.shape[-1])
-    mean = xp.add.reduce(flat, 0, kind) / kind.type(count)
-    centred = flat - mean
-    xp.multiply(centred, centred, out=centred)
-    return mean, xp.add.reduce(centred, 0, kind) / kind.type(count)
+    mean = sum_over(xp, flat, 0) / kind.type(count)
+    centred = with_vector(xp, xp.subtract, flat, mean, xp.empty(flat.shape, kind))
+    total = xp.zeros(mean.shape, kind)
+    rows = max(1, _PIECE // flat.shape[1])
+    squares = xp.empty((min(rows, len(flat)), flat.shape[1]), kind)
+    for start in range(0, len(flat), rows):
+        piece = centred[start : start + rows]
+        total += sum_over(xp, xp.multiply(piece, piece, out=squares[: len(piece)]), 0)
+    return mean, total / kind.type(count), centred.reshape(images.shape)
 
 
 @kernel("FusedBatchNormV3")
@@ -97,18 +106,17 @@ def fused_batch_norm(
     images = _images(xp, x, data_format).astype(scale.dtype, copy=False)
     _check_vectors(images.shape[-1], scale=scale, offset=offset)
     if is_training:
-        average, spread = reserved = _moments(xp, images, scale.dtype)
+        average, spread, y = _moments(xp, images, scale.dtype)
         count = images.size // max(1, images.shape[-1])
         unbiased = spread * scale.dtype.type(count / max(1, count - 1))
     else:
         _check_vectors(images.shape[-1], mean=mean, variance=variance)
-        average, spread = reserved = (mean, variance)
+        average, spread, y = mean, variance, images - mean
         unbiased = variance.copy()
     factor = scale / xp.sqrt(spread + scale.dtype.type(epsilon))
-    y = images - average
-    y *= factor
-    y += offset
-    moments = (average.copy(), unbiased, reserved[0].copy(), reserved[1].copy())
+    with_vector(xp, xp.multiply, y, factor, y)
+    with_vector(xp, xp.add, y, offset, y)
+    moments = (average.copy(), unbiased, average.copy(), spread.copy())
     return given_back(xp, y, data_format, x.dtype, None), *moments, scale.dtype.type(0)
 
 
@@ -134,8 +142,8 @@ def fused_batch_norm_grad(
     _check_vectors(channels, scale=scale, reserve_space_1=mean, reserve_space_2=variance)
     factor = 1 / xp.sqrt(variance + kind.type(epsilon))
     centred = images - mean
-    doffset = xp.add.reduce(slopes, (0, 1, 2), kind)
-    slanted = xp.add.reduce(slopes * centred, (0, 1, 2), kind)
+    doffset = sum_over(xp, slopes, (0, 1, 2))
+    slanted = sum_over(xp, slopes * centred, (0, 1, 2))
     dscale = slanted * factor
     if is_training:
         count = kind.type(max(1, images.size // max(1, channels)))

@@ -52,9 +52,12 @@ def draw(xp: Any, source: Stream, how: philox.Fill, shape: Any, dtype: DType, ou
     return xp.asarray(philox.fill(source, how, sizes(shape), dtype, given))
 
 
+_EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
 def uniform_bits(dtype: DType) -> int:
     """How many random bits a uniform number of the type has: as many as are exact, so that none rounds up to 1."""
-    return {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[dtype.name]
+    return _EXACT_BITS[dtype.name]
 
 
 def check_bounds(low: Any, high: Any) -> None:

@@ -10,34 +10,46 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 
 from .filling import filled
-from .gathering import accumulate
+from .gathering import WORTH_SCIPY, accumulate, add_rows
+
+
+def _checked(data: Any, ids: Any) -> None:
+    if ids.shape != data.shape[:1]:
+        raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
+    if ids.size and (ids[0] < 0 or (ids[1:] < ids[:-1]).any()):
+        raise ValueError("Segment ids are zero or more and never fall.")
 
 
 def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
-    """The reduction of each run of equal ids, with `empty` in rows that have none; the ids of the runs, their lengths."""
-    if ids.shape != data.shape[:1]:
-        raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
+    """The reduction of each run of equal ids, with `empty` in rows that have none; the ids of the runs, their starts."""
+    _checked(data, ids)
     if ids.size == 0:
         return xp.zeros((0, *data.shape[1:]), data.dtype), ids, ids
-    steps = xp.diff(ids)
-    if ids[0] < 0 or (steps < 0).any():
-        raise ValueError("Segment ids are zero or more and never fall.")
-    starts = np.concatenate(([0], xp.flatnonzero(steps) + 1))
+    new = xp.empty(ids.size, bool)
+    new[0] = True
+    xp.not_equal(ids[1:], ids[:-1], out=new[1:])
+    starts = xp.flatnonzero(new)
     found = ids[starts]
     result = xp.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
     if result.size:
         result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
-    return result, found, np.diff(starts, append=ids.size)
+    return result, found, starts
 
 
 @kernel("SegmentSum")
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
+    if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
+        _checked(data, ids)
+        result = np.zeros((int(ids[-1]) + 1, *data.shape[1:]), data.dtype)
+        if add_rows(result, ids, data):
+            return result
     return _sorted(xp, xp.add, data, ids, 0)[0]
 
 
 @kernel("SegmentMean")
 def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
-    result, found, lengths = _sorted(xp, xp.add, data, ids, 0)
+    result, found, starts = _sorted(xp, xp.add, data, ids, 0)
+    lengths = np.diff(starts, append=ids.size)
     counts = lengths.reshape((-1,) + (1,) * (data.ndim - 1))
     result[found] = (result[found] / counts).astype(data.dtype)
     return result

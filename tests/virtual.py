@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -12,15 +13,17 @@ LONGEST = 86_400.0  # no test is meant to wait for longer than a virtual day
 
 
 class _Selector(selectors.DefaultSelector):
-    """Where a loop would sleep until a timer, lets its time jump there."""
+    """Where a loop would sleep until a timer, lets its time jump there; but not while a plan is made on a thread, which
+    takes no virtual time."""
 
     loop: VirtualLoop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or timeout <= 0:
             return super().select(timeout)
-        found = super().select(0)
-        if not found:
+        planning = any(thread.name == "actorflow planner" for thread in threading.enumerate())
+        found = super().select(1.0 if planning else 0)
+        if not found and not planning:
             self.loop.now += timeout
             if self.loop.now > LONGEST:
                 raise TimeoutError("the virtual clock has passed a day: a timer renews itself for ever")

@@ -35,7 +35,7 @@ from .program import (
 
 FLOAT32 = frozenset((dt.float32,))
 _TRAINING, _DIRECT = 64, 1
-_WORTH_FLOPS = 2e5
+_WORTH_FLOPS = 5e3  # where the call costs no more than those of a few numpy functions
 _programs = Cache()
 
 
@@ -198,7 +198,7 @@ def _to_images_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def _to_weights_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     x, _, dy = shapes
     # The window's size is not at hand: its least, one element, is counted.
-    return _are_images(x, dy) and bool(2.0 * prod(dy[:3]) * max(x[3], dy[3]) >= _WORTH_FLOPS / 4)
+    return _are_images(x, dy) and bool(2.0 * prod(dy[:3]) * max(x[3], dy[3]) >= _WORTH_FLOPS)
 
 
 def _are_images(*shapes: Any) -> bool:
