@@ -55,7 +55,6 @@ from actorflow.ops import operators  # noqa: F401  (the operators of tensors)
 from actorflow.ops.api import __all__ as _op_names
 from actorflow.registry.kernel import kernel
 from actorflow.registry.op import op
-from actorflow.session.session import Session, SessionStatistics
 from actorflow.shapes import TensorShape
 from actorflow.variables.api import __all__ as _variable_names
 
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
         RandomShuffleQueue,
     )
     from actorflow.runtime.trace import Trace
+    from actorflow.session.session import Session, SessionStatistics
     from actorflow.variables.api import *  # noqa: F403
 
 __getattr__, __dir__ = lazily(__name__, __file__)

@@ -23,7 +23,7 @@ Axis = int | tuple[int, ...]
 
 def sum_over(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = None) -> Any:
     """The sum over one axis or several, in the type of `x`."""
-    if not _is_fast(xp, x):
+    if x.size < _LEAST or not _is_fast(xp, x):
         return xp.add.reduce(x, axis, x.dtype, out, keep_dims)
     split = _split(x.shape, axis, keep_dims)
     if split is None:
@@ -43,7 +43,7 @@ def smallest(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = No
 
 
 def _extreme(xp: Any, ufunc: Any, x: Any, axis: Axis, keep_dims: bool, out: Any) -> Any:
-    split = _split(x.shape, axis, keep_dims) if _is_fast(xp, x) else None
+    split = None if x.size < _LEAST or not _is_fast(xp, x) else _split(x.shape, axis, keep_dims)
     if split is None or split.columns:
         return ufunc.reduce(x, axis, None, out, keep_dims)
     # Rows of one flat array: `reduce` takes longer from one row to the next.
@@ -51,7 +51,7 @@ def _extreme(xp: Any, ufunc: Any, x: Any, axis: Axis, keep_dims: bool, out: Any)
 
 
 def _is_fast(xp: Any, x: Any) -> bool:
-    return x.size >= _LEAST and x.dtype.char in "fd" and xp is np and x.flags.c_contiguous
+    return x.dtype.char in "fd" and xp is np and x.flags.c_contiguous
 
 
 @dataclass(frozen=True, slots=True)

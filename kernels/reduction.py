@@ -12,9 +12,8 @@ from actorflow.dtypes import INTEGER, DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
-from . import reducing
 from .elementwise import scalar
-from .reducing import sum_over
+from .reducing import largest, smallest, sum_over
 
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
@@ -83,23 +82,25 @@ def _limit(x: Any, largest: bool) -> Any:
     return dtype.max if largest else dtype.min
 
 
-def _extreme(xp: Any, x: Any, axis: Any, keep_dims: bool, largest: bool, out: Any) -> Any:
-    if x.size:
-        return (reducing.largest if largest else reducing.smallest)(xp, x, _axes(axis), keep_dims, out)
+def _extreme_of_nothing(xp: Any, x: Any, axis: Any, keep_dims: bool, maximum: bool, out: Any) -> Any:
     shape = x.sum(_axes(axis), xp.float32, None, keep_dims).shape
     result = xp.empty(shape, x.dtype) if out is None else out
-    result[...] = _limit(x, not largest)
+    result[...] = _limit(x, not maximum)
     return result
 
 
 @kernel("Max")
 def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _extreme(xp, x, axis, keep_dims, True, out)
+    if x.size:
+        return largest(xp, x, _axes(axis), keep_dims, out)
+    return _extreme_of_nothing(xp, x, axis, keep_dims, True, out)
 
 
 @kernel("Min")
 def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _extreme(xp, x, axis, keep_dims, False, out)
+    if x.size:
+        return smallest(xp, x, _axes(axis), keep_dims, out)
+    return _extreme_of_nothing(xp, x, axis, keep_dims, False, out)
 
 
 @kernel("Any")

@@ -12,25 +12,53 @@ from actorflow.registry.kernel import kernel
 from .filling import filled
 from .gathering import WORTH_SCIPY, accumulate, add_rows
 
+_FEW = 64
 
-def _checked(data: Any, ids: Any) -> None:
+
+def _check_length(data: Any, ids: Any) -> None:
     if ids.shape != data.shape[:1]:
         raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
-    if ids.size and (ids[0] < 0 or (ids[1:] < ids[:-1]).any()):
+
+
+def _check_order(rises: bool) -> None:
+    if not rises:
         raise ValueError("Segment ids are zero or more and never fall.")
+
+
+def _rise(ids: Any) -> bool:
+    return not ids.size or bool(ids[0] >= 0 and (ids[1:] >= ids[:-1]).all())
+
+
+def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
+    """Where each run of equal ids starts, and the ids of the runs. There is one at least."""
+    if ids.size > _FEW:
+        _check_order(_rise(ids))
+        new = xp.empty(ids.size, bool)
+        new[0] = True
+        xp.not_equal(ids[1:], ids[:-1], out=new[1:])
+        starts = xp.flatnonzero(new)
+        return starts, ids[starts]
+    numbers = ids.tolist()  # of which Python is done before numpy has begun
+    found, starts = numbers[:1], [0]
+    _check_order(found[0] >= 0)
+    for place, number in enumerate(numbers):
+        if number != found[-1]:
+            _check_order(number > found[-1])
+            found.append(number)
+            starts.append(place)
+    return starts, found
 
 
 def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
     """The reduction of each run of equal ids, with `empty` in rows that have none; the ids of the runs, their starts."""
-    _checked(data, ids)
+    _check_length(data, ids)
     if ids.size == 0:
         return xp.zeros((0, *data.shape[1:]), data.dtype), ids, ids
-    new = xp.empty(ids.size, bool)
-    new[0] = True
-    xp.not_equal(ids[1:], ids[:-1], out=new[1:])
-    starts = xp.flatnonzero(new)
-    found = ids[starts]
-    result = xp.full((int(ids[-1]) + 1, *data.shape[1:]), empty, data.dtype)
+    starts, found = _runs(xp, ids)
+    height = int(found[-1]) + 1
+    if data.size and len(found) == height:
+        return ufunc.reduceat(data, starts, axis=0, dtype=data.dtype), found, starts
+    result = xp.full((height, *data.shape[1:]), empty, data.dtype)
     if result.size:
         result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
     return result, found, starts
@@ -39,7 +67,8 @@ def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, 
 @kernel("SegmentSum")
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
     if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
-        _checked(data, ids)
+        _check_length(data, ids)
+        _check_order(_rise(ids))
         result = np.zeros((int(ids[-1]) + 1, *data.shape[1:]), data.dtype)
         if add_rows(result, ids, data):
             return result

@@ -29,7 +29,8 @@ from actorflow.passes.subgraph import Subgraph, topological
 
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
-MOST_MEMBERS = 512
+MOST_MEMBERS = 128
+"""Compiling the code of so many takes some 3 ms, during which the interpreter is not given up."""
 
 
 Loopable = Callable[[Node, Sequence[DType]], bool]

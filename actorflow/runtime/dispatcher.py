@@ -93,6 +93,10 @@ class Dispatcher:
         finally:
             self.pumping = False
 
+    def is_spent(self) -> bool:
+        """Whether this turn's slice is used up, so that new work had better wait for the next one."""
+        return self.turn_is_open and perf_counter() >= self._deadline
+
     def open_turn(self) -> None:
         """Starts the slice of this turn, and asks the loop for the next one."""
         loop = self._loop()

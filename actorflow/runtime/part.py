@@ -17,7 +17,7 @@ import numpy as np
 
 from actorflow.graph.node import Endpoint
 from actorflow.runtime import faults
-from actorflow.runtime.costs import INLINE_LIMIT_NS
+from actorflow.runtime.costs import INLINE_LIMIT_NS, Cost
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame, run_primitive
 from actorflow.runtime.loop import run_loop
@@ -27,6 +27,10 @@ from actorflow.runtime.tokens import DEAD, EMPTY
 
 if TYPE_CHECKING:
     from actorflow.runtime.step import Step
+
+
+_KNOWN = 4
+"""So many measurements tell what a kernel costs; before, each run is one."""
 
 
 class Part:
@@ -183,7 +187,14 @@ async def run_node(part: Part, node: PlanNode) -> None:
         await unlocked.wait(step, node, inputs)
     if not step.stopped:
         try:
-            if part.dead and node.index in part.dead and not node.fires_dead:
+            cost = node.cost
+            if node.is_plain and cost.samples >= _KNOWN and cost.nanoseconds <= INLINE_LIMIT_NS and not part.dead:
+                if step.timed:
+                    result = _timed(part, node, inputs, cost)
+                else:
+                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
+                part.launched += 1
+            elif part.dead and node.index in part.dead and not node.fires_dead:
                 result = DEAD
             else:
                 cost = node.cost if node.costs is None else node.costs.of(inputs)
@@ -199,15 +210,8 @@ async def run_node(part: Part, node: PlanNode) -> None:
                         step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
                 elif cost.nanoseconds > INLINE_LIMIT_NS:
                     result = await run_on_thread(part, node, inputs, cost)
-                elif step.timed or cost.samples < 4:
-                    begun = perf_counter_ns()
-                    result = node.launch(*inputs) if node.region is None else node.region(inputs)
-                    ended = perf_counter_ns()
-                    cost.add(ended - begun)
-                    if step.trace is not None:
-                        step.trace.add(node.node, part.plan.device.name, begun, ended)
-                    if type(result) is tuple and len(node.edges) == 1:
-                        raise faults.wrong_outputs(node, result)
+                elif step.timed or cost.samples < _KNOWN:
+                    result = _timed(part, node, inputs, cost)
                 else:
                     result = node.launch(*inputs) if node.region is None else node.region(inputs)
                 part.launched += 1
@@ -222,6 +226,19 @@ async def run_node(part: Part, node: PlanNode) -> None:
     live = step.live = step.live - 1
     if live <= step.waiting:
         step.quiet()
+
+
+def _timed(part: Part, node: PlanNode, inputs: Any, cost: Cost) -> Any:
+    """Runs a kernel, and keeps what it cost. Raises InternalError where it gives several values for one output."""
+    begun = perf_counter_ns()
+    result = node.launch(*inputs) if node.region is None else node.region(inputs)
+    ended = perf_counter_ns()
+    cost.add(ended - begun)
+    if part.step.trace is not None:
+        part.step.trace.add(node.node, part.plan.device.name, begun, ended)
+    if type(result) is tuple and len(node.edges) == 1:
+        raise faults.wrong_outputs(node, result)
+    return result
 
 
 async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:

@@ -75,6 +75,8 @@ class PlanNode:
     costs: Costs | None
     region: Region | None
     primitive: Primitive | None
+    is_plain: bool = False
+    """Whether it runs where its cost says, and nothing else has to be looked at."""
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -312,6 +314,7 @@ def _plan_node(
         cost=Cost(guess),
         costs=Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref)) if open_shapes else None,
         region=region,
+        is_plain=not takes_step and not open_shapes,
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
     )
 

@@ -73,6 +73,8 @@ class Steps:
         clock = self._loop.time  # type: ignore[union-attr]
         if begun is None:
             begun = clock()
+        while self.dispatcher is not None and self.dispatcher.is_spent():
+            await _yield()
         if not admission.enter_nowait():
             await self._enter(timeout, begun)
         try:
