@@ -61,7 +61,6 @@ def logits_of(pixels: af.Tensor) -> af.Tensor:
 
 async def train(folder: Path, epochs: int, seed: int) -> float:
     """Writes the files, trains on one, and returns the accuracy on the images of the other."""
-    folder.mkdir(parents=True, exist_ok=True)
     pixels, digits = load_digits(return_X_y=True)
     parts = train_test_split(pixels, digits, test_size=0.25, random_state=seed, stratify=digits)
     write(folder / "train.tfrecord", parts[0], parts[2])
@@ -97,6 +96,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
     accuracy = anyio.run(train, arguments.output, arguments.epochs, arguments.seed)
     (arguments.output / "accuracy.txt").write_text(f"{accuracy:.4f}\n", encoding="utf-8")
     print(f"test accuracy {accuracy:.2%}; outputs are in {arguments.output}")

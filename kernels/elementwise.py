@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 _WORTH_BLENDING = 400
 _ROW = 8192
 _WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of any type are added without rounding
@@ -55,7 +57,7 @@ def at_most(xp: Any, x: Any, bound: Any, out: Any) -> Any:
 
 def _with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
     """`ufunc(x, bound)`. The loops of numpy's extremes are fast for two arrays only, so the number becomes a row of them."""
-    if x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
+    if xp is not np or x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
         return ufunc(x, bound, out=out)
     return _with_row(ufunc, x, _row(xp, x.dtype, float(bound)), out)
 

@@ -91,10 +91,12 @@ def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, 
     result = filled(xp.empty((*shape[:at], depth, *shape[at:]), on.dtype) if out is None else out, off)
     numbers = indices.reshape(-1)
     after = math.prod(shape[at:])
-    whole, rest = xp.divmod(xp.arange(numbers.size), max(after, 1))
-    places = whole * (depth * after) + rest
+    places = xp.arange(numbers.size)
+    if after == 1:
+        places = places * depth + numbers
+    else:
+        whole, rest = xp.divmod(places, max(after, 1))
+        places = (whole * depth + numbers) * after + rest
     inside = numbers.astype(xp.intp).view(xp.uintp) < depth  # as an unsigned number, a negative one is too large
-    if not inside.all():
-        numbers, places = numbers[inside], places[inside]
-    result.reshape(-1)[places + numbers * xp.intp(after)] = on
+    result.reshape(-1)[places if inside.all() else places[inside]] = on
     return result

@@ -87,19 +87,19 @@ def test_gradients_of_loops_are_loops_of_one_node(graph: af.Graph) -> None:
     "body",
     [
         pytest.param(lambda i: later(i + 1, turns=1), id="asynchronous"),
-        pytest.param(lambda i: i + af.cast(af.reduce_sum(af.matmul(BIG(), BIG())) * 0 + 1, af.int32), id="heavy"),
-        pytest.param(lambda i: VARIABLE().assign_add(1) * 0 + i + 1, id="writes"),
+        pytest.param(lambda i: i + af.cast(af.reduce_sum(af.matmul(big(), big())) * 0 + 1, af.int32), id="heavy"),
+        pytest.param(lambda i: variable().assign_add(1) * 0 + i + 1, id="writes"),
     ],
 )
 def test_what_needs_frames_keeps_them(graph: af.Graph, body: Build) -> None:
     assert "NextIteration" in ops_of([counted(body)])
 
 
-def BIG() -> af.Tensor:  # noqa: N802
+def big() -> af.Tensor:
     return af.ones((1000, 1000))
 
 
-def VARIABLE() -> af.Variable:  # noqa: N802
+def variable() -> af.Variable:
     return af.Variable(0, name="v")
 
 

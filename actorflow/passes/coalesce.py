@@ -57,8 +57,8 @@ def coalesce(
         return graph
     region_of = {member.name: name for name, members in regions.items() for member in members}
     used = _used_outside(graph, region_of)
-    made = {name: _make(name, members, graph, used) for name, members in regions.items()}
-    moved = {e: Endpoint(node.name, i) for node in made.values() for i, e in enumerate(node.attrs["outputs"])}
+    made = {name: _make(name, members, graph, used) for name, members in paced(regions.items())}
+    moved = {e: Endpoint(node.name, i) for node in paced(made.values()) for i, e in enumerate(node.attrs["outputs"])}
     nodes: dict[str, Node] = {}
     for node in paced(graph.nodes.values()):
         name = region_of.get(node.name)
@@ -82,7 +82,7 @@ def _regions(
     """The members of each region, in topological order."""
     where = frames(graph)
     tokens = waits(graph, partial, where)
-    costs = {name: node_cost(node, graph) for name, node in graph.nodes.items()}
+    costs = {name: node_cost(node, graph) for name, node in paced(graph.nodes.items())}
     kinds: dict[str, Any] = {}
     colours: dict[str, int] = {}
     leader: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _regions(
         if kinds[node.name] is not None:
             components.setdefault(find(node.name), []).append(node)
     regions: dict[str, list[Node]] = {}
-    for members in components.values():
+    for members in paced(components.values()):
         costly = costs[members[0].name] > LARGEST_MEMBER
         for part in _bounded(members, {} if costly else costs):
             if len(part) > 1:
@@ -127,7 +127,7 @@ def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int])
     """Moves what could run at the very start, such as reads of variables, to the colour of its first user: it then is in
     that user's region, and a snapshot is not held from the beginning of the step."""
     earliest: dict[str, int] = {}
-    for node in reversed(list(graph.nodes.values())):
+    for node in paced(reversed(list(graph.nodes.values()))):
         name = node.name
         if colours[name] == 0 and kinds[name] is not None:
             colours[name] = earliest.get(name, 0)

@@ -17,6 +17,7 @@ from actorflow.passes.fold import Evaluate, fold
 from actorflow.passes.frames import with_loops
 from actorflow.passes.fuse import fuse
 from actorflow.passes.order_writes import order_writes
+from actorflow.passes.pace import paced
 from actorflow.passes.partition import partition
 from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph
@@ -34,7 +35,8 @@ PASSES = (
     "coalesce_loops",
     "coalesce",
 )
-"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `partition` over what the signature needs, then on each part."""
+"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `partition` over what
+the signature needs, then on each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def compile_subgraphs(
     graph = with_loops(graph)
     graph = forget_fed_values(graph, nodes)
     graph = graph.with_nodes(
-        [replace(node, device=placed.get(node.name, node.device)) for node in graph.nodes.values()]
+        [replace(node, device=placed.get(node.name, node.device)) for node in paced(graph.nodes.values())]
     )
     if options.fold:
         graph = fold(graph, evaluate)

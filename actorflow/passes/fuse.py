@@ -68,7 +68,7 @@ def fuse(graph: Subgraph) -> Subgraph:
 def _uses(graph: Subgraph) -> Counter[str]:
     """How many inputs, control edges, fetches and targets name each node."""
     uses: Counter[str] = Counter()
-    for node in graph.nodes.values():
+    for node in paced(graph.nodes.values()):
         uses.update(endpoint.node for endpoint in node.inputs)
         uses.update(node.controls)
     uses.update(endpoint.node for endpoint in graph.fetches)

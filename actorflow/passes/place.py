@@ -73,7 +73,7 @@ def place(
     members: dict[str, list[Node]] = {}
     for node in paced(fresh):
         members.setdefault(groups.find(node.name), []).append(node)
-    for root, group in members.items():
+    for root, group in paced(members.items()):
         try:
             if root in apart:
                 raise _torn(group[0], *apart[root])
