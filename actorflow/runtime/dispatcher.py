@@ -45,6 +45,7 @@ class Dispatcher:
         self.pumping = False
         self.turn_is_open = False
         self._deadline = 0.0
+        self._has_started = False
 
     @staticmethod
     def of(loop: asyncio.AbstractEventLoop) -> Dispatcher:
@@ -93,9 +94,12 @@ class Dispatcher:
         finally:
             self.pumping = False
 
-    def is_spent(self) -> bool:
-        """Whether this turn's slice is used up, so that new work had better wait for the next one."""
-        return self.turn_is_open and perf_counter() >= self._deadline
+    def may_start(self) -> bool:
+        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case."""
+        if not self.turn_is_open or perf_counter() < self._deadline:
+            return True
+        first, self._has_started = not self._has_started, True
+        return first
 
     def open_turn(self) -> None:
         """Starts the slice of this turn, and asks the loop for the next one."""
@@ -103,6 +107,7 @@ class Dispatcher:
         if loop is None or loop.is_closed():
             return
         self.turn_is_open = True
+        self._has_started = False
         self._deadline = perf_counter() + SLICE
         loop.call_soon(self._next_turn)
 

@@ -73,7 +73,7 @@ class Steps:
         clock = self._loop.time  # type: ignore[union-attr]
         if begun is None:
             begun = clock()
-        while self.dispatcher is not None and self.dispatcher.is_spent():
+        while self.dispatcher is not None and not self.dispatcher.may_start():
             await _yield()
         if not admission.enter_nowait():
             await self._enter(timeout, begun)
