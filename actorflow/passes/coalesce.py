@@ -29,8 +29,8 @@ from actorflow.passes.subgraph import Subgraph, topological
 
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
-MOST_MEMBERS = 128
-"""Compiling the code of so many takes some 3 ms, during which the interpreter is not given up."""
+MOST_LINES = 512
+"""Compiling so many lines takes some 5 ms, during which the interpreter is not given up."""
 
 
 Loopable = Callable[[Node, Sequence[DType]], bool]
@@ -141,13 +141,17 @@ def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:
     """Cuts a region into pieces within the limits: a cut along a topological order keeps the pieces convex."""
     pieces: list[list[Node]] = [[]]
     total = 0.0
+    lines = 0
     for node in members:
         cost = costs.get(node.name, 0.0)
-        if pieces[-1] and (total + cost > LARGEST_REGION or len(pieces[-1]) >= MOST_MEMBERS):
+        long = 1 if all(shape == () for shape in node.shapes) else 3  # a buffer before, a release after
+        if pieces[-1] and (total + cost > LARGEST_REGION or lines + long > MOST_LINES):
             pieces.append([])
             total = 0.0
+            lines = 0
         pieces[-1].append(node)
         total += cost
+        lines += long
     return pieces
 
 
