@@ -1,8 +1,8 @@
 """Many tiny nodes in one run: long and narrow, short and wide. The runtime is all that there is to measure.
 
 TensorFlow's graph optimizer folds `x + 1.0 + 1.0 + ...` into a single addition (its partition graphs show one AddV2).
-That is the figure `constants`: ours for 1000 additions, whatever the peer makes of them. In the figure `adds` the other
-operand is fed, so both sides compute a thousand additions.
+That is the figure `constants`: ours for 1000 additions, whatever the peer makes of them. In the figure `adds`, which has a
+target, the other operand is fed, so both sides compute a thousand additions.
 """
 
 from __future__ import annotations

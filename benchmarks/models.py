@@ -20,6 +20,16 @@ def one_add(lib: Any) -> Work:
         return Work(graph, x + y, (x, y), [(np.float32(i), np.float32(4.5)) for i in range(BATCHES)])
 
 
+def a_fed_value(lib: Any) -> Work:
+    """A fed scalar, fetched: a step without nodes."""
+    import numpy as np
+
+    graph = lib.Graph()
+    with graph.as_default():
+        x = lib.placeholder(lib.float32, [])
+        return Work(graph, x, (x,), [(np.float32(i),) for i in range(BATCHES)])
+
+
 def chain_of_constants(length: int) -> Build:
     """x + 1 + 1 + ..., which an optimizer of graphs may fold into one addition."""
 

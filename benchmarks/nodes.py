@@ -1,9 +1,10 @@
-"""What the runtime costs for each node: the time of a step, less that of the same kernels called in sequence.
+"""What the runtime costs for each node: the time of a step, less that of a step without nodes and that of the same
+kernels called in sequence.
 
-Coalescing is off, so that every node is a task of its own; the figure with coalescing on stands beside it. Nodes are
-counted in the graph that the fetches need, without constants, placeholders and handles of variables. Folding and the
-merging of equal nodes stay on, and make the figure a little better than the truth where they find something. The step
-and the kernels are timed in turns, and the half of the turns counts in which the machine's speed varied least.
+Coalescing and fusion are off, so that every node is a task of its own, with the kernel that is called in sequence; the
+figure with coalescing on stands beside it. Nodes are counted in the graph that the fetches need, without constants and
+placeholders. Folding and the merging of equal nodes stay on, and make the figure a little better than the truth where they
+find something. All are timed in turns, and the half of the turns counts in which the machine's speed varied least.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 
 from benchmarks import replay
 from benchmarks.definitions import Build, Figure, Measurement, Options
-from benchmarks.models import chain_of_adds, digits, wide_exponentials
+from benchmarks.models import a_fed_value, chain_of_adds, digits, wide_exponentials
 from benchmarks.sides import our_library, ours
 from benchmarks.spread import unevenness
 from benchmarks.worker import timed_async
@@ -33,26 +34,32 @@ async def _graph(name: str, build: Build, options: Options) -> dict[str, float]:
     fetches = work.fetches if isinstance(work.fetches, list) else [work.fetches]
     kernels = recorder.record(fetches, dict(zip(work.placeholders, work.batches[0], strict=True)))
     rounds: list[tuple[float, dict[str, float]]] = []
-    async with ours(build, coalesce=False) as plain, ours(build) as coalesced:
-        for call in (plain, coalesced):
+    async with (
+        ours(build, coalesce=False, fuse=False, jit=False) as plain,
+        ours(build) as coalesced,
+        ours(a_fed_value) as empty,
+    ):
+        for call in (plain, coalesced, empty):
             await timed_async(call, 3 * options.seconds)
         for _ in range(2 * options.rounds):
             apart = await timed_async(plain, options.seconds)
             alone = 1e6 * replay.seconds(kernels, options.seconds)
             merged = await timed_async(coalesced, options.seconds)
-            figures = _figures(len(kernels), apart["median"], alone, merged["median"])
+            nothing = await timed_async(empty, options.seconds)
+            figures = _figures(len(kernels), apart["median"], alone, merged["median"], nothing["median"])
             rounds.append((unevenness((apart, merged)), figures))
     rounds.sort(key=lambda one: one[0])
     even = [figures for _, figures in rounds[: options.rounds]]
     return {f"{name}_{part}": statistics.median(figures[part] for figures in even) for part in even[0]}
 
 
-def _figures(nodes: int, step: float, kernels: float, coalesced: float) -> dict[str, float]:
+def _figures(nodes: int, step: float, kernels: float, coalesced: float, empty: float) -> dict[str, float]:
     return {
         "nodes": nodes,
         "step_us": step,
         "kernels_us": kernels,
-        "node_us": (step - kernels) / nodes,
+        "empty_us": empty,
+        "node_us": (step - empty - kernels) / nodes,
         "nodes_per_s": 1e6 * nodes / step,
         "coalesced_us": coalesced,
         "coalesced_ratio": coalesced / step,
@@ -70,6 +77,7 @@ _PARTS = (
     ("nodes", "nodes", ""),
     ("step_us", "step, coalescing off", "µs"),
     ("kernels_us", "its kernels alone", "µs"),
+    ("empty_us", "a step without nodes", "µs"),
     ("node_us", "runtime for each node", "µs"),
     ("nodes_per_s", "nodes per second", "1/s"),
     ("coalesced_us", "step, coalescing on", "µs"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Bound = tuple[Callable[..., Any], tuple[Any, ...]]
 
 # Not counted as nodes of a step: a plan has their values before the step begins.
-SOURCES = frozenset({"Const", "Placeholder", "VariableV2"})
+SOURCES = frozenset({"Const", "Placeholder"})
 
 
 class Replay:

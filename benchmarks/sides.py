@@ -6,6 +6,7 @@ import importlib
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from benchmarks.definitions import Build, Call, Comparison, Work
@@ -29,11 +30,14 @@ def _feeds(work: Work) -> Iterator[dict[Any, Any]]:
 
 
 @asynccontextmanager
-async def ours(build: Build, style: Style = "run", **options: Any) -> AsyncIterator[Call]:
-    """`await session.run(...)`, or a callable of `await session.make_callable(...)`."""
+async def ours(build: Build, style: Style = "run", *, fuse: bool = True, **options: Any) -> AsyncIterator[Call]:
+    """`await session.run(...)`, or a callable of `await session.make_callable(...)`. Without `fuse` each node of the graph
+    stays itself."""
     af = our_library()
     work = build(af)
     async with af.Session(graph=work.graph, **options) as session:
+        if not fuse:
+            session._planner._options = replace(session._planner._options, fuse=False)
         if work.init is not None:
             await session.run(work.init)
         if style == "run":

@@ -47,7 +47,6 @@ TARGETS: Mapping[str, Target] = {
     "session_calls/add_run": Target(0.3),
     "session_calls/blocking_add_run": Target(0.6),
     "chains/adds_run": Target(0.4),
-    "chains/constants_run": Target(0.4),
     "chains/exponentials_run": Target(1.2),
     "mlp/mlp128_run": Target(0.7),
     "mlp/mlp512_run": Target(1.4),
