@@ -6,13 +6,14 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
+from actorflow.transport.base import Callback
 
 
 @kernel("_Send")
-def send(xp: Any, data: Any, *, key: str, step: StepHandle) -> None:
-    step.rendezvous.send(key, data[0] if data else None)
+def send(xp: Any, data: Any, *, key: str, lossy: bool, step: StepHandle, iteration_tag: bytes = b"") -> None:
+    step.rendezvous.send(key, data[0] if data else None, iteration_tag, lossy=lossy)
 
 
-@kernel("_Recv", aborts_itself=True)
-async def recv(xp: Any, *, key: str, step: StepHandle) -> Any:
-    return await step.rendezvous.recv(key)
+@kernel("_Recv")
+def recv(xp: Any, *, key: str, step: StepHandle, iteration_tag: bytes = b"", done: Callback) -> None:
+    step.rendezvous.expect(key, iteration_tag, done)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -338,11 +339,14 @@ class Run:
 
 
 class Built:
-    """The graph of a program: `inputs`, `results`, and `ticks`, which counts."""
+    """The graph of a program: `inputs`, `results`, and `ticks`, which counts. With `devices` above 1 most statements, and
+    parts of them, ask for one of them; nothing else changes."""
 
-    def __init__(self, program: Program, known_shapes: bool = True) -> None:
+    def __init__(self, program: Program, known_shapes: bool = True, devices: int = 1) -> None:
         self.graph = af.Graph()
         self._counts = program.counts
+        self._devices = devices
+        self._places = random.Random(~program.seed)
         with self.graph.as_default():
             types = {"f": (af.float64, []), "v": (af.float64, [3] if known_shapes else [None]), "i": (af.int32, [])}
             self.inputs = [af.placeholder(*types[kind]) for kind in program.kinds]
@@ -353,16 +357,22 @@ class Built:
     def _block(self, block: Block, values: list[Any]) -> list[Any]:
         known = len(values)
         for statement in block.statements:
-            values = values + self._statement(statement, values)
+            with self._device():
+                values = values + self._statement(statement, values)
         results = [values[i] for i in block.results]
         if not self._counts:
             return results
         with af.control_dependencies(values[known:]):
             return [af.identity(value) for value in results]
 
+    def _device(self) -> Any:
+        choice = self._places.randrange(self._devices + 1)
+        return nullcontext() if self._devices == 1 or choice == self._devices else af.device(f"/device:CPU:{choice}")
+
     def _test(self, test: Test, values: list[Any]) -> Any:
         left, right = values[test.left], values[test.right]
-        return left < right if left.dtype is af.int32 else af.reduce_mean(left) < af.reduce_mean(right)
+        with self._device():
+            return left < right if left.dtype is af.int32 else af.reduce_mean(left) < af.reduce_mean(right)
 
     def _statement(self, s: Any, values: list[Any]) -> list[Any]:
         match s:
@@ -370,7 +380,9 @@ class Built:
                 return [af.convert_to_tensor(FUNCTIONS[s.function][2](InGraph, *(values[i] for i in s.args)))]
             case Tick():
                 inside = af.identity(values[s.value])
-                with af.control_dependencies([self.ticks.assign_add(1, read_value=False)]):
+                with af.device(None):  # the variable has its own place
+                    tick = self.ticks.assign_add(1, read_value=False)
+                with af.control_dependencies([tick]):
                     return [af.identity(inside)]
             case Choice():
                 test = self._test(s.test, values)
@@ -410,7 +422,8 @@ class Built:
             arrays.append(chain.write(0, values[s.chain_start]))
 
         def goes_on(i: Any, state: Any, arrays: Any) -> Any:
-            more = i < trips
+            with self._device():
+                more = i < trips
             return more if s.bound is None else af.logical_and(more, state[0] < s.bound)
 
         def body(i: Any, state: Any, arrays: Any) -> Any:

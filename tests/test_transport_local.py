@@ -40,9 +40,9 @@ async def soon(work: Coroutine[Any, Any, T]) -> T:
     return await asyncio.wait_for(work, 5)
 
 
-async def waiting(meeting: Rendezvous, key: str) -> asyncio.Task[Any]:
+async def waiting(meeting: Rendezvous, key: str, tag: bytes = b"") -> asyncio.Task[Any]:
     """A Recv that has come before its Send."""
-    task = asyncio.ensure_future(meeting.recv(key))
+    task = asyncio.ensure_future(meeting.recv(key, tag))
     await asyncio.sleep(0)
     assert not task.done()
     return task
@@ -169,3 +169,48 @@ async def test_f65_an_abort_right_after_a_send_keeps_the_token_for_the_recv_that
     meeting.send(KEY, 1)
     meeting.abort(Broken("gone"))
     assert await ended(task) == 1
+
+
+async def test_f80_tags_keep_the_iterations_of_an_edge_apart(meeting: Rendezvous) -> None:
+    tags = [b"", bytes(8), b"\1" + bytes(7), bytes(16)]
+    first = await waiting(meeting, KEY, tags[1])
+    for number, tag in enumerate(tags):
+        meeting.send(KEY, number, tag)
+    assert await ended(first) == 1
+    assert [await soon(meeting.recv(KEY, tag)) for tag in (tags[3], tags[0], tags[2])] == [3, 0, 2]
+
+
+@pytest.mark.parametrize("send_first", [True, False])
+def test_f88_a_continuation_is_called_once_with_the_token_or_the_error(meeting: Rendezvous, send_first: bool) -> None:
+    """Without a task, and without a turn of the event loop; there is none here."""
+    calls: list[tuple[Any, Any]] = []
+    if send_first:
+        meeting.send(KEY, 5)
+    meeting.expect(KEY, b"", lambda *call: calls.append(call))
+    if not send_first:
+        assert not calls
+        meeting.send(KEY, 5)
+    assert calls == [(5, None)]
+    meeting.expect(KEY, b"", lambda *call: calls.append(call))
+    assert isinstance(calls[1][1], AbortedError), "a second one"
+    meeting.expect(KEY, bytes(8), lambda *call: calls.append(call))
+    error = Broken()
+    meeting.abort(error)
+    meeting.expect("other", b"", lambda *call: calls.append(call))
+    assert calls[2:] == [(None, error), (None, error)]
+
+
+@pytest.mark.parametrize("value", [np.float32(np.pi), np.array([np.pi, -1e-30, np.inf], np.float32)])
+async def test_f90_a_lossy_send_cuts_the_lower_16_bits_of_float32(meeting: Rendezvous, value: Any) -> None:
+    before = np.array(value)
+    meeting.send(KEY, value, lossy=True)
+    got = await soon(meeting.recv(KEY))
+    assert np.array_equal(np.asarray(got).view(np.uint32), before.view(np.uint32) & 0xFFFF0000)
+    assert np.array_equal(value, before), "the sender's is left alone"
+    assert type(got) is type(value)
+
+
+@pytest.mark.parametrize("value", [DEAD, None, np.pi, np.arange(3), np.float64(np.pi)])
+async def test_f90_a_lossy_send_leaves_what_is_no_float32(meeting: Rendezvous, value: Any) -> None:
+    meeting.send(KEY, value, lossy=True)
+    assert await soon(meeting.recv(KEY)) is value

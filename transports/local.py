@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from actorflow.errors import AbortedError
+from actorflow.transport.base import Callback
 
-_TAKEN = object()
+Meeting: TypeAlias = "tuple[str, bytes]"
+
+
+_TAKEN, _NONE = object(), object()
 
 
 class LocalTransport:
@@ -21,45 +27,79 @@ class LocalTransport:
 
 
 class LocalRendezvous:
-    """Tokens by key: whoever comes first, Send or Recv, leaves its half here. Nothing is copied."""
+    """Tokens by key and tag: whoever comes first, Send or Recv, leaves its half here. Nothing is copied, unless an edge is
+    lossy."""
+
+    is_local = True
 
     def __init__(self) -> None:
-        self._entries: dict[str, Any] = {}
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._entries: dict[Meeting, Any] = {}
+        self._waiting: dict[Meeting, Callback] = {}
         self._error: BaseException | None = None
 
-    def send(self, key: str, token: Any) -> None:
-        """Hands `token` over. After an abort it is dropped. Raises AbortedError for a second token under one key."""
+    def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
+        """Hands `token` over. After an abort it is dropped. Raises AbortedError for a second token of a key and tag."""
         if self._error is not None:
             return
-        if key in self._entries:
-            raise AbortedError(f"The edge {key} carried a second token in one step.")
-        waiting = self._waiting.pop(key, None)
-        if waiting is None:
-            self._entries[key] = token
-        else:
-            self._entries[key] = _TAKEN
-            if not waiting.done():  # its Recv was cancelled
-                waiting.set_result(token)
+        meeting = (key, tag)
+        if meeting in self._entries:
+            raise AbortedError(f"The edge {_shown(meeting)} carried a second token in one step.")
+        if lossy and isinstance(token, (np.ndarray, np.float32)):
+            from .tensors import rounded  # here, because it takes the whole of the wire format with it
 
-    async def recv(self, key: str) -> Any:
-        """Waits for the token of `key`. Raises what the step was aborted with, AbortedError for a second Recv."""
-        if self._error is not None:
-            raise self._error
-        if key in self._entries and self._entries[key] is not _TAKEN:
-            token = self._entries[key]
-            self._entries[key] = _TAKEN
-            return token
-        if key in self._entries or key in self._waiting:
-            raise AbortedError(f"The edge {key} is received twice in one step.")
-        waiting = self._waiting[key] = asyncio.get_running_loop().create_future()
+            token = rounded(token)
+        waiting = self._waiting.pop(meeting, None)
+        if waiting is None:
+            self._entries[meeting] = token
+        else:
+            self._took(meeting)
+            waiting(token, None)
+
+    async def recv(self, key: str, tag: bytes = b"") -> Any:
+        """Waits for the token of `key` and `tag`. Raises what the step was aborted with, AbortedError for a second Recv."""
+        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def come(token: Any, error: BaseException | None) -> None:
+            if waiting.done():  # this Recv was cancelled
+                return
+            if error is None:
+                waiting.set_result(token)
+            else:
+                waiting.set_exception(error)
+
+        self.expect(key, tag, come)
         return await waiting
+
+    def expect(self, key: str, tag: bytes, callback: Callback) -> None:
+        """Calls `callback` with the token of `key` and `tag` as soon as it is there, or with what `recv` raises."""
+        meeting = (key, tag)
+        token = self._entries.get(meeting, _NONE)
+        if self._error is not None:
+            callback(None, self._error)
+        elif token is _TAKEN or meeting in self._waiting:
+            callback(None, AbortedError(f"The edge {_shown(meeting)} is received twice in one step."))
+        elif token is _NONE:
+            self._waiting[meeting] = callback
+        else:
+            self._took(meeting)
+            callback(token, None)
+
+    def _took(self, meeting: Meeting) -> None:
+        if meeting[1]:  # a loop may go on for long, so nothing is kept of its iterations
+            self._entries.pop(meeting, None)
+        else:
+            self._entries[meeting] = _TAKEN
 
     def abort(self, error: BaseException) -> None:
         """Ends the step here: all that wait are woken with `error`, and what was handed over is dropped."""
         self._error = error
         waiting, self._waiting = self._waiting, {}
         self._entries.clear()
-        for future in waiting.values():
-            if not future.done():
-                future.set_exception(error)
+        for callback in waiting.values():
+            callback(None, error)
+
+
+def _shown(meeting: Meeting) -> str:
+    key, tag = meeting
+    numbers = [str(int.from_bytes(tag[at : at + 8], "little")) for at in range(0, len(tag), 8)]
+    return f"{key} (iteration {'/'.join(numbers)})" if numbers else key

@@ -59,7 +59,9 @@ class Context:
             outer = self.parent.capture(tensor) if self.parent is not None else outside(tensor)
             known = self.captured.get(outer.endpoint)
             if known is None:
-                with scopes.changed(self.graph, flow=self.parent, controls=()), self.graph.name_scope(f"{self.name}/"):
+                # no device: it is brought in for all who use it, and a handle has to stay with its variable
+                around = scopes.changed(self.graph, flow=self.parent, controls=(), devices=(), colocate=())
+                with around, self.graph.name_scope(f"{self.name}/"):
                     known = self.captured[outer.endpoint] = self.bring(outer)
             self.captured[tensor.endpoint] = known
         return known

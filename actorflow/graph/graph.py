@@ -14,6 +14,7 @@ from typing import Any
 
 from actorflow import shapes
 from actorflow.device.spec import DeviceSpec
+from actorflow.dtypes import float32
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
@@ -173,6 +174,8 @@ class Graph(Scoped):
         except (TypeError, ValueError) as error:
             kinds = [f"input {i}: {t.name} {t.dtype} {shapes.show(t.static_shape)}" for i, t in enumerate(inputs)]
             raise type(error)(describe(str(error), node=node_name, op=op_type, where=where, details=kinds)) from None
+        if scope.lossy and float32 in dtypes:
+            attrs = {**attrs, "_lossy": True}
         node = Node(
             name=node_name,
             op=op_type,
@@ -309,17 +312,37 @@ class Graph(Scoped):
         return tuple(found)
 
     def _set_device(self, operation: Operation, scope: scopes.Scopes) -> None:
+        if scope.colocate:
+            self.set_device(operation, self._nodes[scope.colocate[0]].device)
+            return
         chosen = DeviceSpec()
         for entry in reversed(scope.devices):
             if entry is None:
                 break
-            wanted = entry(operation) if callable(entry) else entry
+            if callable(entry):
+                self.set_device(operation, str(chosen))  # so that the function sees what scopes inside its own ask for
+                wanted = entry(operation)
+            else:
+                wanted = entry
             if wanted:
                 chosen = chosen.merge(DeviceSpec.parse(str(wanted)))
-        if scope.colocate:
-            chosen = DeviceSpec.parse(self._nodes[scope.colocate[0]].device)
-        if device := str(chosen):
-            self._nodes[operation.name] = replace(self._nodes[operation.name], device=device)
+        self.set_device(operation, str(self._beside_reference(operation, chosen)))
+
+    def set_device(self, operation: Operation, device: str) -> None:
+        """Asks for another device for a node (its full or partial name, "" for any), as long as no run has placed it."""
+        node = self._nodes[operation.name]
+        if node.device != device:
+            self._nodes[operation.name] = replace(node, device=device)
+
+    def _beside_reference(self, operation: Operation, chosen: DeviceSpec) -> DeviceSpec:
+        """Where a node goes that the scopes want on `chosen`: if it takes a reference that is in another task, there."""
+        for endpoint in operation.node.inputs:
+            source = self._nodes[endpoint.node]
+            if source.dtypes[endpoint.port].is_ref:
+                held = DeviceSpec.parse(source.device)
+                theirs, mine = held.task_of(), chosen.task_of()
+                return chosen if DeviceSpec() in (theirs, mine) or theirs == mine else held
+        return chosen
 
     def _check_open(self) -> None:
         if self._finalized:
@@ -465,6 +488,20 @@ def colocate_with(element: Any, ignore_existing: bool = False) -> AbstractContex
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
     """`Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
+
+
+def lossy_sends(lossy: bool = True) -> AbstractContextManager[None]:
+    """Inside, float32 values are made that go to other devices with 16 of their 32 bits (paper section 5.5).
+
+    Half as many bytes travel, with a relative error below 2**-7, whatever the transport; on their own device values keep
+    all bits, and other types are sent as they are. Gradients bear it well:
+
+        with af.lossy_sends():
+            gradients = af.gradients(loss, variables)
+
+    `lossy_sends(False)` switches it off inside of such a scope.
+    """
+    return get_default_graph().lossy_sends(lossy)
 
 
 def container(name: str) -> AbstractContextManager[str]:

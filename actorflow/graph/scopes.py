@@ -47,6 +47,7 @@ class Scopes:
     origin: str | None = None
     gradients: Mapping[str, str] = field(default_factory=lambda: _NO_OVERRIDES)
     flow: Flow | None = None
+    lossy: bool = False
 
 
 class Keyed(Protocol):

@@ -124,6 +124,13 @@ class Scoped:
             yield name
 
     @contextmanager
+    def lossy_sends(self, lossy: bool = True) -> Iterator[None]:
+        """The float32 values of nodes made inside lose their lower 16 bits where they are sent to another device: half the
+        bytes, and a relative error below 2**-7 (paper section 5.5). On their own device they keep all bits."""
+        with scopes.changed(self, lossy=lossy):
+            yield
+
+    @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """Nodes made inside whose op is a key take the gradient rule that the value names: one of `RegisterGradient`, or
         that of the op of this name (`tf.Graph.gradient_override_map`). Raises TypeError for anything but names."""

@@ -18,8 +18,18 @@ def _recv_dtypes(c: Inference) -> Any:
 
 
 @op("_Send", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
-def send(data: Sequence[Any], *, key: str, name: str | None = None) -> Operation:
-    """Hands its one input (or, without one, the fact that its control inputs are done) to the `_Recv` with the same key."""
+def send(
+    data: Sequence[Any],
+    *,
+    key: str,
+    send_device: str,
+    recv_device: str,
+    lossy: bool = False,
+    name: str | None = None,
+) -> Operation:
+    """Hands its one input (or, without one, the fact that its control inputs are done) to the `_Recv` with the same key,
+    in each iteration of the loops that both are in. `lossy` cuts the lower 16 bits of each float32 off (paper section 5.5).
+    """
 
 
 @op(
@@ -33,5 +43,14 @@ def send(data: Sequence[Any], *, key: str, name: str | None = None) -> Operation
     emits_dead=True,
     work=0,
 )
-def recv(*, key: str, dtype: DTypeLike | None, shape: ShapeLike, name: str | None = None) -> Tensor:
+def recv(
+    *,
+    key: str,
+    send_device: str,
+    recv_device: str,
+    lossy: bool = False,
+    dtype: DTypeLike | None,
+    shape: ShapeLike,
+    name: str | None = None,
+) -> Tensor:
     """What the `_Send` with the same key hands over; a dead token stays dead. Without a `dtype` there is no output."""

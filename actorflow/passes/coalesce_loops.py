@@ -49,6 +49,12 @@ class LoopBody:
     cost: float
     """Expected nanoseconds of an iteration."""
 
+    def resolved(self, endpoint: Endpoint) -> Endpoint:
+        """The tensor that a Switch or the LoopCond passes on; any other as it is."""
+        while endpoint in self.aliases:
+            endpoint = self.aliases[endpoint]
+        return endpoint
+
 
 def coalesce_loops(
     graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint] = frozenset()

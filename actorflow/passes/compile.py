@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
@@ -20,6 +21,7 @@ from actorflow.passes.order_writes import order_writes
 from actorflow.passes.pace import paced
 from actorflow.passes.partition import partition
 from actorflow.passes.prune import prune
+from actorflow.passes.schedule_recvs import schedule_recvs
 from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape
 
@@ -31,11 +33,12 @@ PASSES = (
     "merge_duplicates",
     "partition",
     "fuse",
+    "schedule_recvs",
     "order_writes",
     "coalesce_loops",
     "coalesce",
 )
-"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `partition` over what
+"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `schedule_recvs` over what
 the signature needs, then on each part."""
 
 
@@ -48,28 +51,39 @@ class Signature:
     targets: tuple[str, ...]
     partial: bool = False
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal where a plan can be shared."""
+        return (frozenset(self.feeds), self.fetches, frozenset(self.targets), self.partial)
+
+    @property
+    def fed_later(self) -> frozenset[Endpoint]:
+        """The feeds that come while the step goes on."""
+        return frozenset(self.feeds) if self.partial else frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which optional passes run, and whether loops are compiled."""
+    """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices."""
 
     fold: bool = True
     merge_duplicates: bool = True
     coalesce: bool = True
     fuse: bool = True
     jit: bool = True
+    soft_placement: bool = False
+    schedule_recvs: bool = True
+    lossy: bool = False
 
 
-def compile_subgraphs(
+def divide(
     nodes: Mapping[str, Node],
     placed: Mapping[str, str],
     signature: Signature,
     options: Options,
     evaluate: Evaluate,
-    mergeable: Callable[[Node], bool],
     first_device: str,
     refused: Mapping[str, OpError] = MappingProxyType({}),
-    loopable: Loopable = never,
 ) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
     """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
     and as which of its fetches. `placed` gives each node's device; fetches that are fed come out of the first one.
@@ -93,22 +107,31 @@ def compile_subgraphs(
         graph = prune(graph)
     if options.merge_duplicates:
         graph = merge_duplicates(graph)
-    parts = partition(graph, first_device)
-    places = _places(graph, parts)
-    partial = frozenset(signature.feeds) if signature.partial else frozenset()
-    for device, part in parts.items():
-        if options.fuse:
-            part = fuse(part)
-        part = order_writes(part, partial)
-        if options.coalesce:
-            part = coalesce_loops(part, mergeable, partial)
-            part = coalesce(part, mergeable, partial, loopable)
-        parts[device] = part
-    return parts, places
+    parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
+    if options.fuse:
+        parts = {device: fuse(part) for device, part in parts.items()}
+    if options.schedule_recvs:
+        parts = schedule_recvs(parts)
+    return parts, _places(graph, parts)
+
+
+def finish(
+    part: Subgraph,
+    options: Options,
+    mergeable: Callable[[Node], bool],
+    partial: frozenset[Endpoint] = frozenset(),
+    loopable: Loopable = never,
+) -> Subgraph:
+    """One part as its device runs it. Its fetches may get other names, and keep their order. `partial` are the feeds that
+    come while the part runs."""
+    part = order_writes(part, partial)
+    if options.coalesce:
+        part = coalesce_loops(part, mergeable, partial)
+        part = coalesce(part, mergeable, partial, loopable)
+    return part
 
 
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:
-    """A later pass may rename a part's fetches, but keeps their order."""
     owner: dict[Endpoint, tuple[int, int]] = {}
     for index, part in enumerate(parts.values()):
         for position, endpoint in enumerate(part.fetches):

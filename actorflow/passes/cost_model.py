@@ -1,12 +1,14 @@
-"""What a node is expected to cost, from its op, types and static shapes alone (paper section 3.2.1).
+"""What a node costs: expected from its op, types and static shapes, or measured (paper section 3.2.1).
 
-The figures are nanoseconds on a current core. They only have to be right within a few times: they decide whether a node
-may be merged with others and where it first runs; what is measured later replaces them.
+The expected figures are nanoseconds on a current core. They only have to be right within a few times: they decide whether
+a node may be merged with others and where it first runs; what is measured later replaces them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from actorflow.dtypes import DType
 from actorflow.graph.node import Node
@@ -82,3 +84,21 @@ def node_cost(node: Node, graph: Subgraph) -> float:
     """`expected_cost` of a node of a subgraph."""
     types = [graph.type_of(endpoint) for endpoint in node.inputs]
     return expected_cost(node, [dtype for dtype, _ in types], [shape for _, shape in types])
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What earlier runs have shown of nodes, by name; the static estimate stands for what is not in it.
+
+    seconds: for one execution of the node.
+    bytes: of each of the node's outputs.
+    devices: the full name of the device on which the node was measured. Where that is missing, the time is for a device of
+        speed 1.
+    """
+
+    seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    bytes: Mapping[str, Sequence[int]] = field(default_factory=lambda: MappingProxyType({}))
+    devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+UNMEASURED = Measurements()

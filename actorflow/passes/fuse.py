@@ -1,5 +1,5 @@
-"""Fusion: a product or a convolution takes the bias and the activation after it in, and a step of gradient descent the
-product that it subtracts (paper section 5.4: optimised libraries for the kernels).
+"""Fusion: a product or a convolution takes the bias and the activation after it in, a product what it is added to, and a
+step of gradient descent the product that it subtracts (paper section 5.4: optimised libraries for the kernels).
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
 """
@@ -17,14 +17,15 @@ from actorflow.graph.node import Endpoint, Node
 from actorflow.ops.fused import ACTIVATIONS
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
+from actorflow.shapes import is_static
 
 _FUSED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}
 _TYPES = frozenset((dtypes.float32, dtypes.float64))
 
 
 def fuse(graph: Subgraph) -> Subgraph:
-    """Replaces MatMul or Conv2D with BiasAdd (or Add of a vector) and an activation by one node, and MatMul with
-    ApplyGradientDescent.
+    """Replaces MatMul or Conv2D with BiasAdd (or Add of a vector) and an activation by one node, and MatMul with an Add of
+    its shape or with ApplyGradientDescent.
 
     A value in between may have no other user: it is not fetched, fed or waited for, and its node no target. All are on one
     device.
@@ -57,6 +58,10 @@ def fuse(graph: Subgraph) -> Subgraph:
                     inputs = (*product.inputs, bias)
                     nodes[node.name] = _joined(node, _FUSED[product.op], product, inputs, {"activation": ""})
                     break
+                if product is not None and product.op == "MatMul" and _is_alike(graph, product, bias):
+                    del nodes[product.name]
+                    nodes[node.name] = _joined(node, "_AddMatMul", product, (bias, *product.inputs), {})
+                    break
         elif node.op in ACTIVATIONS:
             biased = inner(0)
             if biased is not None and biased.op in _FUSED.values() and not biased.attrs["activation"]:
@@ -86,6 +91,11 @@ def _is_bias(graph: Subgraph, node: Node, product: Node, bias: Endpoint) -> bool
     if shape is None or vector is None or len(vector) != 1:
         return False
     return vector[0] is not None and vector[0] == shape[-1]
+
+
+def _is_alike(graph: Subgraph, product: Node, other: Endpoint) -> bool:
+    """Whether a product and another tensor have one shape, which is known."""
+    return is_static(product.shapes[0]) and graph.type_of(other)[1] == product.shapes[0]
 
 
 def _joined(last: Node, op: str, first: Node, inputs: tuple[Endpoint, ...], attrs: Mapping[str, Any]) -> Node:

@@ -5,7 +5,10 @@ by keyword, those of the op's attributes that it names. It may also name
 
 - `out`: a buffer of the output's shape and type from the device's allocator, or None for a small output;
 - `ctx`: the `KernelContext` of its node: resources, the device, what it keeps between runs;
-- `step`: the `StepHandle` of the run: its rendezvous and its cancellation.
+- `step`: the `StepHandle` of the run: its rendezvous and its cancellation;
+- `iteration_tag`: bytes that tell apart the iterations of loops in which the node runs; its default is for nodes in none;
+- `done`: what it calls with `(result, None)` or `(None, error)`, once and on the event loop, instead of returning: as an
+  `async def` kernel it waits without a thread, and without a task too (paper section 5.3, "a continuation").
 
 It returns an array (or a numpy scalar where the rank is 0), a tuple of them for several outputs, or None for none. It
 never changes its inputs. An `async def` kernel holds no thread while it waits.
@@ -44,6 +47,8 @@ class KernelDef:
     takes_out: bool
     takes_context: bool
     takes_step: bool
+    takes_tag: bool
+    takes_done: bool
     is_async: bool
     aborts_itself: bool = False
     library: str = ""
@@ -93,11 +98,13 @@ def kernel(
                 device=device,
                 function=function,
                 dtypes=dtypes,
-                attrs=tuple(k for k in keywords if k not in ("out", "ctx", "step")),
+                attrs=tuple(k for k in keywords if k not in ("out", "ctx", "step", "iteration_tag", "done")),
                 takes_out="out" in keywords,
                 takes_context="ctx" in keywords,
                 takes_step="step" in keywords,
-                is_async=inspect.iscoroutinefunction(function),
+                takes_tag="iteration_tag" in keywords,
+                is_async=inspect.iscoroutinefunction(function) or "done" in keywords,
+                takes_done="done" in keywords,
                 aborts_itself=aborts_itself,
                 library=library,
                 can=can,

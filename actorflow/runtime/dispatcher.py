@@ -17,8 +17,9 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
-from time import perf_counter
 from typing import Any, Protocol
+
+from actorflow import machine
 
 SLICE = 0.001
 
@@ -45,6 +46,7 @@ class Dispatcher:
         self.pumping = False
         self.turn_is_open = False
         self._deadline = 0.0
+        self._clock = machine.current().work_clock
         self._has_started = False
 
     @staticmethod
@@ -85,10 +87,10 @@ class Dispatcher:
             self.open_turn()
         queue = self.queue
         popleft = queue.popleft
-        deadline = self._deadline
+        deadline, clock = self._deadline, self._clock
         self.pumping = True
         try:
-            while queue and perf_counter() < deadline:
+            while queue and clock() < deadline:
                 context, step = popleft()
                 context.run(step)
         finally:
@@ -96,7 +98,7 @@ class Dispatcher:
 
     def may_start(self) -> bool:
         """Whether a new step may start in this turn: while there is time left of its slice, and one in any case."""
-        if not self.turn_is_open or perf_counter() < self._deadline:
+        if not self.turn_is_open or self._clock() < self._deadline:
             return True
         first, self._has_started = not self._has_started, True
         return first
@@ -108,7 +110,7 @@ class Dispatcher:
             return
         self.turn_is_open = True
         self._has_started = False
-        self._deadline = perf_counter() + SLICE
+        self._deadline = self._clock() + SLICE
         loop.call_soon(self._next_turn)
 
     def _next_turn(self) -> None:

@@ -69,6 +69,8 @@ class Emitter:
         self._rank0 = self.places.rank0
         self._shapes: dict[Endpoint, Shape] = dict(zip(inputs, shapes, strict=True))
         self._kept: frozenset[Endpoint] = frozenset(kept)
+        self._into: dict[str, str] = {}
+        """The array that a member's result goes into, where it is no fresh one."""
         self._last_use = {endpoint: member.name for member in members for endpoint in member.inputs}
 
     def emit(self, member: Node) -> None:
@@ -112,8 +114,10 @@ class Emitter:
             results.append(f"v{len(self._shapes)}")
             self._shapes[endpoint] = member.shapes[0]
             self._spelling[endpoint] = results[-1]
-            allocate, dtype = writer.bind(self._device.allocator.allocate), writer.bind(member.dtypes[0].as_numpy_dtype)
+            counted = needs_memory(member, self._device)
+            allocate = writer.bind(self._device.allocator.allocate if counted else np.empty)
             self._mark(member)
+            dtype = writer.bind(member.dtypes[0].as_numpy_dtype)
             writer.add(f"{results[-1]} = {allocate}({writer.bind(member.shapes[0])}, {dtype})")
         given = [self._spelling[e] for e in fused.inputs]
         as_array = writer.bind(np.asarray) if fused.scalars else ""
@@ -138,6 +142,9 @@ class Emitter:
 
     def _call(self, member: Node, entry: Any, arguments: list[str], keywords: dict[str, Any]) -> str:
         writer, allocator = self._writer, self._device.allocator
+        if member.name in self._into:
+            into = self._into[member.name]
+            return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, into)
         if not needs_memory(member, self._device):
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, None)
         dtype = member.dtypes[0].as_numpy_dtype

@@ -18,6 +18,7 @@ from collections.abc import Set as AbstractSet
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from actorflow import machine
 from actorflow.dtypes import DType
 from actorflow.passes import pace
 from actorflow.registry.kernel import KernelDef
@@ -94,6 +95,9 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def add(self, job: Callable[[], None]) -> None:
+        if not machine.current().is_real:
+            job()
+            return
         with self._changed:
             self._jobs.append(job)
             if self._thread is None or not self._thread.is_alive():  # a fork has no threads

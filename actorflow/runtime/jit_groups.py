@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ LEAST = 2000
 """Elements: below, the calls of a few numpy functions cost no more than the loop's."""
 MOST_MEMBERS = 64
 MOST_ARRAYS = 24
+
+_PASSING = frozenset(("Identity", "StopGradient"))
+"""They cost nothing as they are, and would be copies in a loop."""
 
 Types = Mapping[Endpoint, tuple[DType, Shape]]
 
@@ -63,6 +66,7 @@ def candidates(members: Sequence[Node], compiler: Compiler, followed: Callable[[
         m.name
         for m in members
         if len(m.shapes) == 1
+        and m.op not in _PASSING
         and is_static(m.shapes[0])
         and _elements(m.shapes[0]) >= LEAST
         and compiler.type_of(m.dtypes[0]) is not None
@@ -83,6 +87,7 @@ def arrange(
 
     `types` are of all tensors in the region, `kept` are needed after it, `given` come from outside. `chosen` are candidates.
     """
+    members = _without_detours(members, given, chosen)
     arranger = _Arranger(members, types, given, compiler, frozenset(chosen))
     units = arranger.units()
     where = {m.name: i for i, unit in enumerate(units) for m in unit.members}
@@ -94,6 +99,20 @@ def arrange(
         fused = arranger.fuse(unit, used) if unit.shape is not None else None
         arranged.extend(unit.members if fused is None else [fused])
     return arranged
+
+
+def _without_detours(members: Sequence[Node], given: AbstractSet[Endpoint], chosen: Sequence[str]) -> list[Node]:
+    """The members, of which those that may go into loops take what an Identity passes on from its source."""
+    source: dict[Endpoint, Endpoint] = {}
+    names = frozenset(chosen)
+    found = []
+    for member in members:
+        if member.op in _PASSING and not member.controls and Endpoint(member.name, 0) not in given:
+            source[Endpoint(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
+        elif member.name in names and any(e in source for e in member.inputs):
+            member = replace(member, inputs=tuple([source.get(e, e) for e in member.inputs]))
+        found.append(member)
+    return found
 
 
 def _elements(shape: Any) -> int:
@@ -245,7 +264,7 @@ class _Arranger:
         """The loop of a unit; None where it would do no more than one numpy function."""
         members = sorted(unit.members, key=lambda m: self._position[m.name])
         whole: Any = unit.shape
-        columns = unit.columns or _elements(whole)
+        columns = unit.columns or (whole[-1] if len(whole) > 1 else _elements(whole))
         block = Block()
         values: dict[Endpoint, Value] = {}
         inputs: list[Endpoint] = []

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
-UNARY = frozenset(("neg", "abs", "sqrt", "floor", "ceil", "rint", "not"))
+CALLED = frozenset(("exp", "expm1", "log", "log1p", "tanh"))
+"""Functions of floats that a compiler may leave to the array module, which has them for whole arrays."""
+UNARY = frozenset(("neg", "abs", "sqrt", "floor", "ceil", "rint", "not")) | CALLED
 BINARY = frozenset(("add", "sub", "mul", "div", "min", "max", "and", "or", "xor")) | COMPARISONS
 TYPES = frozenset(("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"))
 """Element types as numpy writes them."""
@@ -20,8 +22,8 @@ TYPES = frozenset(("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An array that a loop reads. A loop goes over rows and columns: `layout` is "full" for an array of all of them,
-    "scalar" for one element, "row" for one row, "column" for one column."""
+    """An array that a loop reads. A loop goes over rows and columns: `layout` is "full" for an array of all of them
+    (with the elements of a row side by side), "scalar" for one element, "row" for one row, "column" for one column."""
 
     dtype: str
     layout: str = "full"

@@ -44,7 +44,7 @@ def kernel_of(
 
 
 def bind(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) -> Launch:
-    """The kernel as a function of the node's flat inputs (and `step`, where the kernel takes it).
+    """The kernel as a function of the node's flat inputs (and `step` and `iteration_tag`, where the kernel takes them).
 
     Outputs of the allocator's threshold or more get their buffer from the device before the kernel runs; the budget is
     checked first, also for kernels that allocate themselves, whose results are counted afterwards.

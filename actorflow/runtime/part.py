@@ -84,6 +84,14 @@ class Part:
         """An iteration of a loop that runs inside this one."""
         return Part(self.step, loop.plan, self.dispatcher, loop, number)
 
+    @property
+    def tag(self) -> bytes:
+        """What tells this iteration from others of the step: the numbers of the iterations around it and its own, of eight
+        bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
+        if self.loop is None:
+            return b""
+        return self.loop.parent.tag + self.number.to_bytes(8, "little")
+
     def start(self, feeds: Mapping[Endpoint, Any]) -> None:
         """Fires the nodes that wait for nothing, and delivers what is fed."""
         for index in self.plan.roots:
@@ -116,7 +124,10 @@ class Part:
             if not dispatcher.pumping and not dispatcher.turn_is_open:
                 dispatcher.open_turn()
         elif node.asynchronous and (node.fires_dead or index not in self.dead):
-            step.start_asynchronous(self, node)
+            if node.takes_done:
+                start_continuing(self, node)
+            else:
+                step.start_asynchronous(self, node)
         else:
             asyncio.Task(run_node(self, node), loop=self.dispatcher, context=step.context)  # type: ignore[arg-type]
 
@@ -204,6 +215,8 @@ async def run_node(part: Part, node: PlanNode) -> None:
                         inputs = [DEAD]
                     if node.region is not None:
                         result = await run_loop(part, node, inputs)
+                    elif node.takes_tag:
+                        result = node.launch(*inputs, step=step, iteration_tag=part.tag)
                     else:
                         result = node.launch(*inputs, step=step)
                     if step.trace is not None:
@@ -244,7 +257,9 @@ def _timed(part: Part, node: PlanNode, inputs: Any, cost: Cost) -> Any:
 async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
     """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
     step = part.step
-    keywords = {"step": step} if node.takes_step else {}
+    keywords: dict[str, Any] = {"step": step} if node.takes_step else {}
+    if node.takes_tag:
+        keywords["iteration_tag"] = part.tag
     begun = perf_counter_ns()
     result: Any = None
     try:
@@ -276,3 +291,47 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
     if live <= step.waiting:
         step.quiet()
     part.dispatcher.pump()
+
+
+def start_continuing(part: Part, node: PlanNode) -> None:
+    """Starts a kernel that calls a continuation: it has neither a thread nor a task while it waits."""
+    step = part.step
+    inputs = part.slots[node.begin : node.end]
+    part.slots[node.begin : node.end] = node.blank
+    keywords: dict[str, Any] = {"step": step} if node.takes_step else {}
+    if node.takes_tag:
+        keywords["iteration_tag"] = part.tag
+    step.waiting += 1
+    key = (id(part), node.index)
+    step.continuing[key] = (part, node)
+    begun = perf_counter_ns()
+
+    def done(result: Any, error: BaseException | None) -> None:
+        """It may be called within the kernel, so the rest takes its turn in the ready queue."""
+        del step.continuing[key]
+        step.active_again()
+        part.dispatcher.call_soon(partial(_continue, part, node, result, error, begun), context=step.context)
+
+    try:
+        node.launch(*inputs, done=done, **keywords)
+    except BaseException as error:
+        done(None, error)
+
+
+def _continue(part: Part, node: PlanNode, result: Any, error: BaseException | None, begun: int) -> None:
+    step = part.step
+    if error is not None:
+        step.fail(part, node, error)
+    elif not step.stopped:
+        try:
+            part.launched += 1
+            if step.trace is not None:
+                step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+            part.propagate(node, result)
+            if part.loop is not None:
+                part.loop.left(part)
+        except BaseException as failure:
+            step.fail(part, node, failure)
+    live = step.live = step.live - 1
+    if live <= step.waiting:
+        step.quiet()

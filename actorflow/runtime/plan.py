@@ -75,6 +75,10 @@ class PlanNode:
     costs: Costs | None
     region: Region | None
     primitive: Primitive | None
+    takes_tag: bool = False
+    """Whether its kernel has to be told in which iteration it runs."""
+    takes_done: bool = False
+    """Whether its kernel calls a continuation."""
     is_plain: bool = False
     """Whether it runs where its cost says, and nothing else has to be looked at."""
 
@@ -279,9 +283,10 @@ def _plan_node(
     definition = opdef.lookup(node.op)
     region: Region | None = None
     launch: Callable[..., Any]
-    asynchronous = takes_step = aborts_itself = False
+    asynchronous = takes_step = takes_tag = takes_done = aborts_itself = False
     if node.op == "_Loop":
-        launch = region = Loop(node, types, device, context_of)
+        compiler = find_compiler(device.type, without)
+        launch = region = Loop(node, types, device, context_of, compiler, without)
         takes_step = True
     elif node.op == "_Region":
         compiler = find_compiler(device.type, without)
@@ -292,6 +297,7 @@ def _plan_node(
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
+        takes_tag, takes_done = entry.takes_tag and in_loop, entry.takes_done
     guess = sum_of_members(node, graph)
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
@@ -314,6 +320,8 @@ def _plan_node(
         cost=Cost(guess),
         costs=Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref)) if open_shapes else None,
         region=region,
+        takes_tag=takes_tag,
+        takes_done=takes_done,
         is_plain=not takes_step and not open_shapes,
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
     )

@@ -135,9 +135,16 @@ class Region:
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
         members = self._with_shapes(shapes)
         code = self._code(shapes, members)
+        return self._counted(code, shapes) if self._may_improve(members, shapes) else code
+
+    def _may_improve(self, members: Sequence[Node], shapes: Sequence[Shape]) -> bool:
+        """Whether some of these members may be compiled."""
+        key = [shapes[i] for i in self._open]
+        return self._compiler is not None and all(map(is_static, key)) and bool(self._candidates(members))
+
+    def _counted(self, code: Callable[..., Any], shapes: Sequence[Shape]) -> Callable[..., Any]:
+        """The code, which is replaced by code with compiled loops when it has run a few times."""
         key = tuple([shapes[i] for i in self._open])
-        if self._compiler is None or not all(map(is_static, key)) or not self._candidates(members):
-            return code
         return Counted(code, functools.partial(_replace, weakref.ref(self), key, shapes))
 
     def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | Fused]) -> Callable[..., Any]:

@@ -40,7 +40,10 @@ def _lines(part: Part) -> list[str]:
     later: list[str] = []
     for index in sorted(running):
         node = part.nodes[index].node
-        lines.append(f"{node.name} ({node.op}, {node.where}) waits in its asynchronous kernel")
+        what = "waits in its asynchronous kernel"
+        if node.op == "_Recv":
+            what = f"waits for {node.attrs['key'].rpartition(';')[2]} from {node.attrs['send_device']}"
+        lines.append(f"{node.name} ({node.op}, {node.where}) {what}")
     for owner, plan_node in part.step.on_threads.values():
         if owner is part:
             node = plan_node.node

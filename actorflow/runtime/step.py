@@ -18,7 +18,7 @@ from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
 from actorflow.runtime.trace import Trace
-from actorflow.transport.base import Transport
+from actorflow.transport.base import Rendezvous
 
 _TIMED_EVERY = 16
 
@@ -33,7 +33,7 @@ class Step:
         dispatcher: Dispatcher,
         loop: asyncio.AbstractEventLoop,
         context: Context,
-        transport: Transport,
+        rendezvous: Rendezvous,
         *,
         trace: Trace | None = None,
         expected_feeds: int = 0,
@@ -53,7 +53,7 @@ class Step:
         self.finished = False
         self.abandoned = False
         self.error: BaseException | None = None
-        self.rendezvous = transport.rendezvous(step_id)
+        self.rendezvous = rendezvous
         self.parts = [Part(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._blocked = False
@@ -67,6 +67,8 @@ class Step:
         """The nodes whose kernels run on devices' threads, or wait for them."""
         self.looping: dict[int, tuple[Part, PlanNode]] = {}
         """The coalesced loops that are under way."""
+        self.continuing: dict[tuple[int, int], tuple[Part, PlanNode]] = {}
+        """The nodes whose kernels have to call their continuation yet, by part and index."""
         self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
@@ -104,7 +106,8 @@ class Step:
 
     def asynchronous_nodes(self, part: Part) -> list[tuple[int, str]]:
         """The index and name of each node of `part` that waits in an asynchronous kernel."""
-        return [(node.index, node.node.name) for owner, node in self._tasks.values() if owner is part]
+        waiting = (*self._tasks.values(), *self.continuing.values())
+        return [(node.index, node.node.name) for owner, node in waiting if owner is part]
 
     def active_again(self) -> None:
         """An asynchronous kernel has ended."""
@@ -156,7 +159,9 @@ class Step:
     def quiet(self) -> None:
         """Nothing of the step runs or is ready: it is finished, or waits, or starves."""
         if self.live > 0:
-            if not self._blocked and not self.stopped:
+            if self._starves():
+                self.stop(starvation.error(self))
+            elif not self._blocked and not self.stopped:
                 self._blocked = True
                 if self._on_blocked is not None:
                     self._on_blocked(True)
@@ -170,6 +175,12 @@ class Step:
             self._finish()
         for listener in self.listeners:
             listener()
+
+    def _starves(self) -> bool:
+        """Whether only Recvs of this process's own tokens are left, which nobody will send any more."""
+        left = len(self.continuing)
+        idle = self.live == left and not self.stopped and self.expected_feeds <= 0
+        return idle and self.rendezvous.is_local and all(n.node.op == "_Recv" for _, n in self.continuing.values())
 
     def _finish(self) -> None:
         self.finished = True
@@ -212,7 +223,8 @@ class Step:
             self.abandoned = True
             import structlog  # only here: its import takes longer than many a program's whole run
 
-            left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values())]
+            waiting = self.continuing.values()
+            left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values(), *waiting)]
             structlog.get_logger("actorflow").warning(
                 "kernels_left_behind", step=self.id, nodes=left, grace=self._grace
             )

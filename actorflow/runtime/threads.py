@@ -8,6 +8,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from actorflow import machine
 from actorflow.runtime import faults
 from actorflow.runtime.costs import Cost
 from actorflow.runtime.plan import PlanNode
@@ -152,7 +153,11 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
     writing = Writing(touched) if touched else None
     part.threaded += 1
     step.on_threads[id(future)] = (part, node)
-    device.submit(work, lambda: _call_soon(step, complete))
+    if machine.current().is_real:
+        device.submit(work, lambda: _call_soon(step, complete))
+    else:
+        work()
+        complete()
     await future
     del step.on_threads[id(future)]
     if failure is not None:

@@ -10,18 +10,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+Callback = Callable[[Any, BaseException | None], object]
+"""Takes a token, or else the error for which there will be none."""
+
 
 class Rendezvous(Protocol):
-    """Where the Send and Recv nodes of one step meet, by the key of their edge (paper section 3.2.2).
+    """Where the Send and Recv nodes of one step meet, by the key of their edge (paper section 3.2.2) and a tag.
 
-    Send never waits, and may come before its Recv or after it. Each key carries one token a step.
+    The tag tells the iterations of loops apart, and is empty outside of them. Send never waits, and may come before its
+    Recv or after it. Each key and tag carry one token a step.
     """
 
-    def send(self, key: str, token: Any) -> None:
-        """Hands `token` (a value or DEAD) over; after an abort it is dropped. Raises AbortedError for a second token."""
+    @property
+    def is_local(self) -> bool:
+        """Whether all that may come here is sent by this process."""
 
-    async def recv(self, key: str) -> Any:
-        """Waits for the token of `key`. Raises the error with which the step was aborted."""
+    def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
+        """Hands `token` (a value or DEAD) over; after an abort it is dropped. Raises AbortedError for a second token.
+
+        `lossy` brings float32 with its upper 16 bits only, the rest zeros, whatever the transport; other types as they are.
+        """
+
+    async def recv(self, key: str, tag: bytes = b"") -> Any:
+        """Waits for the token of `key` and `tag`. Raises the error with which the step was aborted."""
+
+    def expect(self, key: str, tag: bytes, callback: Callback) -> object:
+        """`recv` without a task: calls `callback(token, None)` or `callback(None, error)` once, maybe before it returns."""
 
     def abort(self, error: BaseException) -> None:
         """Wakes all that wait, and fails all that come, with `error`."""
@@ -98,7 +112,6 @@ class ChannelStatistics:
     received: dict[int, EdgeCount] = field(default_factory=dict)
 
 
-Callback = Callable[[Any, BaseException | None], object]
 Allocate = Callable[[int, tuple[int, ...], Any], Any]
 """`(edge, shape, numpy's dtype) -> array`: where a tensor that arrives is put. ResourceExhaustedError fails its step."""
 
@@ -112,6 +125,7 @@ class Channel(Protocol):
     """
 
     peer: Peer
+    transport: str
 
     @property
     def epoch(self) -> int:
@@ -149,6 +163,9 @@ class Channel(Protocol):
 
     async def wait_closed(self) -> BaseException:
         """Waits for the end of the channel, and says how it ended."""
+
+    def on_end(self, callback: Callable[[BaseException], object]) -> None:
+        """Calls `callback` with how the channel ended, once it has."""
 
     async def aclose(self) -> None:
         """Sends what is queued, tells the peer, and ends. Cancelled or after a second, it ends as `close` does."""
