@@ -46,6 +46,7 @@ from actorflow.graph.graph import (
     control_dependencies,
     device,
     get_default_graph,
+    lossy_sends,
     name_scope,
     reset_default_graph,
 )
@@ -75,6 +76,9 @@ if TYPE_CHECKING:
     from actorflow.autodiff.hessians import hessians
     from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
     from actorflow.autodiff.override import NotDifferentiable, RegisterGradient
+    from actorflow.cluster.local import LocalCluster
+    from actorflow.cluster.server import Server
+    from actorflow.cluster.spec import ClusterSpec
     from actorflow.control_flow.cond import case, cond, switch_case
     from actorflow.control_flow.function import Defun
     from actorflow.control_flow.functional import foldl, foldr, map_fn, scan
@@ -91,7 +95,8 @@ if TYPE_CHECKING:
         RandomShuffleQueue,
     )
     from actorflow.runtime.trace import Trace
-    from actorflow.session.session import Session, SessionStatistics
+    from actorflow.session.engine import SessionStatistics
+    from actorflow.session.session import Session
     from actorflow.variables.api import *  # noqa: F403
 
 __getattr__, __dir__ = lazily(__name__, __file__)
@@ -101,6 +106,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AggregationMethod",
     "Barrier",
+    "ClusterSpec",
     "DType",
     "Defun",
     "FIFOQueue",
@@ -108,6 +114,7 @@ __all__ = [
     "GraphGrowthWarning",
     "IndexedSlices",
     "IndexedSlicesValue",
+    "LocalCluster",
     "NotDifferentiable",
     "Operation",
     "PaddingFIFOQueue",
@@ -115,6 +122,7 @@ __all__ = [
     "QueueBase",
     "RandomShuffleQueue",
     "RegisterGradient",
+    "Server",
     "Session",
     "SessionStatistics",
     "SparseTensor",
@@ -155,6 +163,7 @@ __all__ = [
     "kernel",
     "linalg",
     "losses",
+    "lossy_sends",
     "map_fn",
     "math",
     "name_scope",

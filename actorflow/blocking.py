@@ -1,4 +1,4 @@
-"""`blocking.Session`: the same session without `await`, for scripts and plain prompts.
+"""`blocking.Session` (and `Server` and `LocalCluster`): the same session without `await`, for scripts and plain prompts.
 
 A private event loop belongs to the session. The thread that calls drives it while it waits, so a call costs no hop to
 another thread; when several threads call at once, one of them drives and serves the others, and hands over when its own
@@ -11,16 +11,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
+from actorflow.lazy import lazily
 from actorflow.runtime.trace import Trace
 from actorflow.session import session as asynchronous
 from actorflow.session.callable import Callable_
 from actorflow.session.driver import LoopDriver
+from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import PartialRun
+
+if TYPE_CHECKING:
+    from actorflow.cluster.blocking_local import LocalCluster as LocalCluster
+    from actorflow.cluster.blocking_server import Server as Server
+
+__getattr__, __dir__ = lazily(__name__, __file__)
 
 T = TypeVar("T")
 
@@ -34,7 +42,7 @@ class Session:
 
     def __init__(
         self,
-        target: str = "",
+        target: str | None = None,
         graph: Graph | None = None,
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
@@ -44,7 +52,12 @@ class Session:
         coalesce: bool = True,
         optimize: bool = True,
         jit: bool = True,
+        soft_placement: bool = False,
+        lossy: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        credentials: Any = None,
+        transport: str = "auto",
+        connect_timeout: float = 30.0,
     ) -> None:
         self._session = asynchronous.Session(
             target,
@@ -56,7 +69,12 @@ class Session:
             coalesce=coalesce,
             optimize=optimize,
             jit=jit,
+            soft_placement=soft_placement,
+            lossy=lossy,
             file_roots=file_roots,
+            credentials=credentials,
+            transport=transport,
+            connect_timeout=connect_timeout,
         )
         self._driver = LoopDriver()
         self._closed = False
@@ -116,7 +134,7 @@ class Session:
 
         return self._session.pending() if self._closed else self._call(report)
 
-    def statistics(self) -> asynchronous.SessionStatistics:
+    def statistics(self) -> SessionStatistics:
         """See `actorflow.Session.statistics`."""
         return self._session.statistics()
 
@@ -127,6 +145,14 @@ class Session:
     def placement(self, element: Any) -> str:
         """See `actorflow.Session.placement`."""
         return self._session.placement(element)
+
+    def explain_placement(self, element: Any) -> str:
+        """See `actorflow.Session.explain_placement`."""
+        return self._call(lambda: self._session.explain_placement(element))
+
+    def channels(self) -> list[EdgeReport]:
+        """See `actorflow.Session.channels`."""
+        return self._call(self._session.channels)
 
     def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closed:

@@ -13,6 +13,7 @@ FAMILIES = (
     "steps",
     "ops",
     "control",
+    "remote",
     "importing",
     "nodes",
     "planning",

@@ -67,7 +67,10 @@ def _inspect(arguments: argparse.Namespace) -> int:
         print(f"{prefix}  {_summary(manifest)}")
         for e in sorted(manifest.entries, key=lambda e: (e.kind != "variable", e.kind, e.name)):
             kind = "" if e.kind == "variable" else f"  ({e.kind})"
-            print(f"  {e.name}  {e.dtype}  {list(e.shape)}  {e.size:,} bytes  {manifest.shards[e.shard].file}{kind}")
+            part = "" if e.whole is None else str(e.region)
+            print(
+                f"  {e.name}{part}  {e.dtype}  {list(e.shape)}  {e.size:,} bytes  {manifest.shards[e.shard].file}{kind}"
+            )
     return 0
 
 

@@ -10,18 +10,20 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.shapes import Shape, compatible, num_elements, show
 
-from .manifest import Entry
+from .manifest import Stored
 
 _NEAR_AMONG = 2000  # names among which near ones are looked for; each comparison takes a while
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A variable that is to be restored, under its name in the checkpoint. A shape of None takes any."""
+    """A variable that is to be restored, under its name in the checkpoint. A shape of None takes any. Of a slice it is the
+    shape of all of the variable."""
 
     name: str
     dtype: DType
     shape: Shape
+    sliced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +63,35 @@ class Differences:
         return f"{name} (the checkpoint has {near[0]})" if near else name
 
 
-def compare(prefix: str, found: Mapping[str, Entry], wanted: Sequence[Wanted], *, reshape: bool = False) -> Differences:
+def compare(
+    prefix: str, found: Mapping[str, Stored], wanted: Sequence[Wanted], *, reshape: bool = False
+) -> Differences:
     """How what is wanted differs from what there is."""
     mismatched = []
     for w in wanted:
-        entry = found.get(w.name)
-        if entry is None:
+        stored = found.get(w.name)
+        if stored is None:
             continue
-        if entry.element_type is not w.dtype.base_dtype:
-            mismatched.append(f"{w.name} is of {entry.dtype} in the checkpoint, but the variable is of {w.dtype}")
-        elif not _fits(entry, w.shape, reshape):
+        if stored.element_type is not w.dtype.base_dtype:
+            mismatched.append(f"{w.name} is of {stored.dtype} in the checkpoint, but the variable is of {w.dtype}")
+        elif not _fits(stored, w.shape, reshape and not w.sliced):
             mismatched.append(
-                f"{w.name} has shape {show(entry.shape)} in the checkpoint, but the variable has {show(w.shape)}"
+                f"{w.name} has shape {show(stored.shape)} in the checkpoint, but the variable has {show(w.shape)}"
             )
     names = {w.name for w in wanted}
     return Differences(
         prefix,
         tuple(_absent((w.name for w in wanted), found)),
         tuple(sorted(name for name in found if name not in names)),
-        tuple(mismatched),
+        tuple(dict.fromkeys(mismatched)),
     )
 
 
-def _absent(names: Iterable[str], found: Mapping[str, Entry]) -> list[str]:
+def _absent(names: Iterable[str], found: Mapping[str, Stored]) -> list[str]:
     return sorted({name for name in names if name not in found})
 
 
-def _fits(entry: Entry, shape: Shape, reshape: bool) -> bool:
-    if compatible(shape, entry.shape):
+def _fits(stored: Stored, shape: Shape, reshape: bool) -> bool:
+    if compatible(shape, stored.shape):
         return True
-    return reshape and num_elements(shape) == num_elements(entry.shape)
+    return reshape and num_elements(shape) == num_elements(stored.shape)

@@ -7,22 +7,22 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import anyio
-import anyio.to_thread
 import numpy as np
 
+from actorflow import machine
 from actorflow.dtypes import DType
-from actorflow.errors import CancelledError, InvalidArgumentError, PermissionDeniedError, UnimplementedError
+from actorflow.errors import CancelledError, InvalidArgumentError, PermissionDeniedError
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 
 from .compare import Wanted, compare
 from .layout import piece
-from .manifest import Entry, decode, encode, merged
-from .reading import Reader
-from .snapshot import at_one_instant, pieces, put_back, taken, targets
-from .store import Store, locate
+from .manifest import Manifest, Stored, check_slices, decode, encode, merged
+from .reading import Part, Reader
+from .regions import Region
+from .snapshot import Target, at_one_instant, pieces, put_back, taken, targets
+from .store import Store, locate, remove_quietly
 from .writing import commit, write_shards
 
 R = TypeVar("R")
@@ -58,7 +58,7 @@ async def _on_thread(step: StepHandle, work: Callable[[Callable[[], None]], R]) 
 
     forget = step.on_cancel(stopped.set)
     try:
-        return await anyio.to_thread.run_sync(work, still_wanted)
+        return await machine.on_thread(work, still_wanted)
     finally:
         forget()
 
@@ -72,15 +72,16 @@ async def save_variables(
     handles: Sequence[str],
     step_key: str,
     state: bool,
+    slices: Sequence[str] = (),
     ctx: KernelContext,
     step: StepHandle,
 ) -> bytes:
     where = _allowed(_text(prefix), ctx)
-    found = targets(ctx, keys, handles)
+    found = targets(ctx, keys, handles, slices)
     groups = await at_one_instant((t.state for t in found), lambda: taken(found, ctx, state))
     for tell in list(ctx.nodes.after_snapshot):
         tell()
-    values = [value for group in groups.values() for name, _, value in group if name == step_key]
+    values = [one.value for group in groups.values() for one in group if one.name == step_key]
 
     def write(still_wanted: Callable[[], None]) -> bytes:
         store, name = locate(where)
@@ -91,6 +92,15 @@ async def save_variables(
     return await _on_thread(step, write)
 
 
+def _commit(store: Store, name: str, manifest: Manifest) -> None:
+    try:
+        check_slices(manifest)
+    except ValueError as error:
+        remove_quietly(store, [shard.file for shard in manifest.shards])
+        raise InvalidArgumentError(f"The checkpoint {store.where(name)!r} was not saved: {error}.") from None
+    commit(store, name, manifest)
+
+
 @kernel("CommitCheckpoint")
 async def commit_checkpoint(
     xp: Any, prefix: Any, parts: Sequence[Any], *, ctx: KernelContext, step: StepHandle
@@ -99,9 +109,9 @@ async def commit_checkpoint(
     written = [np.asarray(part, object).item() for part in parts]
 
     def write(still_wanted: Callable[[], None]) -> None:
-        manifest = merged([decode(part, "a part of a save") for part in written])
+        manifest = merged([decode(part, "a part of a save", complete=False) for part in written])
         still_wanted()
-        commit(*locate(where), manifest)
+        _commit(*locate(where), manifest)
 
     await _on_thread(step, write)
     return os.fsencode(where)
@@ -116,27 +126,33 @@ async def restore_variables(
     handles: Sequence[str],
     state: bool,
     reshape: bool,
+    slices: Sequence[str] = (),
     ctx: KernelContext,
     step: StepHandle,
 ) -> None:
     where = _allowed(_text(prefix), ctx)
-    found = targets(ctx, keys, handles)
-    wanted = [Wanted(t.key, t.state.dtype, t.state.shape) for t in found]
+    found = targets(ctx, keys, handles, slices)
+    wanted = [
+        Wanted(t.key, t.state.dtype, t.state.shape if t.region is None else t.region.whole, t.region is not None)
+        for t in found
+    ]
 
     def read(still_wanted: Callable[[], None]) -> tuple[list[Any], Any]:
         reader = Reader(where)
         compare(reader.prefix, reader.manifest.variables(), wanted, reshape=reshape).refuse()
-        buffers = {}
-        for target, entry in zip(found, reader.entries(keys)):
-            shape: Any = target.state.shape if reshape and target.state.shape is not None else entry.shape
-            buffers[entry.name] = target.state.buffer(shape)
+        buffers: list[Any] = []
 
-        def buffer_of(entry: Entry) -> Any:
-            return buffers[entry.name].reshape(entry.shape)
+        def part_of(target: Target) -> Part:
+            def buffer(stored: Stored, shape: tuple[int, ...]) -> Any:
+                own: Any = target.state.shape if reshape and target.state.shape is not None else shape
+                buffers.append(target.state.buffer(own))
+                return buffers[-1].reshape(shape)
+
+            return Part(target.key, target.region, buffer)
 
         states = reader.states() if state and reader.manifest.state else None
-        reader.read(reader.entries(keys), buffer_of, still_wanted)
-        return [buffers[key] for key in keys], states
+        reader.load([part_of(target) for target in found], still_wanted)
+        return buffers, states
 
     values, states = await _on_thread(step, read)
 
@@ -147,11 +163,6 @@ async def restore_variables(
             put_back(ctx.nodes, *states)
 
     await at_one_instant((t.state for t in found), put)
-
-
-def _no_slices(slices: Any) -> None:
-    if any(_texts(slices)):
-        raise UnimplementedError("Slices of variables are not saved or restored; give empty shape_and_slices.")
 
 
 @kernel("SaveV2")
@@ -166,15 +177,21 @@ async def save_v2(
     step: StepHandle,
 ) -> None:
     where, names = _allowed(_text(prefix), ctx), _texts(tensor_names)
-    _no_slices(shape_and_slices)
-    if len(names) != len(tensors):
-        raise InvalidArgumentError(f"{len(tensors)} tensors can't be saved under {len(names)} names.")
+    regions = [Region.parse(spec) for spec in _texts(shape_and_slices)]
+    if not len(names) == len(regions) == len(tensors):
+        raise InvalidArgumentError(
+            f"{len(tensors)} tensors can't be saved under {len(names)} names with {len(regions)} slices."
+        )
+    for name, region, tensor in zip(names, regions, tensors):
+        if region is not None and region.shape != np.shape(tensor):
+            raise InvalidArgumentError(f"A tensor of shape {np.shape(tensor)} can't be the part {region} of {name!r}.")
 
     def write(still_wanted: Callable[[], None]) -> None:
         store: Store
         store, name = locate(where)
-        group = [piece(key, "variable", value) for key, value in zip(names, tensors)]
-        commit(store, name, write_shards(store, name, {ctx.device.name: group}, check=still_wanted))
+        group = [piece(key, "variable", value, region) for key, value, region in zip(names, tensors, regions)]
+        written = write_shards(store, name, {ctx.device.name: group}, check=still_wanted)
+        _commit(store, name, written)
 
     await _on_thread(step, write)
 
@@ -191,15 +208,20 @@ async def restore_v2(
     step: StepHandle,
 ) -> Any:
     where, names = _allowed(_text(prefix), ctx), _texts(tensor_names)
-    _no_slices(shape_and_slices)
-    if len(names) != len(dtypes):
-        raise InvalidArgumentError(f"{len(dtypes)} tensors can't be restored from {len(names)} names.")
+    regions = [Region.parse(spec) for spec in _texts(shape_and_slices)]
+    if not len(names) == len(regions) == len(dtypes):
+        raise InvalidArgumentError(
+            f"{len(dtypes)} tensors can't be restored from {len(names)} names with {len(regions)} slices."
+        )
 
     def read(still_wanted: Callable[[], None]) -> list[Any]:
         reader = Reader(where)
-        wanted = [Wanted(name, dtype, None) for name, dtype in zip(names, dtypes)]
+        wanted = [
+            Wanted(name, dtype, None if region is None else region.whole, region is not None)
+            for name, dtype, region in zip(names, dtypes, regions)
+        ]
         compare(reader.prefix, reader.manifest.variables(), wanted).refuse()
-        return reader.read(reader.entries(names), check=still_wanted)
+        return reader.load([Part(name, region) for name, region in zip(names, regions)], still_wanted)
 
     values = [value if value.ndim else value[()] for value in await _on_thread(step, read)]
     return values[0] if len(values) == 1 else tuple(values)

@@ -18,6 +18,8 @@ import numpy as np
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import DataLossError
 
+from .regions import Region
+
 CHUNK = 1 << 20
 """Bytes that are written, read and summed at once."""
 MAX_HEADER = 100_000_000  # the library's own limit
@@ -34,29 +36,31 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A tensor on its way into a shard: its bytes, and what they mean."""
+    """A tensor on its way into a shard: its bytes, and what they mean. `region` says which part of a variable it is, where
+    it is not all of it."""
 
     name: str
     kind: str
     dtype: DType
     shape: tuple[int, ...]
     content: Sequence[memoryview]
+    region: Region | None = None
 
     @property
     def size(self) -> int:
         return sum(part.nbytes for part in self.content)
 
 
-def piece(name: str, kind: str, value: Any) -> Piece:
+def piece(name: str, kind: str, value: Any, region: Region | None = None) -> Piece:
     """A tensor as a piece. Its memory is not copied (strings are), and has to stay as it is until it is written."""
     array = np.asarray(value)
     dtype = as_dtype(array.dtype)
     if dtype.kind == "S":
-        return Piece(name, kind, dtype, array.shape, _packed(array))
+        return Piece(name, kind, dtype, array.shape, _packed(array), region)
     if array.dtype.byteorder == ">" or not np.little_endian and array.dtype.itemsize > 1:
         array = array.astype(array.dtype.newbyteorder("<"))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return Piece(name, kind, dtype, array.shape, [flat.data] if flat.size else [])
+    return Piece(name, kind, dtype, array.shape, [flat.data] if flat.size else [], region)
 
 
 def _packed(strings: Array) -> list[memoryview]:

@@ -17,6 +17,8 @@ from typing import Any
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import DataLossError, InvalidArgumentError
 
+from .regions import Region, covers
+
 SUFFIX = ".manifest"
 MAX_SIZE = 1 << 26
 """Bytes of the largest manifest that is read: some 300,000 tensors."""
@@ -24,6 +26,7 @@ _FORMAT = "actorflow-checkpoint 1"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@ -]*")
 _LARGEST = 2**62
 KINDS = ("variable", "node", "resource")
+_LATER = ("whole", "begin")  # fields that only slices have
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class Shard:
 class Entry:
     """A tensor: `size` bytes from `offset` on, counted from the beginning of the file of shard number `shard`.
 
-    `kind` is "variable", "node" (what a kernel keeps between runs) or "resource" (where a reader is)."""
+    `kind` is "variable", "node" (what a kernel keeps between runs) or "resource" (where a reader is). A slice of a variable
+    says the shape of all of it, and where the slice begins."""
 
     name: str
     kind: str
@@ -50,10 +54,40 @@ class Entry:
     offset: int
     size: int
     crc32: int
+    whole: tuple[int, ...] | None = None
+    begin: tuple[int, ...] | None = None
 
     @property
     def element_type(self) -> DType:
         return as_dtype(self.dtype)
+
+    @property
+    def region(self) -> Region:
+        """The part of the variable that is here."""
+        if self.whole is None or self.begin is None:
+            return Region.all_of(self.shape)
+        return Region(self.whole, self.begin, self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A variable in a checkpoint: all of it in one entry, or its slices."""
+
+    name: str
+    parts: tuple[Entry, ...]
+
+    @property
+    def dtype(self) -> str:
+        return self.parts[0].dtype
+
+    @property
+    def element_type(self) -> DType:
+        return self.parts[0].element_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the variable."""
+        return self.parts[0].region.whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +101,25 @@ class Manifest:
     saved_at: float = 0.0
     state: bool = False
 
-    def variables(self) -> dict[str, Entry]:
-        """The entries of variables, by name."""
-        return {e.name: e for e in self.entries if e.kind == "variable"}
+    def variables(self) -> dict[str, Stored]:
+        """The variables, by name."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.kind == "variable":
+                found.setdefault(entry.name, []).append(entry)
+        return {name: Stored(name, tuple(parts)) for name, parts in found.items()}
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:
     """One manifest of what several tasks have written. Raises InvalidArgumentError where two have a variable of
     one name."""
     shards: list[Shard] = []
-    entries: dict[tuple[str, str], Entry] = {}
+    entries: dict[tuple[str, str, tuple[int, ...] | None], Entry] = {}
     for part in parts:
         first = len(shards)
         shards.extend(part.shards)
         for entry in part.entries:
-            key = (entry.kind, entry.name)
+            key = (entry.kind, entry.name, entry.begin)
             if key in entries and entry.kind == "variable":
                 raise InvalidArgumentError(f"Two tensors can't be saved under one name: {entry.name}.")
             entries.setdefault(key, replace(entry, shard=entry.shard + first))
@@ -105,15 +143,18 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def _plain(record: Shard | Entry | Manifest) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__slots__}
+    return {
+        name: value for name in record.__slots__ if (value := getattr(record, name)) is not None or name not in _LATER
+    }
 
 
 def _first_line(body: bytes) -> bytes:
     return f"{_FORMAT} {zlib.crc32(body):08x} {len(body)}\n".encode()
 
 
-def decode(data: bytes, what: str) -> Manifest:
-    """The manifest in the bytes of the file `what`.
+def decode(data: bytes, what: str, *, complete: bool = True) -> Manifest:
+    """The manifest in the bytes of the file `what`. What one task of several has written need not be `complete`: it may
+    lack slices of variables.
 
     Raises:
         DataLossError: they are damaged, cut off, or of something else.
@@ -124,14 +165,20 @@ def decode(data: bytes, what: str) -> Manifest:
     if line + b"\n" != _first_line(body):
         raise DataLossError(f"The manifest {what} is damaged or cut off: its checksum is another.")
     try:
-        return _parsed(json.loads(body))
+        found = _parsed(json.loads(body))
+        if complete:
+            check_slices(found)
+        return found
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DataLossError(f"The manifest {what} can't be what a save has written: {error}.") from None
 
 
 def _parsed(tree: Any) -> Manifest:
     shards = tuple(Shard(**item) for item in tree["shards"])
-    entries = tuple(Entry(**{**item, "shape": tuple(item["shape"])}) for item in tree["entries"])
+    entries = tuple(
+        Entry(**{**item, **{key: tuple(item[key]) for key in ("shape", *_LATER) if key in item}})
+        for item in tree["entries"]
+    )
     step, saved_at, state = tree["global_step"], tree["saved_at"], tree["state"]
     if step is not None and not _is_number(step, -_LARGEST) or not isinstance(saved_at, (int, float)):
         raise ValueError("its step or time is no number")
@@ -151,12 +198,14 @@ def _check(manifest: Manifest) -> None:
             raise ValueError(f"{shard.file!r} is no name of a file")
         if not all(map(_is_number, (shard.size, shard.header, shard.crc32))) or not 8 <= shard.header <= shard.size:
             raise ValueError(f"the sizes of {shard.file!r} can't be")
-    names: set[tuple[str, str]] = set()
+    names: set[tuple[str, str, tuple[int, ...] | None]] = set()
     for e in manifest.entries:
-        if not isinstance(e.name, str) or e.kind not in KINDS or (e.kind, e.name) in names:
+        key = (e.kind, e.name, e.begin)
+        if not isinstance(e.name, str) or e.kind not in KINDS or key in names:
             raise ValueError(f"the {e.kind} {e.name!r} is there twice, or is none")
-        names.add((e.kind, e.name))
-        if not all(map(_is_number, (e.shard, e.offset, e.size, e.crc32, *e.shape))):
+        names.add(key)
+        numbers = (e.shard, e.offset, e.size, e.crc32, *e.shape, *(e.whole or ()), *(e.begin or ()))
+        if not all(map(_is_number, numbers)) or (e.whole is None) != (e.begin is None):
             raise ValueError(f"the numbers of {e.name!r} can't be")
         if e.shard >= len(manifest.shards):
             raise ValueError(f"{e.name!r} is in a shard that is not there")
@@ -173,3 +222,13 @@ def _check(manifest: Manifest) -> None:
             or (dtype.kind == "S" and elements * 8 > e.size)
         ):
             raise ValueError(f"{e.name!r} of {e.dtype} and shape {e.shape} does not take {e.size} bytes")
+
+
+def check_slices(manifest: Manifest) -> None:
+    """Raises ValueError where slices of a variable are not all of it."""
+    for stored in manifest.variables().values():
+        whole = [entry for entry in stored.parts if entry.whole is None]
+        if len(stored.parts) == 1 and whole:
+            continue
+        if whole or len({entry.dtype for entry in stored.parts}) > 1 or not covers([e.region for e in stored.parts]):
+            raise ValueError(f"the slices of {stored.name!r} are not all of it")

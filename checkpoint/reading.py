@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import machine
 from actorflow.dtypes import DType, string
 from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorflow.shapes import show
 
 from . import layout
 from .layout import CHUNK
-from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode
+from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
+from .regions import Region
 from .store import Source, Store, locate, read_all
 
 _THREADS = 2  # one computes a checksum while the other's bytes are copied
@@ -35,6 +38,19 @@ def _fresh(entry: Entry) -> Any:
 
 def _nothing() -> None:
     return None
+
+
+def _new(stored: Stored, shape: tuple[int, ...]) -> Any:
+    return np.empty(shape, stored.element_type.as_numpy_dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is to be loaded: a variable, or a region of it, into the array of the region's shape that `make` gives."""
+
+    name: str
+    region: Region | None
+    make: Callable[[Stored, tuple[int, ...]], Any] = _new
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,42 +75,75 @@ class Reader:
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """The shape of each variable by name."""
-        return {name: list(entry.shape) for name, entry in self._variables.items()}
+        return {name: list(stored.shape) for name, stored in self._variables.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
         """The element type of each variable by name."""
-        return {name: entry.element_type for name, entry in self._variables.items()}
+        return {name: stored.element_type for name, stored in self._variables.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether there is a variable of that name."""
         return tensor_str in self._variables
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of a variable, read from its shard.
+        """The value of a variable, read from its shard; its slices put together.
 
         Raises:
             NotFoundError: there is none of that name.
             DataLossError: its bytes are damaged.
         """
-        return self.read([self._entry(tensor_str)])[0]
+        return self.load([Part(tensor_str, None)])[0]
 
     def debug_string(self) -> str:
         """Each variable's name, type and shape, one in a line."""
-        return "\n".join(f"{e.name} ({e.dtype}) {list(e.shape)}" for e in sorted(self._variables.values(), key=_name))
+        return "\n".join(f"{v.name} ({v.dtype}) {list(v.shape)}" for v in sorted(self._variables.values(), key=_name))
 
-    def _entry(self, name: str) -> Entry:
-        found = self._variables.get(name)
-        if found is None:
-            raise NotFoundError(f"The checkpoint {self.prefix!r} has no variable {name!r}.")
-        return found
-
-    def entries(self, names: Iterable[str]) -> list[Entry]:
-        """The entries of variables. Raises NotFoundError that lists all names that are not there."""
+    def stored(self, names: Iterable[str]) -> list[Stored]:
+        """Variables by name. Raises NotFoundError that lists all names that are not there."""
         names = list(names)
         missing = [name for name in names if name not in self._variables]
         if missing:
-            raise NotFoundError(f"The checkpoint {self.prefix!r} has no variables {', '.join(map(repr, missing))}.")
+            what = "variable" if len(missing) == 1 else "variables"
+            raise NotFoundError(f"The checkpoint {self.prefix!r} has no {what} {', '.join(map(repr, missing))}.")
         return [self._variables[name] for name in names]
+
+    def load(self, parts: Sequence[Part], check: Check = _nothing) -> list[Any]:
+        """The values of variables or parts of them, in whatever slices the checkpoint has them.
+
+        What is there as it is wanted is read into its buffer at once; slices that are cut otherwise are read and copied.
+
+        Raises:
+            NotFoundError: variables are not there; all are listed.
+            InvalidArgumentError: a part is one of a variable of another shape.
+            DataLossError: a file is missing, cut off or damaged.
+        """
+        stored = self.stored([part.name for part in parts])
+        values: list[Any] = []
+        direct: dict[int, Any] = {}
+        users: dict[int, list[tuple[Region, Any]]] = {}
+        entries: dict[int, Entry] = {}
+        for part, variable in zip(parts, stored):
+            region = part.region or Region.all_of(variable.shape)
+            if region.whole != variable.shape:
+                raise InvalidArgumentError(
+                    f"The part {region} of {part.name!r} is one of shape {show(region.whole)}, but the checkpoint "
+                    f"{self.prefix!r} has {show(variable.shape)}."
+                )
+            value = part.make(variable, region.shape)
+            values.append(value)
+            for entry in variable.parts:
+                if entry.region == region and id(entry) not in direct:
+                    entries[id(entry)], direct[id(entry)] = entry, value
+                elif entry.region.meets(region):
+                    entries[id(entry)] = entry
+                    users.setdefault(id(entry), []).append((region, value))
+        read = self.read(
+            entries.values(), lambda entry: direct[id(entry)] if id(entry) in direct else _fresh(entry), check
+        )
+        for (key, entry), source in zip(entries.items(), read):
+            for region, value in users.get(key, ()):
+                entry.region.copy(source, region, value)
+        return values
 
     def read(self, entries: Iterable[Entry], make: Make = _fresh, check: Check = _nothing) -> list[Any]:
         """The values of entries, in their order, each in a buffer that `make(entry)` gives. `check` may raise to give up.
@@ -123,7 +172,7 @@ class Reader:
                 raise
 
         jobs = _jobs(entries)
-        if len(jobs) < 2:
+        if len(jobs) < 2 or not machine.current().is_real:
             for job in jobs:
                 work(job)
             return values
@@ -294,5 +343,5 @@ def leftovers(store: Store) -> list[str]:
     )
 
 
-def _name(entry: Entry) -> str:
-    return entry.name
+def _name(stored: Stored) -> str:
+    return stored.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,23 +16,35 @@ from actorflow.runtime.threads import Writing
 from actorflow.runtime.variable_state import VariableState
 
 from .layout import Piece, piece
+from .regions import Region
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A variable of the session: its name in the checkpoint, its state, and the device that it is on."""
+    """A variable of the session: its name in the checkpoint, its state, the device that it is on, and which part of what
+    the checkpoint has by that name it is, where it is a slice."""
 
     key: str
     state: VariableState
     device: str
+    region: Region | None = None
 
 
-def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str]) -> list[Target]:
-    """The variables behind the nodes `handles`, which have run."""
+class Taken(NamedTuple):
+    """A value that goes into a checkpoint."""
+
+    name: str
+    kind: str
+    value: Any
+    region: Region | None = None
+
+
+def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], slices: Sequence[str]) -> list[Target]:
+    """The variables behind the nodes `handles`, which have run. `slices` is empty where none is a slice."""
     found = []
-    for key, handle in zip(keys, handles, strict=True):
+    for key, handle, part in zip(keys, handles, slices or [""] * len(keys), strict=True):
         context = ctx.nodes.get(handle)
         if context is None:
             raise FailedPreconditionError(
@@ -42,7 +54,7 @@ def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str]) -> 
         attrs = context.node.attrs
         name = attrs["shared_name"] or context.node.name
         state = context.resources.lookup(attrs["container"], name, VariableState)
-        found.append(Target(key, state, context.device.name))
+        found.append(Target(key, state, context.device.name, Region.parse(part)))
     return found
 
 
@@ -83,8 +95,8 @@ async def _end_of(writer: Writing) -> None:
     await over
 
 
-def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str, list[tuple[str, str, Any]]]:
-    """(name, kind, value) of all that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
+def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str, list[Taken]]:
+    """All that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
 
     Raises:
         FailedPreconditionError: variables have no value; all are named.
@@ -95,18 +107,19 @@ def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str,
             f"{len(empty)} variables have no value to be saved: {', '.join(empty)}.",
             hint="Run their initializers first, or leave them out of the saver's var_list.",
         )
-    groups: dict[str, list[tuple[str, str, Any]]] = {}
+    groups: dict[str, list[Taken]] = {}
     for target in found:
-        groups.setdefault(target.device, []).append((target.key, "variable", target.state.read()))
+        value = Taken(target.key, "variable", target.state.read(), target.region)
+        groups.setdefault(target.device, []).append(value)
     if state:
         groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))
     return groups
 
 
-def _states(nodes: NodeContexts) -> list[tuple[str, str, Any]]:
+def _states(nodes: NodeContexts) -> list[Taken]:
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     found = [
-        (f"{node}:{key}", "node", value)
+        Taken(f"{node}:{key}", "node", value)
         for node, values in {**nodes.restored, **kept}.items()
         for key, value in values.items()
     ]
@@ -119,7 +132,7 @@ def _states(nodes: NodeContexts) -> list[tuple[str, str, Any]]:
     for (container, kind, name), place in places.items():
         value = np.empty((), object)
         value[()] = place
-        found.append((f"{container}:{kind}:{name}", "resource", value))
+        found.append(Taken(f"{container}:{kind}:{name}", "resource", value))
     return found
 
 
@@ -136,9 +149,9 @@ def _managers(nodes: NodeContexts) -> list[ResourceManager]:
     return list({id(context.resources): context.resources for context in list(nodes.values())}.values())
 
 
-def pieces(groups: Mapping[str, Sequence[tuple[str, str, Any]]]) -> dict[str, list[Piece]]:
+def pieces(groups: Mapping[str, Sequence[Taken]]) -> dict[str, list[Piece]]:
     """What was taken, as what is written."""
-    return {device: [piece(name, kind, value) for name, kind, value in found] for device, found in groups.items()}
+    return {device: [piece(*one) for one in found] for device, found in groups.items()}
 
 
 def put_back(

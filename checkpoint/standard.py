@@ -47,9 +47,9 @@ class Standard:
             store.remove(name)
         return found
 
-    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any]], *, strict: bool, reshape: bool) -> None:
+    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
         reader = Reader(prefix)
-        asked = [Wanted(*item) for item in wanted]
+        asked = [Wanted(name, dtype, shape, sliced) for name, dtype, shape, sliced in wanted]
         compare(prefix, reader.manifest.variables(), asked, reshape=reshape).refuse(strict=strict)
 
     def read_text(self, folder: str, name: str) -> str | None:

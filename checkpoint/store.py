@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Protocol
 
+from actorflow import machine
 from actorflow.errors import InvalidArgumentError, OpError
 
 from .files import Files, SystemFiles, named_errors
@@ -49,7 +49,7 @@ class LocalStore:
 
     def __init__(self, folder: str, files: Files | None = None) -> None:
         self.folder = folder or "."
-        self._files: Files = SystemFiles() if files is None else files
+        self._files: Files = files or machine.current().files or SystemFiles()
 
     def where(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -128,7 +128,7 @@ class _LocalSource:
 
 def fresh_name() -> str:
     """A part of a file's name that no other file has."""
-    return secrets.token_hex(6)
+    return machine.fresh_hex(6)
 
 
 _MAKERS: dict[str, Callable[[str], Store]] = {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 from . import layout
@@ -54,7 +55,7 @@ def write_shards(
     except BaseException:
         remove_quietly(store, [shard.file for shard in shards])
         raise
-    return Manifest(tuple(shards), tuple(entries), global_step, time.time(), state)
+    return Manifest(tuple(shards), tuple(entries), global_step, machine.wall_time(), state)
 
 
 def _label(device: str) -> str:
@@ -63,14 +64,16 @@ def _label(device: str) -> str:
 
 
 def _shard_name(piece: Piece) -> str:
-    return piece.name if piece.kind == "variable" else f"@{piece.kind}:{piece.name}"
+    if piece.kind != "variable":
+        return f"@{piece.kind}:{piece.name}"
+    return piece.name if piece.region is None else f"{piece.name}{piece.region}"
 
 
 def _write_shard(
     store: Store, file: str, number: int, pieces: Sequence[Piece], check: Check
 ) -> tuple[Shard, list[Entry]]:
     ordered = layout.order(pieces)
-    named = [Piece(_shard_name(p), p.kind, p.dtype, p.shape, p.content) for p in ordered]
+    named = [replace(p, name=_shard_name(p)) for p in ordered]
     head = layout.header(named, {"format": "actorflow"})
     entries: list[Entry] = []
 
@@ -83,7 +86,8 @@ def _write_shard(
                 check()
                 crc = zlib.crc32(chunk, crc)
                 yield chunk
-            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, crc))
+            slices = (p.region.whole, p.region.begin) if p.region is not None else ()
+            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, crc, *slices))
             offset += p.size
 
     store.write(file, parts())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +27,17 @@ class _Taker:
     result: Any = None
 
 
+def _wake(waiters: Iterable[Waiter]) -> None:
+    for waiter in waiters:
+        waiter.wake()
+
+
 class Accumulator:
     """What applied gradients add up to, how many they were, and who waits to take their mean (or sum), in their order.
 
-    Gradients of steps before `global_step`, which each taking counts up, are dropped without a word.
+    Gradients of steps before `global_step`, which each taking counts up, are dropped without a word. Gradients of numbered
+    workers are added in the order of the workers, whenever they come: those of the first workers go into the total as soon
+    as all before them are there, and others wait at their number until then, or until somebody takes.
     """
 
     def __init__(self, name: str, dtype: DType, shape: Shape, mean: bool) -> None:
@@ -37,28 +45,56 @@ class Accumulator:
         self.dtype = dtype
         self.shape = shape
         self.global_step = 0
+        self.dropped = 0
+        """How many gradients were stale, or one too many of their worker."""
         self._mean = mean
-        self._count = 0
-        self._total: Any = None
+        self._begin()
         self._takers: deque[_Taker] = deque()
+        self._watchers: list[tuple[int, Waiter]] = []
         self._guard = threading.Lock()  # held while a gradient is added: an accumulator may serve several threads
         self._closed = False
+
+    def _begin(self) -> None:
+        """A new sum."""
+        self._count = 0
+        self._total: Any = None
+        self._first: Any = None
+        self._next = 0  # the number of the worker whose gradient is added next
+        self._early: dict[tuple[int, int], Any] = {}  # gradients that wait, by their place
+        self._given: Counter[int] = Counter()
 
     @property
     def count(self) -> int:
         return self._count
 
-    def apply(self, local_step: int, *gradient: Any) -> None:
-        """Adds a gradient of step `local_step`. Raises InvalidArgumentError where its shape is another."""
+    def apply(self, local_step: int, *gradient: Any, worker: int = -1, most: int = 1) -> None:
+        """Adds a gradient of step `local_step`. One of a numbered worker is dropped where that has given `most` already since
+        the last taking. Raises InvalidArgumentError where its shape is another."""
         checked = self.checked(*gradient)
         with self._guard:
-            if local_step < self.global_step:
+            if local_step < self.global_step or worker >= 0 and self._given[worker] >= most:
+                self.dropped += 1
                 return
-            self._total = checked if self._total is None else self.added(self._total, checked)
+            if self._first is None:
+                self._first = checked
+            self.agree(self._first, checked)
+            place = (self._given[worker], worker)
+            if worker >= 0:
+                self._given[worker] += 1
+            if worker < 0 or place == (0, self._next):
+                self._add(checked)
+                self._next += worker >= 0
+                while (0, self._next) in self._early:
+                    self._add(self._early.pop((0, self._next)))
+                    self._next += 1
+            else:
+                self._early[place] = checked
             self._count += 1
-            served = self._serve()
-        for taker in served:
-            taker.waiter.wake()
+            woken = self._serve()
+        _wake(woken)
+
+    def _add(self, gradient: Any) -> None:
+        self._total = self.begun(gradient) if self._total is None else self.added(self._total, gradient)
 
     async def take(self, required: int, step: StepHandle) -> Any:
         """Waits for `required` gradients; gives their mean or sum. Raises CancelledError where the wait ended without."""
@@ -67,48 +103,77 @@ class Accumulator:
         taker = _Taker(required, Waiter())
         with self._guard:
             self._takers.append(taker)
-            served = self._serve()
+            woken = self._serve()
             waits = taker.result is None and not self._closed
-        for other in served:
-            other.waiter.wake()
+        _wake(woken)
         if waits:
             await taker.waiter.wait(step)
         if taker.result is None:
             self._leave(taker)
-            raise CancelledError(f"The wait for gradients of the accumulator {self.name!r} has been cancelled.")
+            raise self._cancelled("gradients")
         return taker.result
 
+    async def later_step(self, after: int, step: StepHandle) -> int:
+        """Waits until the global step is later than `after`; gives it. Raises CancelledError where the wait ended without."""
+        while True:
+            watcher = (after, Waiter())
+            with self._guard:
+                if self.global_step > after:
+                    return self.global_step
+                if self._closed:
+                    raise self._cancelled("a later step")
+                self._watchers.append(watcher)
+            await watcher[1].wait(step)
+            with self._guard:
+                if watcher in self._watchers:
+                    self._watchers.remove(watcher)
+                    if not self._closed:
+                        raise self._cancelled("a later step")
+
     def set_global_step(self, step: int) -> None:
+        """Sets the step; an accumulator that was closed is open again."""
         with self._guard:
             self.global_step = step
+            self._closed = False
+            woken = self._reached()
+        _wake(woken)
 
     def close(self) -> None:
-        """Ends all waits: the container has been reset."""
+        """Ends all waits, and those that begin until `set_global_step`: who takes stops, or the container has been reset."""
         with self._guard:
             self._closed = True
-            takers = list(self._takers)
-        for taker in takers:
-            taker.waiter.wake()
+            waiters = [taker.waiter for taker in self._takers] + [waiter for _, waiter in self._watchers]
+        _wake(waiters)
 
-    def _serve(self) -> list[_Taker]:
-        """Gives those who wait what they want, as far as it is there."""
+    def _cancelled(self, what: str) -> CancelledError:
+        return CancelledError(f"The wait for {what} of the accumulator {self.name!r} has been cancelled.")
+
+    def _reached(self) -> list[Waiter]:
+        """Who waited for a step that is there now."""
+        reached = [waiter for after, waiter in self._watchers if after < self.global_step]
+        self._watchers = [watcher for watcher in self._watchers if watcher[0] >= self.global_step]
+        return reached
+
+    def _serve(self) -> list[Waiter]:
+        """Gives those who wait what they want, as far as it is there. They are to be woken."""
         served = []
         while self._takers and self._count >= max(1, self._takers[0].required):
+            for place in sorted(self._early):
+                self._add(self._early[place])
             taker = self._takers.popleft()
             taker.result = self.reduced(self._total, self._count if self._mean else 0)
-            self._total, self._count = None, 0
+            self._begin()
             self.global_step += 1
-            served.append(taker)
-        return served
+            served.append(taker.waiter)
+        return [*served, *self._reached()] if served else served
 
     def _leave(self, taker: _Taker) -> None:
         """A taker gives up. Those behind it may want less than it did."""
         with self._guard:
             if taker in self._takers:
                 self._takers.remove(taker)
-            served = self._serve()
-        for other in served:
-            other.waiter.wake()
+            woken = self._serve()
+        _wake(woken)
 
     # What differs between dense gradients and rows
 
@@ -116,11 +181,18 @@ class Accumulator:
         """The gradient in the form in which it is summed."""
         (dense,) = gradient
         self._check_shape(np.shape(dense))
-        return np.array(dense)
+        return np.asarray(dense)
+
+    def agree(self, first: Any, gradient: Any) -> None:
+        """Raises InvalidArgumentError unless `gradient` has the shape of the first one."""
+        if first.shape != gradient.shape:
+            raise self._mismatch(gradient.shape, first.shape)
+
+    def begun(self, gradient: Any) -> Any:
+        """The total of one gradient, which may be added to in place."""
+        return np.array(gradient)
 
     def added(self, total: Any, gradient: Any) -> Any:
-        if total.shape != gradient.shape:
-            raise self._mismatch(gradient.shape, total.shape)
         return np.add(total, gradient, out=total) if total.ndim else total + gradient
 
     def reduced(self, total: Any, count: int) -> Any:
@@ -160,11 +232,17 @@ class SparseAccumulator(Accumulator):
         order = np.argsort(at)
         return at[order], rows[order], np.ones(len(at), np.int64), shape
 
+    def agree(self, first: Any, gradient: Any) -> None:
+        rows, more = first[1], gradient[1]
+        if rows.shape[1:] != more.shape[1:]:
+            raise self._mismatch((None, *more.shape[1:]), (None, *rows.shape[1:]))
+
+    def begun(self, gradient: Any) -> Any:
+        return gradient
+
     def added(self, total: Any, gradient: Any) -> Any:
         indices, rows, counts, known = total
         at, more, once, shape = gradient
-        if rows.shape[1:] != more.shape[1:]:
-            raise self._mismatch((None, *more.shape[1:]), (None, *rows.shape[1:]))
         every, where = np.unique(np.concatenate([indices, at]), return_inverse=True)
         sums = np.zeros((len(every), *rows.shape[1:]), rows.dtype)
         numbers = np.zeros(len(every), np.int64)
@@ -207,8 +285,10 @@ def sparse_accumulator(
 
 
 @kernel("AccumulatorApplyGradient")
-def apply_gradient(xp: Any, handle: Accumulator, local_step: Any, gradient: Any) -> None:
-    handle.apply(int(local_step), gradient)
+def apply_gradient(
+    xp: Any, handle: Accumulator, local_step: Any, gradient: Any, *, worker: int = -1, most: int = 1
+) -> None:
+    handle.apply(int(local_step), gradient, worker=worker, most=most)
 
 
 @kernel("SparseAccumulatorApplyGradient")
@@ -221,13 +301,31 @@ def apply_rows(
     gradient_shape: Any,
     *,
     has_known_shape: bool,
+    worker: int = -1,
+    most: int = 1,
 ) -> None:
-    handle.apply(int(local_step), gradient_indices, gradient_values, gradient_shape if has_known_shape else None)
+    whole = gradient_shape if has_known_shape else None
+    handle.apply(int(local_step), gradient_indices, gradient_values, whole, worker=worker, most=most)
 
 
 @kernel("AccumulatorNumAccumulated")
 def number(xp: Any, handle: Accumulator) -> Any:
     return np.int32(handle.count)
+
+
+@kernel("AccumulatorNumDropped")
+def dropped(xp: Any, handle: Accumulator) -> Any:
+    return np.int64(handle.dropped)
+
+
+@kernel("AccumulatorClose")
+def close(xp: Any, handle: Accumulator) -> None:
+    handle.close()
+
+
+@kernel("AccumulatorLaterStep", aborts_itself=True)
+async def later_step(xp: Any, handle: Accumulator, after: Any, *, step: StepHandle) -> Any:
+    return np.int64(await handle.later_step(int(after), step))
 
 
 @kernel("AccumulatorSetGlobalStep")

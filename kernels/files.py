@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import anyio
 import numpy as np
 
+from actorflow import machine
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -140,7 +140,7 @@ def read_fully(fd: int, count: int, *, to_end: bool = False) -> bytes:
 
 async def on_thread(function: Callable[..., R], *arguments: Any) -> R:
     """`function` of the arguments on a thread; when the step is stopped it is left behind, and its result dropped."""
-    return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    return await machine.on_thread(function, *arguments, abandon_on_cancel=True)
 
 
 @kernel("ReadFile")
@@ -152,7 +152,7 @@ async def read_file(xp: Any, filename: Any, *, ctx: KernelContext) -> bytes:
 async def write_file(xp: Any, filename: Any, contents: Any, *, ctx: KernelContext) -> None:
     # Waits for its end even if the step is stopped: a file half written is worse.
     content = np.asarray(contents, object).item()
-    await anyio.to_thread.run_sync(_write, text(filename), content, roots_of(ctx))
+    await machine.on_thread(_write, text(filename), content, roots_of(ctx))
 
 
 def _write(path: str, contents: bytes, roots: FileRoots) -> None:

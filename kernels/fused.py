@@ -43,6 +43,15 @@ def fused_matmul(
     return _finished(xp, y, bias, activation)
 
 
+@kernel("_AddMatMul")
+def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    """`out` may be `c`."""
+    y = _product(xp, a, b, transpose_a, transpose_b, None if out is c else out)
+    if y.shape != c.shape:
+        raise InvalidArgumentError(f"A product of shape {y.shape} can't be added to a matrix of shape {c.shape}.")
+    return xp.add(c, y, out=y if out is None else out)
+
+
 @kernel("_FusedConv2D")
 def fused_conv2d(
     xp: Any,

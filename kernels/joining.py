@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
+
+import numpy as np
 
 from actorflow.ops.joining import resolve_sizes
 
@@ -27,17 +31,27 @@ def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
 def split_v(xp: Any, value: Any, sizes: Any, axis: Any, *, num_split: int) -> Any:
     if sizes.size != num_split:
         raise ValueError(f"{num_split} parts need as many sizes, but {sizes.tolist()} was given.")
-    return parts(value, int(axis), resolve_sizes(sizes, value.shape[axis_in(int(axis), value.ndim)]))
+    at = axis_in(int(axis), value.ndim)
+    return parts(value, at, _resolved(tuple(sizes.tolist()), value.shape[at]))
+
+
+@functools.lru_cache(maxsize=1024)
+def _resolved(sizes: tuple[int, ...], whole: int) -> tuple[int | None, ...]:
+    return tuple(resolve_sizes(np.array(sizes), whole))
 
 
 def parts(value: Any, axis: int, sizes: Any) -> Any:
     """Consecutive pieces along `axis`: a tuple, or the one piece itself."""
-    before = (slice(None),) * axis_in(axis, value.ndim)
-    found, first = [], 0
-    for size in sizes:
-        found.append(value[(*before, slice(first, first + size))])
-        first += size
-    return found[0] if len(found) == 1 else tuple(found)
+    cuts = _cuts(axis, value.ndim, tuple(sizes))
+    return value[cuts[0]] if len(cuts) == 1 else tuple([value[cut] for cut in cuts])
+
+
+@functools.lru_cache(maxsize=1024)
+def _cuts(axis: int, rank: int, sizes: tuple[int, ...]) -> tuple[tuple[slice, ...], ...]:
+    """The indices of pieces of these sizes along `axis`."""
+    before = (slice(None),) * axis_in(axis, rank)
+    ends = list(itertools.accumulate(sizes))
+    return tuple([(*before, slice(end - size, end)) for size, end in zip(sizes, ends)])
 
 
 @moving_kernel("Pack")

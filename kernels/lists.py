@@ -2,7 +2,8 @@
 
 `Stack` is a chain that shares its lower part with what it was made from. `Items` is an array: all versions of one share a
 store, the latest reads it directly and older ones keep what was overwritten (after H. Baker, "Shallow binding makes
-functional arrays fast", 1991), so that a loop that writes one element an iteration copies nothing.
+functional arrays fast", 1991), so that a loop that writes one element an iteration copies nothing. A second write to one
+version begins a store of its own.
 
 The zeros of a list are a list that makes its elements when they are asked for.
 """
@@ -108,20 +109,34 @@ class Items:
     def get(self, index: int) -> Any:
         """The element, or None where it is missing."""
         with self._store.lock:
-            self._reroot()
+            if self._newer is not None:
+                self._reroot()
             return self._store.content.get(index)
+
+    def has(self, index: int) -> bool:
+        """Whether the element is there. Unlike `get` it does not make ready for more questions to this version."""
+        with self._store.lock:
+            version = self
+            while version._newer is not None:
+                if version._index == index:
+                    return version._old is not _ABSENT
+                version = version._newer
+            return index in self._store.content
 
     def set(self, index: int, item: Any, size: int | None = None) -> Items:
         """A version with `item` (None: nothing) at `index`, and of another size where one is given."""
         made = object.__new__(Items)
         made.like = self.like
         made.size = self.size if size is None else size
-        made._store = self._store
         made._newer, made._index, made._old = None, 0, _ABSENT
         with self._store.lock:
-            self._reroot()
-            content = self._store.content
-            self._newer, self._index, self._old = made, index, content.get(index, _ABSENT)
+            if self._newer is None:
+                made._store = self._store
+                content = self._store.content
+                self._newer, self._index, self._old = made, index, content.get(index, _ABSENT)
+            else:  # a second line of versions: were the store shared, reads of one in turns with the other would take long
+                content = self._content()
+                made._store = _Store(content)
             if item is None:
                 content.pop(index, None)
             else:
@@ -182,13 +197,28 @@ class Items:
         if not 0 <= index < self.size:
             raise InvalidArgumentError(f"The list has {self.size} elements, but element {index} is {what}.")
 
-    def _reroot(self) -> None:
-        """Makes this the version that the store holds. The caller has the lock."""
+    def _path(self) -> list[Items]:
+        """The versions from this one to that which the store holds, without the latter."""
         path = []
         version = self
         while version._newer is not None:
             path.append(version)
             version = version._newer
+        return path
+
+    def _content(self) -> dict[int, Any]:
+        """A copy of the elements of this version. The caller has the lock."""
+        content = dict(self._store.content)
+        for older in reversed(self._path()):
+            if older._old is _ABSENT:
+                content.pop(older._index, None)
+            else:
+                content[older._index] = older._old
+        return content
+
+    def _reroot(self) -> None:
+        """Makes this the version that the store holds. The caller has the lock."""
+        path = self._path()
         content = self._store.content
         for older in reversed(path):
             newer = older._newer

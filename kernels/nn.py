@@ -121,6 +121,8 @@ def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
     if dy.ndim < 2:
         raise ValueError(f"The gradient of a biased tensor has two dimensions or more, but the shape is {dy.shape}.")
     at = _channel(data_format, dy.ndim)
+    if dy.ndim == 2:
+        return sum_over(xp, dy, 0)
     return sum_over(xp, dy, (*range(at), *range(at + 1, dy.ndim)))
 
 

@@ -55,7 +55,7 @@ def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
     """The size of the list after a write at `at`. Raises where it must not be."""
     if not (grows and at >= 0):
         handle.check(at, "written")
-    if once and handle.get(at) is not None:
+    if once and handle.has(at):
         raise InvalidArgumentError(f"Element {at} of the list is written, but was written before.")
     return max(handle.size, at + 1)
 

@@ -84,7 +84,7 @@ def _sigmoid_into(xp: Any, x: Any, out: Any) -> Any:
 
 @kernel("SigmoidGrad")
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
-    return dy * y * (1 - y) if out is None else _sigmoid_grad_into(xp, y, dy, out)
+    return (1 - y) * y * dy if out is None else _sigmoid_grad_into(xp, y, dy, out)
 
 
 def _sigmoid_grad_into(xp: Any, y: Any, dy: Any, out: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -13,18 +14,22 @@ import anyio
 import numpy as np
 import zmq.utils.garbage
 
+from actorflow.testing.events import LoopScheduler
+from actorflow.testing.network import Link, Network
 from actorflow.transport.base import Channel, Identity, Limits
 from actorflow.transports.arena import SharedArena
 from actorflow.transports.auth import Keys
-from actorflow.transports.endpoint import BaseEndpoint
+from actorflow.transports.endpoint import BaseEndpoint, clocks
 from actorflow.transports.local_endpoint import LocalEndpoint
 from actorflow.transports.shm import ShmEndpoint
+from actorflow.transports.simulated import SimulatedEndpoint
 from actorflow.transports.zmq import ZmqEndpoint
 
-KINDS = ("local", "zmq", "curve", "shm", "shm-without-arena")
+KINDS = ("local", "zmq", "curve", "shm", "shm-without-arena", "simulated")
 KEYS = Keys.make()
 SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
 CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)
+_NETWORKS: dict[asyncio.AbstractEventLoop, Network] = {}
 SMALL = Limits(data_window=256 << 10, control_window=128 << 10)
 
 
@@ -49,7 +54,23 @@ def endpoint(
         return ShmEndpoint(me, listen=listen, arena=arena, **options)
     if kind == "shm-without-arena":
         return ShmEndpoint(me, listen=listen, **options)
+    if kind == "simulated":
+        return simulated(me, listen=listen, **options)
     return LocalEndpoint(me, **options)
+
+
+def simulated(me: Identity, *, listen: bool, **options: Any) -> SimulatedEndpoint:
+    """An endpoint on a machine of its own, in a network that all machines of the running event loop share."""
+    loop = asyncio.get_running_loop()
+    network = _NETWORKS.get(loop)
+    if network is None:
+        _NETWORKS.clear()  # of loops of former tests
+        link = Link(delay=5e-5, jitter=5e-5)
+        network = _NETWORKS[loop] = Network(LoopScheduler(loop), random.Random(1), link=link)
+    if me.task not in network.stations:
+        network.add(me.task, loop.call_soon, clocks, random.Random(me.task).randbytes)
+    address = f"sim://{me.task}:0" if listen else None
+    return SimulatedEndpoint(me, listen=address, network=network, host=me.task, **options)
 
 
 class Pair:

@@ -40,6 +40,7 @@ settings.load_profile("actorflow")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"allow_leaks(*kinds): the test may leave these behind: {', '.join(KINDS)}")
+    config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
 
 

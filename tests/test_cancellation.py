@@ -26,7 +26,7 @@ from actorflow.ops.shape_rules import unchanged
 from actorflow.registry.op import RefLike
 from actorflow.runtime.threads import unlocked
 from actorflow.runtime.variable_state import VariableState
-from actorflow.session import session as session_module
+from actorflow.session import steps as steps_module
 
 __all__ = ["probe"]
 
@@ -277,7 +277,7 @@ async def test_closing_refuses_what_waits_for_its_turn(graph: Graph, probe: Prob
 async def test_a_kernel_that_outlives_the_grace_is_left_behind(
     graph: Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(session_module, "GRACE", 0.02)
+    monkeypatch.setattr(steps_module, "GRACE", 0.02)
     x = af.placeholder(af.float32, [2])
     after = probes.log(probes.hold(x), tag="after")
     async with af.Session(graph=graph) as session:
@@ -295,7 +295,7 @@ async def test_a_kernel_that_outlives_the_grace_is_left_behind(
 async def test_what_is_left_behind_keeps_its_variable_until_it_ends(
     graph: Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "GRACE", 0.02)
+    monkeypatch.setattr(steps_module, "GRACE", 0.02)
     v = af.Variable(np.zeros(256, np.float32))
     slow, read = slow_add(v, by=2.0), v.read_value()
     add = v.assign_add(np.ones(256, np.float32))

@@ -235,7 +235,7 @@ def test_each_cut_is_seen_and_so_is_a_byte_too_many(prefix: str, ending: str) ->
 
 def test_damage_names_the_tensor_and_the_file(prefix: str) -> None:
     file = file_of(prefix, ".safetensors")
-    entry = reading.Reader(prefix).manifest.variables()["w"]
+    entry = reading.Reader(prefix).manifest.variables()["w"].parts[0]
     content = bytearray(file.read_bytes())
     content[entry.offset + 5] ^= 1
     file.write_bytes(content)
@@ -435,7 +435,7 @@ def test_the_command_lists_shows_and_verifies(prefix: str, tmp_path: Path, capsy
     file = file_of(prefix, ".safetensors")
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
-    content[reading.Reader(prefix).manifest.variables()["w"].offset] ^= 1
+    content[reading.Reader(prefix).manifest.variables()["w"].parts[0].offset] ^= 1
     file.write_bytes(content)
     assert main(["checkpoint", "verify", prefix]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -466,7 +466,7 @@ def test_large_checkpoints_are_read_by_two_threads(tmp_path: Path, seed: int) ->
         assert np.array_equal(value, large[entry.name])
     file = file_of(f"{tmp_path}/model", ".safetensors")
     with open(file, "r+b") as shard:
-        shard.seek(reader.manifest.variables()["v5"].offset + 1_500_000)
+        shard.seek(reader.manifest.variables()["v5"].parts[0].offset + 1_500_000)
         (byte,) = shard.read(1)
         shard.seek(-1, os.SEEK_CUR)
         shard.write(bytes([byte ^ 1]))

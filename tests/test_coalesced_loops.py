@@ -200,3 +200,24 @@ async def test_a_trace_sees_each_iteration(graph: af.Graph) -> None:
 async def test_a_million_iterations(graph: af.Graph) -> None:
     async with af.Session(graph=graph) as session:
         assert await session.run(counted(limit=1_000_000)) == 1_000_000
+
+
+# ---- sums over the iterations
+
+
+async def test_a_sum_over_iterations_is_added_up_in_place(graph: af.Graph) -> None:
+    """What the sum begins with, and what it is in between, stay as they are for whoever else has them."""
+    x = af.placeholder(af.float32, [3, 3])
+
+    def body(i: Any, total: Any, kept: Any, other: Any) -> Any:
+        return i + 1, total + af.matmul(x, x), kept + x, other + kept
+
+    _, total, kept, other = while_loop(lambda i, *_: i < 4, body, [0, x, x, af.zeros([3, 3])])
+    given = np.arange(9, dtype=np.float32).reshape(3, 3)
+    async with af.Session(graph=graph) as session:
+        for _ in range(3):
+            found = await session.run([total, kept, other, x], {x: given})
+            square = given @ given
+            wanted = [given + 4 * square, 5 * given, 10 * given, np.arange(9.0).reshape(3, 3)]
+            for one, two in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(one, two, rtol=1e-6)

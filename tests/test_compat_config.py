@@ -64,9 +64,18 @@ def test_level_0_runs_the_graph_as_it_is() -> None:
         tf.Session(config=tf.ConfigProto(graph_options=options))
 
 
+def test_soft_placement_lets_constraints_go_that_nothing_meets() -> None:
+    with tf.Graph().as_default() as graph, tf.device("/gpu:7"):
+        x = tf.constant(1.0) + tf.placeholder_with_default(1.0, [])
+    with tf.Session(graph=graph, config=tf.ConfigProto(allow_soft_placement=True)) as sess:
+        assert sess.run(x) == 2.0
+    with tf.Session(graph=graph) as sess, pytest.raises(tf.errors.InvalidArgumentError):
+        sess.run(x)
+
+
 def test_what_has_no_meaning_is_warned_of_once() -> None:
     config = tf.ConfigProto(
-        allow_soft_placement=True,
+        log_device_placement=True,
         intra_op_parallelism_threads=4,
         gpu_options=tf.GPUOptions(allow_growth=True),
     )
@@ -74,9 +83,9 @@ def test_what_has_no_meaning_is_warned_of_once() -> None:
         tf.Session(config=config).close()
     texts = sorted(str(w.message) for w in caught)
     assert texts == [
-        "ConfigProto(allow_soft_placement=True) has no meaning in actorflow and is ignored.",
         "ConfigProto(gpu_options.allow_growth=True) has no meaning in actorflow and is ignored.",
         "ConfigProto(intra_op_parallelism_threads=4) has no meaning in actorflow and is ignored.",
+        "ConfigProto(log_device_placement=True) has no meaning in actorflow and is ignored.",
     ]
     assert {w.filename for w in caught} == {__file__}
     with warnings.catch_warnings():

@@ -79,6 +79,17 @@ def test_no_other_addition_is_a_bias(graph: af.Graph) -> None:
         assert "_Fused" not in fused(graph, [y], feeds)
 
 
+def test_a_product_takes_what_it_is_added_to(graph: af.Graph) -> None:
+    a, b = af.placeholder(af.float32, [2, 3], name="a"), af.placeholder(af.float32, [3, 4], name="b")
+    c, one = af.placeholder(af.float32, [2, 4], name="c"), af.placeholder(af.float32, [1, 4], name="one")
+    for number, y in enumerate([af.matmul(a, b) + c, c + af.matmul(a, b)]):
+        out = af.identity(y, name=f"y{number}")
+        assert "_AddMatMul(c, a, b)" in fused(graph, [out], [a, b, c])
+    product = af.matmul(a, b, name="product")
+    assert "_AddMatMul" not in fused(graph, [product + c, product], [a, b, c])
+    assert "_AddMatMul" not in fused(graph, [af.matmul(a, b) + one], [a, b, one])
+
+
 def test_a_convolution_takes_bias_and_activation_in(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
     w, b = af.zeros([3, 3, 3, 4], name="w"), af.zeros([4], name="b")

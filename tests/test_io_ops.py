@@ -27,7 +27,7 @@ def graph() -> Iterator[Graph]:
 
 async def run(fetch: Any, roots: Any = None) -> Any:
     async with af.Session() as session:
-        for manager in session._resources.values():
+        for manager in session._engine.resources.values():
             manager.file_roots = roots
         return await session.run(fetch)
 
@@ -139,7 +139,7 @@ async def test_readers_stay_below_the_roots(tmp_path: Path) -> None:
     enqueue = queue.enqueue([str(tmp_path / "secret")])
     read = af.WholeFileReader().read(queue)
     async with af.Session() as session:
-        for manager in session._resources.values():
+        for manager in session._engine.resources.values():
             manager.file_roots = [str(tmp_path / "root")]
         await session.run(enqueue)
         with pytest.raises(errors.PermissionDeniedError):

@@ -44,7 +44,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 def regions(session: af.Session) -> list[Region]:
-    plans = [plan for compiled in session._planner._plans.values() for plan in compiled.plans]
+    plans = [plan for compiled in session._engine.planner._plans.values() for plan in compiled.plans]
     return [node.region for plan in plans for node in plan.nodes if node.region is not None]
 
 

@@ -116,7 +116,7 @@ async def peak_of(session: af.Session, fetch: Any, feeds: Any) -> tuple[Any, int
 
 def state_of(session: af.Session, v: af.Variable) -> VariableState:
     """The variable's state in the session's own container."""
-    (resources,) = session._resources.values()
+    (resources,) = session._engine.resources.values()
     return resources.lookup("", v.op.name, VariableState)
 
 

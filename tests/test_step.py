@@ -32,7 +32,7 @@ from actorflow.runtime.plan import SINK, Plan, build_plan
 from actorflow.runtime.resources import ResourceManager
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD, EMPTY
-from actorflow.session import session as session_module
+from actorflow.session import steps as steps_module
 
 __all__ = ["probe"]
 
@@ -595,7 +595,7 @@ async def test_f88_an_asynchronous_kernel_that_will_not_end_is_left_behind(
     graph: af.Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps no place, neither while it waits nor when it ends, and its output is dropped."""
-    monkeypatch.setattr(session_module, "GRACE", 0.02)
+    monkeypatch.setattr(steps_module, "GRACE", 0.02)
     x = af.placeholder(af.float32, [])
     after = probes.log(stubborn(x), tag="after")
     async with af.Session(graph=graph) as session:

@@ -19,7 +19,7 @@ from actorflow.registry.op import RefLike
 from actorflow.runtime import part as runtime_part
 from actorflow.runtime.threads import unlocked
 from actorflow.runtime.variable_state import VariableState
-from actorflow.session import session as session_module
+from actorflow.session import steps as steps_module
 
 __all__ = ["probe"]
 
@@ -140,7 +140,7 @@ def test_f35_what_a_dead_session_left_behind_ends_by_itself(
     shared: Callable[[], Shared], probe: Probe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session and its loop are gone before their kernel is; the variable is whole, and free, when it ends."""
-    monkeypatch.setattr(session_module, "GRACE", 0.01)
+    monkeypatch.setattr(steps_module, "GRACE", 0.01)
     first, second = shared(), shared()
 
     async def leave_behind() -> None:

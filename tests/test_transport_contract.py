@@ -36,7 +36,8 @@ from actorflow.transports.protocol import Received
 from actorflow.transports.zmq import ZmqEndpoint
 
 WIRES = tuple(kind for kind in KINDS if kind != "local")
-BY_BYTES = ("zmq", "curve", "shm-without-arena")  # the others hand memory over
+PROCESSES = tuple(kind for kind in WIRES if kind != "simulated")  # test_simulated_transport.py has deaths of its own
+BY_BYTES = ("zmq", "curve", "shm-without-arena", "simulated")  # the others hand memory over
 TIME = 10
 
 
@@ -95,6 +96,15 @@ async def test_f03_f51_every_tensor_arrives_bit_by_bit_and_read_only(kind: str, 
         assert bits(arrived) == bits(expected)
         assert not isinstance(arrived, np.ndarray) or kind == "local" or not arrived.flags.writeable
         del arrived
+
+
+@pytest.mark.parametrize("size", [10, 5_000, 30_000, 1_000_000])
+async def test_f51_what_was_sent_before_the_end_of_a_step_arrives(kind: str, size: int) -> None:
+    async with pair(kind) as both:
+        both.client.send(3, 1, b"", large(size))
+        both.client.send(4, 1, b"", large(size))
+        both.client.finish(1)
+        assert bits(await got(both.server.recv(4, 1))) == bits(await got(both.server.recv(3, 1))) == bits(large(size))
 
 
 @pytest.mark.parametrize("token", [DEAD, None], ids=repr)
@@ -162,7 +172,7 @@ async def test_f90_lossy_edges_cut_float32_to_16_bits_and_nothing_else(kind: str
         assert not (arrived.view(np.uint32) & 0xFFFF).any()
         assert np.isnan(arrived[0]) and np.isinf(arrived[1]) and np.signbit(arrived[2])
         assert (np.abs(arrived[3:] - values[3:]) < np.abs(values[3:]) * 2**-7).all()
-        if kind in ("zmq", "curve"):
+        if kind in ("zmq", "curve", "simulated"):
             sent = both.client.statistics().sent
             assert sent[1].bytes == 2 * values.size and sent[2].bytes == 8 * values.size
         del arrived, untouched
@@ -501,7 +511,7 @@ async def test_f51_closing_an_endpoint_ends_all_its_channels(kind: str) -> None:
                 channel.send(1, 1, b"", None)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", PROCESSES)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
 async def test_f63_the_death_of_a_peer_ends_its_channel_and_leaves_nothing(wire: str, how: signal.Signals) -> None:
     here = endpoint(wire, CLIENT, listen=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actorflow.errors import AbortedError
+from actorflow.errors import AbortedError, OpError
 from actorflow.transport.base import Callback, ChannelStatistics, Identity, Peer
 from actorflow.transport.errors import PeerLost
 
@@ -59,10 +59,11 @@ class BaseChannel(ABC):
         self._flushing = self._closing = False
         self._flushed: list[asyncio.Future[None]] = []
         self._closed: list[asyncio.Future[None]] = []
+        self._ends: list[Callable[[BaseException], object]] = []
         self._waits = 0
         self._wait_seconds = 0.0
         self.bytes_received = 0
-        endpoint.starting.add(self)
+        endpoint.starting[self] = None
 
     # ---- what a transport does
 
@@ -116,8 +117,10 @@ class BaseChannel(ABC):
                 take_back()
                 self._wait_seconds += self.loop.time() - started
         token, error = future.result()
-        if error is not None:
-            raise error.with_traceback(None)
+        if (
+            error is not None
+        ):  # a copy, because a traceback would keep the caller's frames as long as the step is remembered
+            raise error.located() if isinstance(error, OpError) else error.with_traceback(None)
         return token
 
     def abort(self, step: int, error: BaseException) -> None:
@@ -125,7 +128,7 @@ class BaseChannel(ABC):
         self.wake()
 
     def finish(self, step: int) -> None:
-        self.core.inbox.abort(step, _OVER)
+        self.core.inbox.abort(step, _OVER)  # which nobody raises: only copies of it
 
     def set_epoch(self, epoch: int) -> None:
         self.core.set_epoch(epoch)
@@ -188,6 +191,12 @@ class BaseChannel(ABC):
             await future
         return self.ended
 
+    def on_end(self, callback: Callable[[BaseException], object]) -> None:
+        if self.ended is None:
+            self._ends.append(callback)
+        else:
+            callback(self.ended)
+
     async def aclose(self) -> None:
         if self.ended is not None:
             return
@@ -246,7 +255,7 @@ class BaseChannel(ABC):
         self.core.set_epoch(max(self.core.epoch, self.endpoint.epoch))
         if not self.opened.done():
             self.opened.set_result(None)
-        self.endpoint.starting.discard(self)
+        self.endpoint.starting.pop(self, None)
         self.endpoint.channels.append(self)
 
     def _arena(self, event: Arena) -> None:
@@ -270,10 +279,16 @@ class BaseChannel(ABC):
             if future is not None and not future.done():
                 future.set_result(None)
         self._flushed, self._closed = [], []
-        self.endpoint.starting.discard(self)
+        self.endpoint.starting.pop(self, None)
         if self in self.endpoint.channels:
             self.endpoint.channels.remove(self)
         self._release()
+        ends, self._ends = self._ends, []
+        for callback in ends:
+            try:
+                callback(error)
+            except Exception as fault:
+                self._report(fault)
 
     def _check(self) -> None:
         if self._closing:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import anyio
 
+from actorflow import machine
 from actorflow.transport.base import Allocate, Channel, Identity, Limits
 
 from .channel import BaseChannel
@@ -18,7 +18,7 @@ from .handshake import Close
 
 def clocks() -> tuple[int, int]:
     """The monotonic and the wall clock, in nanoseconds."""
-    return time.monotonic_ns(), time.time_ns()
+    return machine.current().clocks()
 
 
 class BaseEndpoint(ABC):
@@ -45,8 +45,8 @@ class BaseEndpoint(ABC):
         self.clock = clock
         self.address = ""
         self.channels: list[BaseChannel] = []
-        self.starting: set[BaseChannel] = set()
-        """Channels whose handshake is not done."""
+        self.starting: dict[BaseChannel, None] = {}
+        """Channels whose handshake is not done, oldest first."""
         self.closed = False
         self.loop = asyncio.get_running_loop()
         self._beat_seconds = beat_seconds

@@ -109,7 +109,7 @@ def judge(mine: Hello, theirs: Hello) -> tuple[Close, str] | None:
             f"{me.task} speaks versions {mine.versions[0]} to {mine.versions[1]} of the protocol, "
             f"{peer.task} versions {theirs.versions[0]} to {theirs.versions[1]}."
         )
-    if me.cluster != peer.cluster:
+    if me.cluster != peer.cluster and me.cluster and peer.cluster:
         return Close.CLUSTER, f"{me.task} belongs to cluster {me.cluster!r}, {peer.task} to {peer.cluster!r}."
     if mine.order != theirs.order:
         return Close.ORDER, f"{me.task} is a {mine.order}-endian machine, {peer.task} a {theirs.order}-endian one."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from actorflow.errors import UnavailableError
+from actorflow import machine
+from actorflow.errors import AlreadyExistsError, UnavailableError
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import PeerLost
 
@@ -23,14 +23,18 @@ _ENDPOINTS: weakref.WeakValueDictionary[str, LocalEndpoint] = weakref.WeakValueD
 class LocalEndpoint(BaseEndpoint):
     """An endpoint for peers on the same event loop, with the manners of the others: handshake, epochs, ends.
 
-    Messages go through the protocol; arrays are handed over by reference.
+    Messages go through the protocol; arrays are handed over by reference. `listen` is its address, any name that no other
+    endpoint of the process has.
     """
 
     name = "local"
 
-    def __init__(self, me: Identity, **options: Any) -> None:
+    def __init__(self, me: Identity, *, listen: str | None = None, **options: Any) -> None:
         super().__init__(me, **options)
-        self.address = f"local://{secrets.token_hex(8)}"
+        self.address = listen or f"local://{machine.fresh_hex(8)}"
+        if self.address in _ENDPOINTS:
+            self.close()
+            raise AlreadyExistsError(f"Somebody listens at {self.address} already.")
         _ENDPOINTS[self.address] = self
 
     async def connect(
@@ -67,7 +71,8 @@ class LocalEndpoint(BaseEndpoint):
         return mine
 
     def _release(self) -> None:
-        _ENDPOINTS.pop(self.address, None)
+        if _ENDPOINTS.get(self.address) is self:
+            del _ENDPOINTS[self.address]
 
 
 class LocalChannel(BaseChannel):

@@ -117,6 +117,10 @@ class ShmChannel(BaseChannel):
             core.send(edge, step, tag, encoded)
         self.wake()
 
+    def abort(self, step: int, error: BaseException) -> None:
+        self._copies = deque(copy for copy in self._copies if copy.step != step)
+        super().abort(step, error)
+
     def _queued(self) -> int:
         return super()._queued() + len(self._copies)
 

@@ -97,7 +97,11 @@ class Walk:
         if not parts:
             return None
         if len(parts) > 1:
-            with self.graph.gradient_of(endpoint.node), self.made_in(self.graph.flow_of(endpoint.node)):
+            with ExitStack() as entered:
+                entered.enter_context(self.graph.gradient_of(endpoint.node))
+                entered.enter_context(self.made_in(self.graph.flow_of(endpoint.node)))
+                if self._colocate:  # where the first part is: the parts of a tensor mostly come from one device
+                    entered.enter_context(self.graph.colocate_with(parts[0].op))
                 parts[:] = [_sum(parts)]
         return parts[0]
 

@@ -23,19 +23,24 @@ class Command:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for a
     command line that can't be."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="actorflow", description="Tools around actorflow.")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    entries = {entry.name: entry for entry in sorted(entry_points(group="actorflow.commands"), key=lambda e: e.name)}
+    wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
     commands: dict[str, Command] = {}
-    for entry in sorted(entry_points(group="actorflow.commands"), key=lambda e: e.name):
-        command: Command = entry.load()
-        commands[entry.name] = command
-        command.arguments(below.add_parser(entry.name, help=command.help, description=command.help))
-    parsed = parser.parse_args(arguments)
+    for name in wanted:
+        command: Command = entries[name].load()
+        commands[name] = command
+        command.arguments(below.add_parser(name, help=command.help, description=command.help))
+    parsed = parser.parse_args(words)
     try:
         return commands[parsed.command].run(parsed)
     except OpError as error:
         print(f"actorflow {parsed.command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has enough; nobody is left to be told
         return 1

@@ -39,6 +39,10 @@ class DeviceSpec:
             index=index,
         )
 
+    def task_of(self) -> DeviceSpec:
+        """The part of the name that says in which task the device is."""
+        return DeviceSpec(job=self.job, replica=self.replica, task=self.task)
+
     def matches(self, full: DeviceSpec) -> bool:
         """Whether the device `full` is one of those that this (partial) name means."""
         return all(

@@ -1,7 +1,8 @@
 """Conditional accumulators: gradients of many steps, summed until enough have come (`tf.ConditionalAccumulator`).
 
 Workers of synchronous training apply their gradients; who updates the variables takes the mean, and waits for it. A
-gradient that was computed before the last taking is stale and dropped: see `local_step`.
+gradient that was computed before the last taking is stale and dropped: see `local_step`. Sums of floating-point numbers
+depend on their order; gradients that come with the number of their worker are added in the order of these numbers.
 """
 
 from __future__ import annotations
@@ -66,9 +67,16 @@ def sparse_conditional_accumulator(
     stateful=True,
 )
 def accumulator_apply_gradient(
-    handle: RefLike, local_step: TensorLike, gradient: TensorLike, *, name: str | None = None
+    handle: RefLike,
+    local_step: TensorLike,
+    gradient: TensorLike,
+    *,
+    worker: int = -1,
+    most: int = 1,
+    name: str | None = None,
 ) -> Operation:
-    """Adds a gradient, unless `local_step` is before the accumulator's global step.
+    """Adds a gradient, unless `local_step` is before the accumulator's global step. The gradients of workers from 0 on are
+    added in their order, up to `most` of each until they are taken; others (`worker` is -1) as they come.
 
     Raises InvalidArgumentError in the run where its shape is not the accumulator's."""
 
@@ -90,6 +98,8 @@ def sparse_accumulator_apply_gradient(
     gradient_shape: TensorLike,
     *,
     has_known_shape: bool,
+    worker: int = -1,
+    most: int = 1,
     name: str | None = None,
 ) -> Operation:
     """`AccumulatorApplyGradient` of the rows `gradient_values[i]` at `gradient_indices[i]`."""
@@ -98,6 +108,29 @@ def sparse_accumulator_apply_gradient(
 @op("AccumulatorNumAccumulated", shape=scalar, types=_HANDLE, result=int32, gradient=None, stateful=True, work=0)
 def accumulator_num_accumulated(handle: RefLike, *, name: str | None = None) -> Tensor:
     """How many gradients have been added since the last taking."""
+
+
+@op("AccumulatorNumDropped", shape=scalar, types=_HANDLE, result=int64, gradient=None, stateful=True, work=0)
+def accumulator_num_dropped(handle: RefLike, *, name: str | None = None) -> Tensor:
+    """How many gradients came too late, or one too many of their worker."""
+
+
+@op("AccumulatorClose", shape=no_output, types=_HANDLE, result=None, gradient=None, stateful=True, work=0)
+def accumulator_close(handle: RefLike, *, name: str | None = None) -> Operation:
+    """Ends with CancelledError what waits at the accumulator, and what comes to wait until its global step is set anew."""
+
+
+@op(
+    "AccumulatorLaterStep",
+    shape=scalar,
+    types={**_HANDLE, "after": int64},
+    result=int64,
+    gradient=None,
+    stateful=True,
+    asynchronous=True,
+)
+def accumulator_later_step(handle: RefLike, after: TensorLike, *, name: str | None = None) -> Tensor:
+    """Waits until the accumulator's global step is later than `after`; gives that step."""
 
 
 @op(
@@ -182,8 +215,20 @@ class ConditionalAccumulatorBase:
         return accumulator_num_accumulated(self._ref, name=name or f"{self.name}_num_accumulated")
 
     def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> Operation:
-        """Sets the step before which gradients are stale."""
+        """Sets the step before which gradients are stale. It opens an accumulator that was closed."""
         return accumulator_set_global_step(self._ref, new_global_step, name=name)
+
+    def num_dropped(self, name: str | None = None) -> Tensor:
+        """How many gradients were stale, or one too many of their worker, since the accumulator was made: an int64 scalar."""
+        return accumulator_num_dropped(self._ref, name=name)
+
+    def later_step(self, after: TensorLike, name: str | None = None) -> Tensor:
+        """The global step, an int64 scalar, as soon as it is later than `after`: the run waits for that."""
+        return accumulator_later_step(self._ref, after, name=name)
+
+    def close(self, name: str | None = None) -> Operation:
+        """Cancels what waits here, in whatever session, and what comes to wait until `set_global_step` is run."""
+        return accumulator_close(self._ref, name=name)
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
@@ -216,13 +261,26 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, made)
 
-    def apply_grad(self, grad: TensorLike, local_step: TensorLike = 0, name: str | None = None) -> Operation:
+    def apply_grad(
+        self,
+        grad: TensorLike,
+        local_step: TensorLike = 0,
+        name: str | None = None,
+        *,
+        worker: int | None = None,
+        most: int = 1,
+    ) -> Operation:
         """Adds `grad`, computed in step `local_step`; it is dropped in silence where that is before the accumulator's.
+
+        With `worker`, a number from 0 on, it is added after those of the workers before, so that the sum is the same bit
+        by bit in whatever order gradients come; and more than `most` of one worker are dropped until they are taken.
 
         Raises ValueError where its shape is known to be another, InvalidArgumentError where the run finds out."""
         gradient = convert_to_tensor(grad, self._dtype, graph=self._ref.graph)
         merge(self._shape, gradient.static_shape)
-        return accumulator_apply_gradient(self._ref, local_step, gradient, name=name)
+        return accumulator_apply_gradient(
+            self._ref, local_step, gradient, worker=-1 if worker is None else worker, most=most, name=name
+        )
 
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> Tensor:
         """The mean (or sum) of the gradients, when `num_required` have been applied: the run waits for them. Then the
@@ -257,10 +315,16 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, made)
 
     def apply_indexed_slices_grad(
-        self, grad: IndexedSlices, local_step: TensorLike = 0, name: str | None = None
+        self,
+        grad: IndexedSlices,
+        local_step: TensorLike = 0,
+        name: str | None = None,
+        *,
+        worker: int | None = None,
+        most: int = 1,
     ) -> Operation:
         """`apply_grad` of what an IndexedSlices holds."""
-        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name, worker=worker, most=most)
 
     def apply_grad(
         self,
@@ -269,8 +333,12 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         grad_shape: TensorLike | None = None,
         local_step: TensorLike = 0,
         name: str | None = None,
+        *,
+        worker: int | None = None,
+        most: int = 1,
     ) -> Operation:
         """Adds the rows `grad_values[i]` at `grad_indices[i]` of a gradient of shape `grad_shape`, where that is given.
+        `worker` and `most` are those of `ConditionalAccumulator.apply_grad`.
 
         Raises InvalidArgumentError in the run where they don't fit, or an index is outside."""
         from actorflow.ops.cast import cast
@@ -285,6 +353,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
                 convert_to_tensor([] if grad_shape is None else grad_shape, preferred_dtype=int64, graph=graph), int64
             ),
             has_known_shape=grad_shape is not None,
+            worker=-1 if worker is None else worker,
+            most=most,
             name=name,
         )
 

@@ -32,7 +32,8 @@ def embedding_lookup(
     """The rows of a table of embeddings that `ids` name (`tf.nn.embedding_lookup`).
 
     Args:
-        params: the table, or a list of tables among which the rows are divided.
+        params: the table, or a list of tables (or a partitioned variable) among which the rows are divided. Rows are taken
+            where a variable is, so that not all of it has to travel.
         ids: int32 or int64, of any shape.
         partition_strategy: how they are divided. "mod": row i is row i // n of table i % n; "div": consecutive rows are
             together, the first tables having one more where they don't divide evenly.
@@ -45,7 +46,7 @@ def embedding_lookup(
         ValueError: an unknown strategy, or no table.
         InvalidArgumentError: an id that is no row, in the run.
     """
-    tables = list(params) if isinstance(params, (list, tuple)) else [params]
+    tables = list(params) if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list") else [params]
     if not tables:
         raise ValueError("embedding_lookup needs one table or more.")
     if partition_strategy not in ("mod", "div"):
@@ -53,18 +54,26 @@ def embedding_lookup(
     with composite(name, "embedding_lookup", *tables, ids) as scope:
         wanted = convert_to_tensor(ids, preferred_dtype="int32")
         if len(tables) == 1:
-            return identity(_clipped(gather(tables[0], wanted), wanted, max_norm), name=scope)
+            return identity(_clipped(_rows(tables[0], wanted), wanted, max_norm), name=scope)
         flat = reshape(wanted, [-1])
         table_of, row_of = _division(tables, flat, partition_strategy)
         chosen = dynamic_partition(row_of, cast(table_of, "int32"), len(tables))
         places = dynamic_partition(range_(size(flat)), cast(table_of, "int32"), len(tables))
-        found = dynamic_stitch(places, [gather(t, rows) for t, rows in zip(tables, chosen)])
+        found = dynamic_stitch(places, [_rows(t, rows) for t, rows in zip(tables, chosen)])
         row = shape(convert_to_tensor(tables[0]))[1:]
         shaped = reshape(found, concat([shape(wanted), row], 0))
         first = convert_to_tensor(tables[0]).static_shape
         if first is not None and wanted.static_shape is not None:
             shaped.set_shape((*wanted.static_shape, *first[1:]))
         return identity(_clipped(shaped, wanted, max_norm), name=scope)
+
+
+def _rows(table: Any, numbers: Tensor) -> Tensor:
+    """Rows of a table, taken on its own device where it is a variable."""
+    if not hasattr(table, "handle"):
+        return gather(table, numbers)
+    with numbers.graph.colocate_with(table):
+        return gather(table, numbers)
 
 
 def _division(tables: Sequence[Any], ids: Tensor, strategy: str) -> tuple[Tensor, Tensor]:

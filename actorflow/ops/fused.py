@@ -68,6 +68,23 @@ def fused_matmul(
     """activation(a b + bias), of matrices that are transposed first where an attribute says so."""
 
 
+def _added(c: Inference) -> Shape:
+    return merge(c.shapes[0], _shape(_alone("MatMul", c, 1)))
+
+
+@op("_AddMatMul", shape=_added, dtypes=_FUSED, gradient=None, work=_work("MatMul", 1))
+def add_matmul(
+    c: TensorLike,
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """c + a b, of matrices that are transposed first where an attribute says so."""
+
+
 @op("_FusedConv2D", shape=_biased("Conv2D"), dtypes=_FUSED, gradient=None, work=_work("Conv2D", 0))
 def fused_conv2d(
     input: TensorLike,

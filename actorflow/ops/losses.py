@@ -41,9 +41,9 @@ def softmax_cross_entropy_op(
 
 def is_zero(tensor: Tensor) -> bool:
     """Whether the gradient of an output that nothing used is meant."""
-    if tensor.op.type in ("ZerosLike", "Fill"):
-        return tensor.op.type == "ZerosLike"
-    value = known_value(tensor)
+    if tensor.op.type == "ZerosLike":
+        return True
+    value = known_value(tensor.op.inputs[1] if tensor.op.type == "Fill" else tensor)
     return value is not None and not value.any()
 
 

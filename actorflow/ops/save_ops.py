@@ -75,7 +75,10 @@ def save_v2(
 ) -> Operation:
     """Writes tensors under their names as the checkpoint `prefix` (`tf.raw_ops.SaveV2`); it appears when all is written.
 
-    Raises in the run: UnimplementedError for a slice that is not empty, and what writing files raises.
+    A text in `shape_and_slices` that is not empty says which part of the tensor of that name is given: "10 3 0,5:0,3" are
+    the first 5 rows of 10. The parts of one tensor, cut along one dimension, have to be all of it.
+
+    Raises in the run: InvalidArgumentError for slices that don't fit, and what writing files raises.
     """
 
 
@@ -96,7 +99,8 @@ def restore_v2(
     dtypes: Sequence[DType],
     name: str | None = None,
 ) -> list[Tensor]:
-    """The tensors of these names in the checkpoint `prefix`, of types `dtypes` (`tf.raw_ops.RestoreV2`).
+    """The tensors of these names in the checkpoint `prefix`, of types `dtypes`, or the slices of them that
+    `shape_and_slices` names as in `save_v2` (`tf.raw_ops.RestoreV2`).
 
     Raises in the run:
         NotFoundError: there is no such checkpoint, or it lacks a name; all that lack are listed.
@@ -121,13 +125,15 @@ def save_variables(
     handles: Sequence[str],
     step_key: str = "",
     state: bool = True,
+    slices: Sequence[str] = (),
     name: str | None = None,
 ) -> Tensor:
     """Writes the variables of the task whose handles are the nodes `handles` under the names `keys`, and with `state` what
     nodes and readers keep between runs. All values are of one instant; steps go on while they are written.
 
-    The output tells `commit_checkpoint` what was written. `step_key` is the name of the global step among `keys`. The
-    nodes have to run before, as control inputs.
+    The output tells `commit_checkpoint` what was written. `step_key` is the name of the global step among `keys`. `slices`
+    says for each which part of the tensor of that name it is, as in `save_v2`; empty where all are whole. The nodes have to
+    run before, as control inputs.
 
     Raises in the run: FailedPreconditionError that lists the variables that have no value yet.
     """
@@ -162,11 +168,12 @@ def restore_variables(
     handles: Sequence[str],
     state: bool = True,
     reshape: bool = False,
+    slices: Sequence[str] = (),
     name: str | None = None,
 ) -> Operation:
     """Gives the variables whose handles are the nodes `handles` the values `keys` of a checkpoint, all at once when all are
     read and checked. With `state`, nodes and readers go on where they were. With `reshape` only the number of elements has
-    to agree.
+    to agree. `slices` says which part of what the checkpoint has each of them is.
 
     Raises in the run what `restore_v2` raises; no variable is changed then.
     """

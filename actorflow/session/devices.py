@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from actorflow.device.base import Device
+from actorflow.device.base import BlockSource, Device
+from actorflow.device.spec import DeviceSpec
 from actorflow.registry import plugins
 from actorflow.runtime.resources import ResourceManager
 
@@ -26,8 +28,17 @@ class SharedResources:
 shared_resources = SharedResources()
 
 
-def open_devices(wanted: Mapping[str, int] | Sequence[Device] | None, memory_budget: int | None) -> list[Device]:
-    """The devices that a session asks for: so many of each type, or one CPU.
+_HERE = DeviceSpec("localhost", 0, 0)
+
+
+def open_devices(
+    wanted: Mapping[str, int] | Sequence[Device] | None,
+    memory_budget: int | None,
+    task: DeviceSpec = _HERE,
+    source: BlockSource | None = None,
+) -> list[Device]:
+    """The devices that a session asks for: so many of each type, or one CPU. `task` is whose they are, `source` where
+    those in host memory take theirs from.
 
     Raises:
         NotFoundError: nothing that is installed provides a type.
@@ -41,7 +52,9 @@ def open_devices(wanted: Mapping[str, int] | Sequence[Device] | None, memory_bud
     else:
         devices = [
             plugins.load("devices", kind.upper())(
-                f"/job:localhost/replica:0/task:0/device:{kind.upper()}:{index}", memory_budget=memory_budget
+                str(replace(task, kind=kind.upper(), index=index)),
+                memory_budget=memory_budget,
+                **({"source": source} if source is not None and kind.upper() == "CPU" else {}),
             )
             for kind, count in wanted.items()
             for index in range(count)

@@ -18,15 +18,23 @@ from actorflow.session.values import result_of
 
 if TYPE_CHECKING:
     from actorflow.session.session import Session
+    from actorflow.session.steps import Steps
 
 
 class PartialRun:
     """The handle of a step in parts. Its state is freed when all feeds and fetches are used, or at an error."""
 
     def __init__(
-        self, session: Session, step: Step, compiled: Compiled, fetches: Fetches, feeds: dict[Endpoint, Feed]
+        self,
+        session: Session,
+        steps: Steps,
+        step: Step,
+        compiled: Compiled,
+        fetches: Fetches,
+        feeds: dict[Endpoint, Feed],
     ) -> None:
         self._session = session
+        self._steps = steps
         self._step = step
         self._compiled = compiled
         self._places = dict(zip(fetches.endpoints, compiled.places))
@@ -39,14 +47,14 @@ class PartialRun:
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         """One part; see `Session.partial_run`."""
-        self._session._steps.open()
+        self._steps.open()
         if self._ended:
             raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
-        await self._session._steps.admission.enter()
+        await self._steps.admission.enter()
         try:
             return await self._part(fetches, feeds)
         finally:
-            self._session._steps.admission.leave()
+            self._steps.admission.leave()
 
     async def _part(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         session, step = self._session, self._step
@@ -75,13 +83,13 @@ class PartialRun:
         except BaseException:
             self._end()
             try:
-                await session._steps.drain(step, CancelledError("The partial run was cancelled."))
+                await self._steps.drain(step, CancelledError("The partial run was cancelled."))
             finally:
                 step.release()
             raise
         if step.error is not None:
             self._end()
-            await session._steps.drain(step, step.error)
+            await self._steps.drain(step, step.error)
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
         results = []
         for endpoint in structure.endpoints:
@@ -133,7 +141,7 @@ class PartialRun:
 
     def _end(self) -> None:
         self._ended = True
-        self._session._steps.running.pop(self._step.id, None)
+        self._steps.running.pop(self._step.id, None)
 
 
 def _needed(

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from actorflow.device.base import Device, DeviceStatistics
+from actorflow.device.base import Device
 from actorflow.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
@@ -23,37 +23,16 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
-from actorflow.registry import plugins
-from actorflow.runtime.resources import ResourceManager
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
 from actorflow.session.composites import is_composite, spread_feeds, spread_names
-from actorflow.session.devices import open_devices, shared_resources
+from actorflow.session.devices import shared_resources
+from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches, cache_key
+from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
-from actorflow.session.planner import Compiled, Planner
-from actorflow.session.steps import Steps
-
-GRACE = 1.0
-"""Seconds that a stopped step waits for kernels that can't be stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionStatistics:
-    """Counters since the session was made. `inflight` and `queued` are steps now; `nodes` counts executed nodes of the
-    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop."""
-
-    steps: int
-    failed: int
-    cancelled: int
-    abandoned: int
-    inflight: int
-    queued: int
-    plans: int
-    nodes: int
-    devices: dict[str, DeviceStatistics]
 
 
 @dataclass(slots=True)
@@ -62,33 +41,39 @@ class _Prepared:
 
     fetches: Fetches
     feeds: tuple[Feed, ...]
-    compiled: Compiled
+    plan: Any
     composite: bool  # a value is fed to several tensors
 
 
 class Session:
-    """Runs parts of `graph` on the devices of this process.
+    """Runs parts of `graph`, on the devices of this process or on those of a cluster.
 
     `async with Session(graph=g) as session:` opens and closes it; without `async with` it opens at its first run, and
     `await session.close()` ends it. It belongs to the event loop that it was first used on. Any number of runs may be in
     flight at once; they share variables and nothing else.
 
     Args:
-        target: "" is this process.
+        target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, one of a cluster's tasks. Where
+            none is given, the environment's `ACTORFLOW_TARGET` says, or else it is this process.
         graph: what to run; the default graph where none is given.
-        devices: how many devices of each type, such as `{"CPU": 2}`, or devices themselves.
-        memory_budget: bytes that the tensors of each device may take; unlimited by default.
+        devices: how many devices of each type, such as `{"CPU": 2}`, or devices themselves. A cluster has its own.
+        memory_budget: bytes that the tensors of each device may take; unlimited by default. A cluster has its own.
         max_inflight_steps: so many steps run at once; later ones wait.
         max_queued_steps: so many may wait; more are refused with `errors.Overloaded`.
         coalesce: merges runs of cheap nodes into one.
         optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
         jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
-        file_roots: the folders in which ops may read and write files; anywhere by default.
+        lossy: sends float32 with its upper 16 bits only from one device to another (see `lossy_sends`).
+        soft_placement: puts a node elsewhere where no device with a kernel is what it asks for, and logs it.
+        file_roots: the folders in which ops may read and write files; anywhere by default. A cluster's servers have theirs.
+        credentials: keys, or the path of a key file, for a target that is plain text; else the file that `ACTORFLOW_KEYS` names.
+        transport: "zmq" or "shm" forces how tensors come from the target; "auto" takes shared memory on the same host.
+        connect_timeout: seconds to wait for the tasks of the cluster.
     """
 
     def __init__(
         self,
-        target: str = "",
+        target: str | None = None,
         graph: Graph | None = None,
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
@@ -98,20 +83,47 @@ class Session:
         coalesce: bool = True,
         optimize: bool = True,
         jit: bool = True,
+        soft_placement: bool = False,
+        lossy: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        credentials: Any = None,
+        transport: str = "auto",
+        connect_timeout: float = 30.0,
     ) -> None:
-        if target:
-            raise UnimplementedError(f"Session(target={target!r}): only the in-process target '' is there so far.")
+        if target is None:
+            target = os.environ.get("ACTORFLOW_TARGET", "")
         self.graph = get_default_graph() if graph is None else graph
-        self._devices = open_devices(devices, memory_budget)
-        self._resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
-        options = Options(fold=optimize, merge_duplicates=optimize, coalesce=coalesce, fuse=optimize, jit=jit)
-        self._planner = Planner(self.graph, self._devices, self._resources, options)
-        for resources in self._resources.values():
-            resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
+        options = Options(
+            fold=optimize,
+            merge_duplicates=optimize,
+            coalesce=coalesce,
+            fuse=optimize,
+            jit=jit,
+            soft_placement=soft_placement,
+            lossy=lossy,
+        )
+        self._admission = Admission(max_inflight_steps, max_queued_steps)
         self._prepared: dict[Any, _Prepared] = {}
-        admission = Admission(max_inflight_steps, max_queued_steps)
-        self._steps = Steps(admission, plugins.load("transports", "local")())
+        self._engine: Engine
+        if not target:
+            self._engine = LocalEngine(self.graph, options, self._admission, devices, memory_budget, file_roots)
+            return
+        own = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots}
+        if given := [name for name, value in own.items() if value is not None]:
+            raise ValueError(
+                f"Session({str(target)!r}) takes no {given[0]}: the servers of the cluster have their own."
+            )
+        from actorflow.cluster.client import RemoteEngine
+
+        self._engine = RemoteEngine(
+            target,
+            self.graph,
+            options,
+            self._admission,
+            credentials=credentials,
+            transport=transport,
+            connect_timeout=connect_timeout,
+        )
 
     # Running
 
@@ -149,8 +161,8 @@ class Session:
         if key is not None:
             key = (key, *feeds)
             prepared = self._prepared.get(key)
-        if prepared is None or self._steps.closed:
-            self._steps.open()
+        if prepared is None or self._engine.closed:
+            self._engine.open()
             try:
                 with anyio.fail_after(timeout):
                     prepared = await self._prepare(key, fetches, feeds, trace)
@@ -164,7 +176,7 @@ class Session:
         values = {}
         for feed, value in zip(prepared.feeds, feeds.values()):
             values[feed.endpoint] = feed(value)
-        results = await self._steps.run(prepared.compiled, values, timeout, trace, begun)
+        results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
         return prepared.fetches.build(results)
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
@@ -177,8 +189,8 @@ class Session:
             fetches=structure.endpoints,
             targets=structure.targets,
         )
-        compiled = await self._planner.plan(signature, coalesce=trace is None)
-        prepared = _Prepared(structure, converters, compiled, any(map(is_composite, feeds)))
+        plan = await self._engine.plan(signature, coalesce=trace is None)
+        prepared = _Prepared(structure, converters, plan, any(map(is_composite, feeds)))
         if key is not None:
             self._prepared[key] = prepared
         self.graph.mark_run()
@@ -216,14 +228,14 @@ class Session:
 
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
-        self._steps.open()
+        self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
         names = tuple(feed_list) if prepared.composite else None
-        return Callable_(self._steps.run, prepared.compiled, prepared.feeds, prepared.fetches.build, names)
+        return Callable_(self._engine.run, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
         """Makes the plan and the code for a signature, and runs nothing."""
-        self._steps.open()
+        self._engine.open()
         names = list(feeds)
         key = cache_key(fetches)
         await self._prepare(None if key is None else (key, *names), fetches, names)
@@ -235,7 +247,7 @@ class Session:
 
         Between these calls it takes no place among the steps in flight.
         """
-        self._steps.open()
+        self._engine.open()
         structure = Fetches(self.graph, fetches)
         converters = {feed.endpoint: feed for feed in self._converters(feeds)}
         signature = Signature(
@@ -244,13 +256,16 @@ class Session:
             targets=structure.targets,
             partial=True,
         )
-        compiled = await self._planner.plan(signature)
-        await self._steps.admission.enter()
+        engine = self._engine
+        if not isinstance(engine, LocalEngine):
+            raise UnimplementedError("Partial runs are only there for sessions in this process.")
+        compiled = await engine.plan(signature)
+        await self._admission.enter()
         try:
-            step = self._steps.start(compiled, {}, expected_feeds=len(converters))
+            step = engine.steps.start(compiled, {}, expected_feeds=len(converters))
         finally:
-            self._steps.admission.leave()
-        return PartialRun(self, step, compiled, structure, converters)
+            self._admission.leave()
+        return PartialRun(self, engine.steps, step, compiled, structure, converters)
 
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
@@ -266,18 +281,25 @@ class Session:
     async def extend(self, graph: Graph | bytes | None = None) -> int:
         """Takes in what was added to the graph since (a run does so by itself), or adds nodes that are given as
         `Graph.to_bytes(since=...)`. Variables keep their values. Returns how many nodes the session knows."""
-        self._steps.open()
+        self._engine.open()
         if isinstance(graph, bytes):
             self.graph.extend_from_bytes(graph)
         elif graph is not None and graph is not self.graph:
             raise ValueError("A session runs one graph; extend that graph, or pass the added nodes as bytes.")
+        await self._engine.extend()
         return len(self.graph)
 
     @staticmethod
     def reset(target: str = "", containers: Sequence[str] = ()) -> None:
-        """Drops the state in these named containers, in all sessions of the process; in each one where none is named."""
+        """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
+
+        For a cluster see `actorflow.cluster.client.reset`, which awaits it.
+        """
         if target:
-            raise UnimplementedError(f"reset(target={target!r}): only the in-process target '' is there so far.")
+            raise UnimplementedError(
+                f"reset(target={str(target)!r}) has to wait for the cluster.",
+                hint="await actorflow.cluster.client.reset(target, containers) does.",
+            )
         for manager in shared_resources.all():
             manager.reset(containers or {container for container, _, _ in manager.names()})
 
@@ -289,27 +311,19 @@ class Session:
         Raises:
             FailedPreconditionError: there is such a consistent block already.
         """
-        self._steps.open()
-        if not consistent:
+        self._engine.open()
+        async with self._engine.snapshot(consistent=consistent):
             yield
-            return
-        listeners = self._planner.contexts.after_snapshot
-        async with self._steps.admission.alone() as together:
-            listeners.append(together)
-            try:
-                yield
-            finally:
-                listeners.remove(together)
 
     def list_devices(self) -> list[Device]:
         """The devices, in the order in which unconstrained nodes prefer them."""
-        return list(self._devices)
+        return self._engine.devices()
 
     def placement(self, element: Any) -> str:
         """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
         found = self.graph.as_graph_element(element)
         name = found.op.name if isinstance(found, Tensor) else found.name
-        device = self._planner.placements.get(name)
+        device = self._engine.placement(name)
         if device is None:
             raise FailedPreconditionError(
                 f"{name} has no device: it was added since the last plan was made, or no device can take it.",
@@ -321,27 +335,25 @@ class Session:
 
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
-        reports = [f"step {step.id}:\n{step.pending()}" for step in self._steps.running.values()]
-        return "\n".join(reports) or "no step is in flight"
+        return self._engine.pending()
+
+    async def explain_placement(self, element: Any) -> str:
+        """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
+        found = self.graph.as_graph_element(element)
+        return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
+
+    async def channels(self) -> list[EdgeReport]:
+        """Each edge between tasks of the cluster, with its transport and what it has carried."""
+        return await self._engine.channels()
 
     def statistics(self) -> SessionStatistics:
         """The session's counters."""
-        return SessionStatistics(
-            steps=self._steps.count,
-            failed=self._steps.failed,
-            cancelled=self._steps.cancelled,
-            abandoned=self._steps.abandoned,
-            inflight=self._steps.admission.inflight,
-            queued=self._steps.admission.queued,
-            plans=self._planner.compiled_plans,
-            nodes=self._steps.nodes,
-            devices={d.name: d.statistics() for d in self._devices},
-        )
+        return self._engine.statistics()
 
     # Opening and closing
 
     async def __aenter__(self) -> Session:
-        self._steps.open()
+        self._engine.open()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -349,25 +361,18 @@ class Session:
 
     async def close(self) -> None:
         """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
-        if self._steps.closed:
-            return
         try:
-            await self._steps.close()
+            await self._engine.close()
         finally:
-            if self._steps.closed:
+            if self._engine.closed:
                 self._prepared.clear()
-                for resources in self._resources.values():
-                    resources.reset()
-                for device in self._devices:
-                    device.close()
 
     def __del__(self) -> None:
-        steps = getattr(self, "_steps", None)
-        if steps is not None and not steps.closed and steps.was_used:
+        engine = getattr(self, "_engine", None)
+        if engine is not None and not engine.closed and engine.was_used:
             warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=2, source=self)
-            for device in self._devices:
-                device.close()
+            engine.abandon()
 
     def __repr__(self) -> str:
-        state = "closed" if self._steps.closed else f"{self._steps.admission.inflight} steps in flight"
-        return f"<actorflow.Session on {len(self._devices)} devices, {state}>"
+        state = "closed" if self._engine.closed else f"{self._admission.inflight} steps in flight"
+        return f"<actorflow.Session on {len(self._engine.devices())} devices, {state}>"

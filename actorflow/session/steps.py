@@ -18,7 +18,7 @@ from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.planner import Compiled
 from actorflow.session.values import fetched
-from actorflow.transport.base import Transport
+from actorflow.transport.base import Rendezvous, Transport
 
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
@@ -67,8 +67,14 @@ class Steps:
         timeout: float | None = None,
         trace: Trace | None = None,
         begun: float | None = None,
+        *,
+        meeting: Rendezvous | None = None,
+        number: int | None = None,
     ) -> list[Any]:
-        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up."""
+        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up.
+
+        A step that other tasks take part in has the `number` that they know it by, and a `meeting` with them.
+        """
         admission = self.admission
         clock = self._loop.time  # type: ignore[union-attr]
         if begun is None:
@@ -78,17 +84,17 @@ class Steps:
         if not admission.enter_nowait():
             await self._enter(timeout, begun)
         try:
-            step = self.start(compiled, feeds, trace)
+            step = self.start(compiled, feeds, trace, meeting=meeting, number=number)
             timer = None
             if timeout is not None:
                 left = max(0.0, timeout - (clock() - begun))
                 timer = step.loop.call_later(left, self._expire, step, timeout)
             try:
                 step.dispatcher.pump()
-                if step.finished:
-                    await _yield()
-                else:
+                if not step.finished:
                     await step.wait()
+                elif number is None:  # one that other tasks take part in has waited for them
+                    await _yield()
             except BaseException:
                 self.cancelled += 1
                 try:
@@ -133,6 +139,9 @@ class Steps:
         feeds: Mapping[Endpoint, Any],
         trace: Trace | None = None,
         expected_feeds: int | None = None,
+        *,
+        meeting: Rendezvous | None = None,
+        number: int | None = None,
     ) -> Step:
         """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
         if self.closed or self._loop is not asyncio.get_running_loop():
@@ -142,12 +151,12 @@ class Steps:
             context = copy_context()
         self.count += 1
         step = Step(
-            self.count,
+            self.count if number is None else number,
             compiled.plans,
             self.dispatcher,
             self._loop,
             context,
-            self._transport,
+            self._transport.rendezvous(self.count) if meeting is None else meeting,
             trace=trace,
             expected_feeds=expected_feeds or 0,
             grace=GRACE,
@@ -185,6 +194,11 @@ class Steps:
                     cancelled = again
         if cancelled is not None:
             raise cancelled
+
+    def pending(self) -> str:
+        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
+        reports = [f"step {step.id}:\n{step.pending()}" for step in self.running.values()]
+        return "\n".join(reports) or "no step is in flight"
 
     async def close(self) -> None:
         """Stops the steps in flight, and waits for their end.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
+    from actorflow.train.all_reduce import ring_all_reduce
     from actorflow.train.batching import (
         batch,
         batch_join,
@@ -87,7 +88,13 @@ if TYPE_CHECKING:
         ProximalGradientDescentOptimizer,
     )
     from actorflow.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
+    from actorflow.train.replica_devices import (
+        GreedyLoadBalancingStrategy,
+        byte_size_load_fn,
+        replica_device_setter,
+    )
     from actorflow.train.saver import Saver
+    from actorflow.train.sync_replicas import SyncReplicasOptimizer
 
 __getattr__, __dir__ = lazily(__name__, __file__)
 
@@ -108,6 +115,7 @@ __all__ = [
     "FloatList",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "GreedyLoadBalancingStrategy",
     "Int64List",
     "MomentumOptimizer",
     "NewCheckpointReader",
@@ -118,10 +126,12 @@ __all__ = [
     "RMSPropOptimizer",
     "Saver",
     "SequenceExample",
+    "SyncReplicasOptimizer",
     "add_queue_runner",
     "assert_global_step",
     "batch",
     "batch_join",
+    "byte_size_load_fn",
     "checkpoint_exists",
     "cosine_decay",
     "cosine_decay_restarts",
@@ -153,6 +163,8 @@ __all__ = [
     "prefetch",
     "range_input_producer",
     "remove_checkpoint",
+    "replica_device_setter",
+    "ring_all_reduce",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",

@@ -49,8 +49,9 @@ class Format(Protocol):
     def clean(self, folder: str) -> list[str]:
         """Removes what killed saves left in a folder, and gives the files' names. Nobody may save there meanwhile."""
 
-    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any]], *, strict: bool, reshape: bool) -> None:
-        """Raises one error with all differences between what is wanted (name, type, shape) and what there is."""
+    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
+        """Raises one error with all differences between what is wanted (name, type, shape, and whether a slice of that is
+        meant) and what there is."""
 
     def read_text(self, folder: str, name: str) -> str | None:
         """A small file of the folder; None where there is none."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
 import numpy as np
 
-from actorflow import blocking
+from actorflow import blocking, machine
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import string
 from actorflow.graph.graph import Graph, get_default_graph
@@ -23,6 +22,7 @@ from actorflow.ops.control import group
 from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables
 from actorflow.ops.source import placeholder
 from actorflow.session.session import Session
+from actorflow.shapes import Shape
 from actorflow.train.checkpoints import (
     checkpoint_exists,
     checkpoint_format,
@@ -33,6 +33,7 @@ from actorflow.train.checkpoints import (
 )
 from actorflow.train.global_steps import get_global_step
 from actorflow.variables.collections import GraphKeys
+from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Sequence[Variable] | Mapping[str, Variable] | None = None,
+        var_list: Sequence[Variable | PartitionedVariable] | Mapping[str, Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -85,13 +86,14 @@ class Saver:
         filename: None = None,
         *,
         state: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = machine.wall_time,
     ) -> None:
         """Adds the nodes to the graph of the variables, unless `defer_build`.
 
         Args:
             var_list: the variables, under their own names; or by the names that they have in the checkpoint. All global
-                variables of the default graph unless given.
+                variables of the default graph unless given. Slices of a partitioned variable are saved as parts of one
+                tensor under its name, and restored from one that was saved whole or in other slices.
             reshape: a value in a checkpoint may have another shape, if it has as many elements.
             max_to_keep: how many checkpoints are kept; the oldest is removed. 0 or None keeps all.
             keep_checkpoint_every_n_hours: of those that would be removed, one in so many hours is kept for good.
@@ -122,7 +124,7 @@ class Saver:
         self._next_kept = clock() + self._keep_seconds
         self._kept: list[tuple[str, float]] = []
         self._lock = threading.Lock()
-        self._variables: dict[str, Variable] | None = None
+        self._variables: list[Saved] | None = None
         self._graph: Graph
         self._prefix: Tensor
         self._save_op: Tensor | None = None
@@ -138,18 +140,20 @@ class Saver:
         if not variables and not self._allow_empty:
             raise ValueError("There are no variables to save; make the saver after them, or pass var_list.")
         self._variables = variables
-        self._graph = next(iter(variables.values())).graph if variables else get_default_graph()
+        self._graph = variables[0].variable.graph if variables else get_default_graph()
         if not variables:
             return
         step = get_global_step(self._graph)
-        step_key = next((key for key, v in variables.items() if v is step), "")
+        step_key = next((saved.key for saved in variables if saved.variable is step), "")
         with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
             self._prefix = placeholder(string, [], name="prefix")
             saves, restores = [], []
-            for device, keys in _tasks(variables).items():
-                handles = [variables[key].op for key in keys]
+            for device, several in _tasks(variables).items():
+                keys, handles = [saved.key for saved in several], [saved.variable.op for saved in several]
                 with self._graph.device(device), self._graph.control_dependencies(handles):
                     names: dict[str, Any] = {"keys": keys, "handles": [h.name for h in handles], "state": self._state}
+                    if any(saved.part for saved in several):
+                        names["slices"] = [saved.part for saved in several]
                     saves.append(
                         save_variables(
                             self._prefix, step_key=step_key if step_key in keys else "", name="SaveVariables", **names
@@ -230,7 +234,7 @@ class Saver:
                     self._note(path, latest_filename, meta_suffix or "meta")
 
             with anyio.CancelScope(shield=True):  # the checkpoint is there, so it is noted as well
-                await anyio.to_thread.run_sync(finish)
+                await machine.on_thread(finish)
         return path
 
     def _write_graph(self, path: str, suffix: str) -> None:
@@ -287,10 +291,10 @@ class Saver:
         def check() -> None:
             if not checkpoint_exists(path):
                 raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
-            wanted = [(key, v.dtype, v.static_shape) for key, v in (self._variables or {}).items()]
+            wanted = [(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
             checkpoint_format().check(path, wanted, strict=strict, reshape=self._reshape)
 
-        await anyio.to_thread.run_sync(check)
+        await machine.on_thread(check)
         await session.run(self._restore_op, {self._prefix: path})
 
     # What is kept
@@ -315,27 +319,53 @@ class Saver:
         self.set_last_checkpoints_with_time(list(zip(existing, get_checkpoint_mtimes(existing))))
 
 
-def named_variables(given: Any) -> dict[str, Variable]:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A variable by its name in a checkpoint. `part` says which slice of the tensor of that name it is ("" for all of it),
+    and `shape` is that of the tensor."""
+
+    key: str
+    variable: Variable
+    part: str
+    shape: Shape
+
+
+def named_variables(given: Any) -> list[Saved]:
     """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
     of two."""
     if given is None:
         given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
-    pairs = list(given.items()) if isinstance(given, Mapping) else [(getattr(v, "name", ""), v) for v in given]
-    found: dict[str, Variable] = {}
+    pairs = list(given.items()) if isinstance(given, Mapping) else [("", v) for v in given]
+    found: dict[tuple[str, str], Saved] = {}
     for key, variable in pairs:
-        if not isinstance(variable, Variable) or not isinstance(key, str):
+        if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
             raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
-        key = key if isinstance(given, Mapping) else key.removesuffix(":0")
-        if found.setdefault(key, variable) is not variable:
-            raise ValueError(f"At least two variables have the same name: {key}")
-    return found
+        for saved in _slices(key, variable):
+            if found.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
+                raise ValueError(f"At least two variables have the same name: {saved.key}")
+    whole = {key for key, part in found if not part}
+    if twice := sorted(key for key, part in found if part and key in whole):
+        raise ValueError(f"At least two variables have the same name: {twice[0]}")
+    return list(found.values())
 
 
-def _tasks(variables: Mapping[str, Variable]) -> dict[str, list[str]]:
-    """The names of the variables by the task that they ask for; "" where they ask for none."""
-    found: dict[str, list[str]] = {}
-    for key, variable in variables.items():
-        spec = DeviceSpec.parse(variable.device)
-        task = DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task)
-        found.setdefault(str(task), []).append(key)
+def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
+    """How a variable is saved under `key`, or where that is empty under its own name."""
+    if isinstance(variable, PartitionedVariable):
+        return (
+            [saved for part in variable for saved in _slices("", part)]
+            if not key
+            else [Saved(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable]
+        )
+    info = variable._save_slice_info
+    if key or info is None:  # a single slice that is given a name is a variable of that name
+        return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
+    return [Saved(info.full_name, variable, info.spec, info.full_shape)]
+
+
+def _tasks(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
+    """The variables by the task that they ask for; "" where they ask for none."""
+    found: dict[str, list[Saved]] = {}
+    for saved in variables:
+        found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
     return found

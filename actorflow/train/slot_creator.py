@@ -26,12 +26,19 @@ def create_slot(primary: Variable | Tensor, val: Any, name: str) -> Variable:
             full = f"{scope}/{full}"
         beside = graph.colocate_with(primary.handle, ignore_existing=True) if isinstance(primary, Variable) else None
         with beside or nullcontext():
-            return Variable(
+            slot = Variable(
                 val,
                 trainable=False,
                 name=full,
                 validate_shape=is_static(primary.static_shape),
             )
+    if isinstance(primary, Variable) and (info := primary._save_slice_info) is not None and slot.static_shape:
+        # The slot of a slice is a slice of the slot that the whole variable would have.
+        rank = len(slot.static_shape)
+        own = slot.op.name.removeprefix(f"{primary.op.name}/")
+        whole = f"{info.full_name}/{own}", info.full_shape[:rank], info.var_offset[:rank], info.var_shape[:rank]
+        slot._set_save_slice_info(type(info)(*whole))
+    return slot
 
 
 def create_filled_slot(primary: Variable | Tensor, value: float, name: str, dtype: DTypeLike | None = None) -> Variable:

@@ -47,6 +47,12 @@ if TYPE_CHECKING:
         variance_scaling_initializer,
         zeros_initializer,
     )
+    from actorflow.variables.partitioned import PartitionedVariable
+    from actorflow.variables.partitioners import (
+        fixed_size_partitioner,
+        min_max_variable_partitioner,
+        variable_axis_size_partitioner,
+    )
     from actorflow.variables.scope import (
         AUTO_REUSE,
         VariableScope,
@@ -62,6 +68,7 @@ __getattr__, __dir__ = lazily(__name__, __file__)
 __all__ = [
     "AUTO_REUSE",
     "GraphKeys",
+    "PartitionedVariable",
     "Variable",
     "VariableScope",
     "add_to_collection",
@@ -69,6 +76,7 @@ __all__ = [
     "all_variables",
     "assert_variables_initialized",
     "constant_initializer",
+    "fixed_size_partitioner",
     "get_collection",
     "get_collection_ref",
     "get_local_variable",
@@ -89,6 +97,7 @@ __all__ = [
     "lecun_uniform",
     "local_variables",
     "local_variables_initializer",
+    "min_max_variable_partitioner",
     "model_variables",
     "moving_average_variables",
     "ones_initializer",
@@ -99,6 +108,7 @@ __all__ = [
     "trainable_variables",
     "truncated_normal_initializer",
     "uniform_unit_scaling_initializer",
+    "variable_axis_size_partitioner",
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",

@@ -16,6 +16,7 @@ from actorflow.dtypes import DType, DTypeLike, as_dtype, float32, float64
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.cast import cast
 from actorflow.ops.filling import ones, zeros
+from actorflow.ops.indexing import slice_
 from actorflow.ops.linalg import cholesky, matrix_inverse
 from actorflow.ops.matmul import matmul
 from actorflow.ops.random import random_normal, random_uniform, truncated_normal
@@ -33,8 +34,16 @@ class Initializer:
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape: Sequence[int], dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
-        """The initial value, a tensor of this shape and type."""
-        return self._make([int(size) for size in shape], self.dtype if dtype is None else as_dtype(dtype))
+        """The initial value, a tensor of this shape and type.
+
+        `partition_info` says which slice of what larger variable it is (see `PartitionInfo`): the scale of draws goes by
+        the size of the whole."""
+        sizes, kind = [int(size) for size in shape], self.dtype if dtype is None else as_dtype(dtype)
+        return self._make(sizes, kind) if partition_info is None else self._make_slice(sizes, kind, partition_info)
+
+    def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
+        """The slice of this shape. Most initializers don't care what it is a slice of."""
+        return self._make(shape, dtype)
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
         raise NotImplementedError
@@ -116,7 +125,13 @@ class UniformUnitScaling(Initializer):
         self.seed = seed
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
-        bound = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
+        return self._scaled(shape, dtype, shape)
+
+    def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
+        return self._scaled(shape, dtype, info.full_shape)
+
+    def _scaled(self, shape: list[int], dtype: DType, whole: list[int]) -> Tensor:
+        bound = math.sqrt(3 / max(1.0, math.prod(whole[:-1]))) * self.factor
         return RandomUniform(-bound, bound, self.seed)(shape, dtype)
 
 
@@ -148,7 +163,13 @@ class VarianceScaling(Initializer):
         self.seed = seed
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
-        inputs, outputs = fans(shape)
+        return self._scaled(shape, dtype, shape)
+
+    def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
+        return self._scaled(shape, dtype, info.full_shape)
+
+    def _scaled(self, shape: list[int], dtype: DType, whole: list[int]) -> Tensor:
+        inputs, outputs = fans(whole)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, count)
         if self.distribution == "uniform":
@@ -197,6 +218,9 @@ class Identity(Initializer):
         if len(shape) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         return constant(np.eye(*shape, dtype=dtype.as_numpy_dtype) * np.asarray(self.gain, dtype.as_numpy_dtype))
+
+    def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
+        return slice_(self._make(list(info.full_shape), dtype), list(info.var_offset), shape)
 
 
 class GlorotUniform(VarianceScaling):

@@ -6,19 +6,17 @@ a context variable, as with the scopes of `actorflow.graph.scopes`: coroutines s
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 
-from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
-from actorflow.errors import describe
+from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph.convert import as_array, graph_of, symbolic_dtype
 from actorflow.graph.graph import get_default_graph
-from actorflow.graph.node import user_line
-from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, is_static, show
+from actorflow.shapes import ShapeLike
 from actorflow.variables.collections import GraphKeys
-from actorflow.variables.initializers import default_initializer
+from actorflow.variables.getting import get_by_full_name
+from actorflow.variables.partitioners import Partitioner
 from actorflow.variables.store import (
     AUTO_REUSE,
     Reuse,
@@ -42,7 +40,7 @@ def variable_scope(
     initializer: Any = None,
     regularizer: Any = None,
     caching_device: Any = None,
-    partitioner: None = None,
+    partitioner: Partitioner | None = None,
     custom_getter: Callable[..., Any] | None = None,
     reuse: Reuse = None,
     dtype: DTypeLike | None = None,
@@ -58,7 +56,8 @@ def variable_scope(
         values: tensors, in whose graph the scope is opened.
         reuse: True: variables have to exist. AUTO_REUSE: they are made if they don't. None: as in the scope around, at
             the outermost: they must not exist. Inside a scope that reuses, all do.
-        initializer, regularizer, caching_device, custom_getter, dtype, constraint: defaults for `get_variable` inside.
+        initializer, regularizer, caching_device, partitioner, custom_getter, dtype, constraint: defaults for `get_variable`
+            inside.
         auxiliary_name_scope: False opens no name scope.
 
     Raises:
@@ -71,8 +70,6 @@ def variable_scope(
         raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
     if reuse not in (True, False, None, AUTO_REUSE):
         raise ValueError("The reuse parameter must be True or False or None.")
-    if partitioner is not None:
-        raise ValueError("Partitioned variables are not known here: partitioner has to be None.")
     graph = graph_of([values]) if values else get_default_graph()
     store, outer = store_of(graph), scope_of(graph)
     if name_or_scope is None:
@@ -103,6 +100,7 @@ def variable_scope(
             base.dtype if dtype is None else dtype,
             base.constraint if constraint is None else constraint,
             opened,
+            base.partitioner if partitioner is None else partitioner,
         )
         before = dict(store.opened)
         store.opened[name] = store.opened.get(name, 0) + 1
@@ -147,7 +145,7 @@ def get_variable(
     trainable: bool | None = None,
     collections: Sequence[str] | None = None,
     caching_device: Any = None,
-    partitioner: None = None,
+    partitioner: Partitioner | None = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
     custom_getter: Callable[..., Any] | None = None,
@@ -162,6 +160,8 @@ def get_variable(
         initializer: `f(shape, dtype)`, a class of such, a tensor or a value; by default that of the scope, else glorot
             uniform for floating-point types and zeros for others.
         regularizer: `f(variable)` gives a loss that is added to the collection REGULARIZATION_LOSSES.
+        partitioner: `f(shape, dtype)` says into how many slices the variable is cut along each dimension. Each slice `i`
+            is a variable `name/part_i`; the result is then a `PartitionedVariable`. Scalars are not cut.
         custom_getter: called as `custom_getter(getter, name=..., ...)` in place of the getter.
         reuse: True: the variable has to exist; AUTO_REUSE; None: as the scope says.
 
@@ -169,8 +169,6 @@ def get_variable(
         ValueError: the variable exists and should not, or the other way round; a shape or a type differs from that of
             the variable that exists, or can't be known.
     """
-    if partitioner is not None:
-        raise ValueError("Partitioned variables are not known here: partitioner has to be None.")
     graph = get_default_graph()
     scope = scope_of(graph)
     initializer = scope.initializer if initializer is None else initializer
@@ -188,11 +186,13 @@ def get_variable(
         "trainable": True if trainable is None else trainable,
         "collections": collections,
         "caching_device": scope.caching_device if caching_device is None else caching_device,
+        "partitioner": scope.partitioner if partitioner is None else partitioner,
         "validate_shape": validate_shape,
         "constraint": scope.constraint if constraint is None else constraint,
     }
     getter = _chained(scope.custom_getter, custom_getter)
-    return _get(**arguments) if getter is None else getter(_get, **arguments)
+    made: Any = get_by_full_name(**arguments) if getter is None else getter(get_by_full_name, **arguments)
+    return cast(Variable, made)  # or, with a partitioner, what stands for one
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
@@ -200,109 +200,3 @@ def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
     kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
     kwargs["trainable"] = False
     return get_variable(name, *args, **kwargs)
-
-
-def _get(
-    name: str,
-    shape: ShapeLike = None,
-    dtype: DTypeLike = float32,
-    initializer: Any = None,
-    regularizer: Any = None,
-    reuse: Reuse = None,
-    trainable: bool = True,
-    collections: Sequence[str] | None = None,
-    caching_device: Any = None,
-    validate_shape: bool = True,
-    constraint: Any = None,
-) -> Variable:
-    """`get_variable` by the full name, with all defaults filled in."""
-    graph = get_default_graph()
-    variables = store_of(graph).variables
-    wanted, kind = as_shape(shape), as_dtype(dtype)
-    is_value = initializer is not None and not callable(initializer)
-    if is_value and shape is not None:
-        raise ValueError("If initializer is a constant, do not specify shape.")
-    if name in variables:
-        return _taken(variables[name], name, wanted, kind, reuse)
-    if reuse is True:
-        raise ValueError(
-            describe(
-                f"Variable {name} does not exist, or was not created with tf.get_variable(). "
-                "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?",
-                where=user_line(),
-            )
-        )
-    if initializer is None:
-        if shape is None:
-            raise ValueError(
-                describe(
-                    f"Variable {name} did not get an initializer, so its `shape` argument must be specified.",
-                    where=user_line(),
-                )
-            )
-        initializer = default_initializer(name, kind)
-    with graph.control_dependencies(None), graph.name_scope(None):
-        value, value_dtype = (initializer, None) if is_value else _call(name, initializer, wanted, kind)
-        made = Variable(
-            value,
-            trainable=trainable,
-            collections=collections,
-            validate_shape=validate_shape,
-            caching_device=caching_device,
-            name=name,
-            dtype=value_dtype,
-            constraint=constraint,
-        )
-        variables[name] = made
-        if regularizer is not None:
-            with graph.colocate_with(made.handle), graph.name_scope(f"{name}/Regularizer/"):
-                loss = regularizer(made)
-            if loss is not None:
-                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return made
-
-
-def _taken(found: Variable, name: str, shape: Shape, dtype: DType, reuse: Reuse) -> Variable:
-    if not reuse:
-        raise ValueError(
-            describe(
-                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
-                "VarScope?",
-                where=user_line(),
-                details=[f"Originally defined at: {found.op.where}"],
-            )
-        )
-    for what, given, known in (
-        ("shape", None if compatible(shape, found.static_shape) else show(shape), show(found.static_shape)),
-        ("dtype", None if dtype is found.dtype else dtype, found.dtype),
-    ):
-        if given is not None:
-            raise ValueError(
-                describe(
-                    f"Trying to share variable {name}, but specified {what} {given} and found {what} {known}.",
-                    where=user_line(),
-                    details=[f"Originally defined at: {found.op.where}"],
-                )
-            )
-    return found
-
-
-def _call(name: str, initializer: Any, shape: Shape, dtype: DType) -> tuple[Callable[[], Any], DType | None]:
-    """The initial value as a function without arguments, and the type that it is converted to."""
-    if inspect.isclass(initializer):
-        initializer = initializer()
-    if is_static(shape):
-        assert shape is not None
-        sizes = list(shape)
-        parameters = inspect.signature(initializer).parameters
-        extra = {"partition_info": None} if "partition_info" in parameters else {}
-        return lambda: initializer(sizes, dtype=dtype, **extra), dtype
-    required = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
-    if required:
-        raise ValueError(
-            describe(
-                f"Shape of a new variable ({name}) must be fully defined, but instead was {show(shape)}.",
-                where=user_line(),
-            )
-        )
-    return initializer, None

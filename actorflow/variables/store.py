@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.variables.collections import GraphKeys
+from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
 
 
@@ -40,6 +41,7 @@ class VariableScope:
         dtype: DTypeLike = float32,
         constraint: Any = None,
         name_scope: str = "",
+        partitioner: Any = None,
     ) -> None:
         self.name = name
         self.reuse = reuse
@@ -49,6 +51,7 @@ class VariableScope:
         self.custom_getter = custom_getter
         self.dtype: DType = as_dtype(dtype)
         self.constraint = constraint
+        self.partitioner = partitioner
         self.original_name_scope = name_scope
         """The name scope that was opened with it, with a `/` at its end; enter it again with `name_scope`."""
 
@@ -61,6 +64,9 @@ class VariableScope:
 
     def set_regularizer(self, regularizer: Any) -> None:
         self.regularizer = regularizer
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        self.partitioner = partitioner
 
     def set_dtype(self, dtype: DTypeLike) -> None:
         self.dtype = as_dtype(dtype)
@@ -86,10 +92,12 @@ class VariableScope:
 
 
 class Store:
-    """A graph's variables by name, its outermost scope, and how often each name of a scope was opened."""
+    """A graph's variables by name, those that are kept in slices, its outermost scope, and how often each name of a scope
+    was opened."""
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
         self.opened: dict[str, int] = {}
         self.root = VariableScope(None)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -80,6 +81,7 @@ class Variable(Overloads):
             raise ValueError(describe("initial_value must be specified.", where=user_line()))
         graph = graph_of([initial_value])
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
+            before = len(graph)
             self._initial_value = _initial_tensor(graph, initial_value, dtype)
             shape = self._checked_shape(validate_shape, expected_shape)
             self.handle: Tensor = state.variable_handle(
@@ -89,6 +91,7 @@ class Variable(Overloads):
                 name=scope,
             )
             """The reference, of a `ref` type, that assignments take."""
+            _bring_to(self.handle, self._initial_value, before)
             self._starting = with_initialized_variables(self._initial_value)
             self._initializer = state.assign_target(self.handle, self._starting, name="Assign")
             self._snapshot = state.read_variable(self.handle, name="read")
@@ -97,6 +100,7 @@ class Variable(Overloads):
                     self._snapshot = identity(self._snapshot, name="cached")
         self.trainable = trainable
         self.constraint = constraint
+        self._save_slice_info: Any = None
         chosen = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if trainable and GraphKeys.TRAINABLE_VARIABLES not in chosen:
             chosen.append(GraphKeys.TRAINABLE_VARIABLES)
@@ -285,6 +289,15 @@ class Variable(Overloads):
         """Assigns a value of Python through a blocking session, without adding to the graph."""
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
+    # As a slice of a larger variable
+
+    def _set_save_slice_info(self, save_slice_info: Any) -> None:
+        """Says which part of what larger variable this is in a checkpoint; None: it is one of its own."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> Any:
+        return self._save_slice_info
+
     # As a tensor
 
     def __getitem__(self, key: Any) -> Tensor:
@@ -317,6 +330,16 @@ def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor
         return convert_to_tensor(value, dtype, name="initial_value", graph=graph)
     with graph.name_scope("Initializer"), graph.device(None):
         return convert_to_tensor(value(), dtype, name="initial_value", graph=graph)
+
+
+def _bring_to(handle: Tensor, value: Tensor, before: int) -> None:
+    """Has the initial value computed in the task of its variable, as far as it was made just now (after the first `before`
+    nodes) and nobody said where: a large one does not travel."""
+    task = DeviceSpec.parse(handle.device).task_of()
+    if task != DeviceSpec():
+        for operation in handle.graph.get_operations()[before:]:
+            if not operation.device or operation is value.op and operation.type == "Const":
+                handle.graph.set_device(operation, str(task))
 
 
 def _read(variable: Variable, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:

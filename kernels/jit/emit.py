@@ -4,22 +4,24 @@ Nothing is marked as fast math, so that no operation is reordered or contracted:
 operations in numpy, bit for bit, up to the bits of a NaN. A minimum and a maximum are as numpy's vectors have them: a NaN wins,
 and of two zeros the second does.
 
+Where a recipe calls numpy's functions, it is several loops over a block that stays in the cache (`blocks`).
+
 The functions take the arrays themselves. They look into numpy's array objects, whose layout is part of its binary interface,
-for what a call from Python would spend a microsecond on: the address, and that type, size and order are as expected.
+for what a call from Python would spend a microsecond on: the address, and that type, size and order are as expected (`arrays`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from actorflow.runtime.jit_recipe import COMPARISONS, Instruction, Recipe
+from actorflow.runtime.jit_recipe import COMPARISONS, Instruction, Operand, Recipe
 
-_HEADER = object.__basicsize__
-"""What stands before an array's own fields; the last of it is the object's type."""
-_FIELDS = {"data": 0, "rank": 8, "sizes": 16, "dtype": 40, "flags": 48}
-_IN_ORDER = 0x1 | 0x100  # C-contiguous, and aligned
-_TYPES = {"f4": "float", "f8": "double", "b1": "i1", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64"}
-_TYPES |= {"u1": "i8", "u2": "i16", "u4": "i32", "u8": "i64"}
+from .arrays import CHECKS, FIELDS, HEADER
+from .blocks import TYPES as _TYPES
+from .blocks import Phases, arrays_of, blocks_text, phases, stored
+
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FLOAT_CALLS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "rint": "rint"}
 _FLOAT_TESTS = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -33,8 +35,10 @@ def module_text(recipe: Recipe) -> str:
     no array as it should be. `@share` is for several threads that call it with one `state`, two zeroed counters: each takes
     chunks until none is left. With `wait` it gives 1 as long as another one is at work on its last chunk.
     """
-    arrays = len(recipe.operands) + recipe.fresh
-    parts = [_INTRINSICS, _body(recipe), _check(), _loop(recipe, arrays)]
+    arrays = arrays_of(recipe)
+    plan = phases(recipe)
+    parts = [_INTRINSICS, *(_body(recipe, plan, i) for i in range(len(plan.bodies)))]
+    parts += [blocks_text(recipe, plan), CHECKS, _loop(recipe, arrays)]
     if recipe.in_place:
         parts.append(_share(recipe, arrays))
     return "\n".join(parts)
@@ -47,59 +51,63 @@ _INTRINSICS = "\n".join(
 )
 
 
-def _stored(dtype: str) -> str:
-    """The type in memory: a bool takes a byte."""
-    return "i8" if dtype == "b1" else _TYPES[dtype]
+# ---- one loop over a block of rows and columns
 
 
-# ---- the loop over one block of rows and columns
-
-
-def _body(recipe: Recipe) -> str:
-    count = len(recipe.operands)
-    written = {into for _, into in recipe.outputs if into is not None}
-    parameters = [f"ptr noalias {'' if i in written else 'readonly '}%p{i}" for i in range(count)]
-    parameters += [f"ptr noalias %p{count + i}" for i in range(recipe.fresh)]
+def _body(recipe: Recipe, plan: Phases, number: int) -> str:
+    """`@body<number>(rows, columns, arrays, pitches, scratch...)`: one loop's part of the recipe."""
+    body = plan.bodies[number]
+    arrays = arrays_of(recipe)
+    written = {target for _, target in body.stores}
+    parameters = [f"ptr noalias {'' if i in written else 'readonly '}%p{i}" for i in range(len(arrays))]
+    parameters += [f"i64 %pitch{i}" for i, array in enumerate(arrays) if array.layout == "full"]
+    parameters += [f"ptr noalias %s{i}" for i in range(len(plan.scratch))]
     lines = [
-        f"define internal void @body(i64 %rows, i64 %begin, i64 %end, {', '.join(parameters)}) noinline {{",
+        f"define internal void @body{number}(i64 %rows, i64 %columns, {', '.join(parameters)}) noinline {{",
         "entry:",
     ]
-    for i, operand in enumerate(recipe.operands):
-        if operand.layout == "scalar":
-            lines += _load(i, operand.dtype, f"%p{i}")
-    lines += ["  %some = icmp slt i64 %begin, %end", "  br i1 %some, label %row, label %done", "row:"]
-    lines += ["  %r = phi i64 [ 0, %entry ], [ %r.next, %row.end ]", "  %base = mul nsw i64 %r, %end"]
-    for i, operand in enumerate(recipe.operands):
-        if operand.layout == "column":
-            lines.append(f"  %q{i} = getelementptr inbounds {_stored(operand.dtype)}, ptr %p{i}, i64 %r")
-            lines += _load(i, operand.dtype, f"%q{i}")
-    lines += ["  br label %column", "column:", "  %c = phi i64 [ %begin, %row ], [ %c.next, %column ]"]
+    for i in body.operands:
+        if arrays[i].layout == "scalar":
+            lines += _load(i, arrays[i].dtype, f"%p{i}")
+    lines += ["  br label %row", "row:", "  %r = phi i64 [ 0, %entry ], [ %r.next, %row.end ]"]
+    lines.append("  %base = mul nsw i64 %r, %columns")
+    for i in sorted({*body.operands, *written}):
+        if arrays[i].layout == "full":
+            lines.append(f"  %base{i} = mul nsw i64 %r, %pitch{i}")
+        elif arrays[i].layout == "column":
+            lines.append(f"  %q{i} = getelementptr inbounds {stored(arrays[i].dtype)}, ptr %p{i}, i64 %r")
+            lines += _load(i, arrays[i].dtype, f"%q{i}")
+    lines += ["  br label %column", "column:", "  %c = phi i64 [ 0, %row ], [ %c.next, %column ]"]
     lines.append("  %at = add nsw i64 %base, %c")
-    for i, operand in enumerate(recipe.operands):
-        if operand.layout in ("full", "row"):
-            place = "%at" if operand.layout == "full" else "%c"
-            lines.append(f"  %q{i} = getelementptr inbounds {_stored(operand.dtype)}, ptr %p{i}, i64 {place}")
-            lines += _load(i, operand.dtype, f"%q{i}")
-    names = [f"%v{i}" for i in range(count)]
-    for instruction in recipe.body:
-        name = f"%v{len(names)}"
-        if instruction.op == "const":
-            names.append(_literal(instruction))
-            continue
-        lines += [f"  {line}" for line in _instruction(recipe, instruction, name, names)]
-        names.append(name)
-    fresh = count
-    for k, (value, into) in enumerate(recipe.outputs):
-        target = fresh if into is None else into
-        fresh += into is None
+    for i in sorted({*body.operands, *written}):
+        if arrays[i].layout == "full":
+            lines.append(f"  %at{i} = add nsw i64 %base{i}, %c")
+    for i in body.operands:
+        if arrays[i].layout in ("full", "row"):
+            place = f"%at{i}" if arrays[i].layout == "full" else "%c"
+            lines.append(f"  %q{i} = getelementptr inbounds {stored(arrays[i].dtype)}, ptr %p{i}, i64 {place}")
+            lines += _load(i, arrays[i].dtype, f"%q{i}")
+    for value, scratch in body.loads:
         dtype = recipe.type_of(value)
-        kind, spelled = _stored(dtype), names[value]
-        lines.append(f"  %o{k} = getelementptr inbounds {kind}, ptr %p{target}, i64 %at")
+        lines.append(f"  %w{value} = getelementptr inbounds {stored(dtype)}, ptr %s{scratch}, i64 %at")
+        lines += _load(value, dtype, f"%w{value}")
+    names = [f"%v{i}" for i in range(len(recipe.operands) + len(recipe.body))]
+    for i, instruction in enumerate(recipe.body, len(recipe.operands)):
+        if instruction.op == "const":
+            names[i] = _literal(instruction)
+    for i in body.instructions:
+        lines += [f"  {line}" for line in _instruction(recipe, recipe.body[i - len(recipe.operands)], names[i], names)]
+    places = [(value, f"%p{target}", f"%at{target}") for value, target in body.stores]
+    places += [(value, f"%s{place}", "%at") for value, place in body.kept]
+    for k, (value, pointer, at) in enumerate(places):
+        dtype = recipe.type_of(value)
+        kind, spelled = stored(dtype), names[value]
+        lines.append(f"  %o{k} = getelementptr inbounds {kind}, ptr {pointer}, i64 {at}")
         if dtype == "b1":
             lines.append(f"  %b{k} = zext i1 {spelled} to i8")
             spelled = f"%b{k}"
         lines.append(f"  store {kind} {spelled}, ptr %o{k}")
-    lines += ["  %c.next = add nsw i64 %c, 1", "  %c.over = icmp eq i64 %c.next, %end"]
+    lines += ["  %c.next = add nsw i64 %c, 1", "  %c.over = icmp eq i64 %c.next, %columns"]
     lines += ["  br i1 %c.over, label %row.end, label %column", "row.end:", "  %r.next = add nsw i64 %r, 1"]
     lines += ["  %r.over = icmp eq i64 %r.next, %rows", "  br i1 %r.over, label %done, label %row"]
     return "\n".join([*lines, "done:", "  ret void", "}"])
@@ -190,60 +198,62 @@ def _conversion(name: str, value: str, source: str, target: str) -> list[str]:
 # ---- the functions that Python calls
 
 
-def _check() -> str:
-    """Whether an object is an array of this type and so many elements, in order."""
-    lines = ["define internal i1 @fits(ptr %array, i64 %dtype, i64 %elements) noinline {", "entry:"]
-    lines.append(f"  %kind.at = getelementptr i8, ptr %array, i64 {_HEADER - 8}")
-    lines += ["  %kind = load i64, ptr %kind.at", f"  %is.array = icmp eq i64 %kind, {id(np.ndarray)}"]
-    lines += ["  br i1 %is.array, label %look, label %no", "look:"]
-    for field, llvm in (("dtype", "i64"), ("flags", "i32"), ("rank", "i32"), ("sizes", "ptr")):
-        lines.append(f"  %{field}.at = getelementptr i8, ptr %array, i64 {_HEADER + _FIELDS[field]}")
-        lines.append(f"  %its.{field} = load {llvm}, ptr %{field}.at")
-    lines += ["  %same = icmp eq i64 %its.dtype, %dtype", f"  %bits = and i32 %its.flags, {_IN_ORDER}"]
-    lines += [f"  %ordered = icmp eq i32 %bits, {_IN_ORDER}", "  %good = and i1 %same, %ordered"]
-    lines += ["  %rank = sext i32 %its.rank to i64", "  br label %count", "count:"]
-    lines += ["  %i = phi i64 [ 0, %look ], [ %i.next, %times ]", "  %n = phi i64 [ 1, %look ], [ %n.next, %times ]"]
-    lines += ["  %over = icmp eq i64 %i, %rank", "  br i1 %over, label %all, label %times", "times:"]
-    lines += ["  %size.at = getelementptr i64, ptr %its.sizes, i64 %i", "  %size = load i64, ptr %size.at"]
-    lines += ["  %n.next = mul i64 %n, %size", "  %i.next = add i64 %i, 1", "  br label %count", "all:"]
-    lines += ["  %enough = icmp eq i64 %n, %elements", "  %fits = and i1 %good, %enough", "  ret i1 %fits"]
-    return "\n".join([*lines, "no:", "  ret i1 false", "}"])
-
-
-def _pointers(arrays: int) -> list[str]:
+def _pointers(arrays: Sequence[Operand]) -> list[str]:
     lines = []
-    for i in range(arrays):
-        lines.append(f"  %d{i}.at = getelementptr i8, ptr %a{i}, i64 {_HEADER + _FIELDS['data']}")
+    for i in range(len(arrays)):
+        lines.append(f"  %d{i}.at = getelementptr i8, ptr %a{i}, i64 {HEADER + FIELDS['data']}")
         lines.append(f"  %d{i} = load ptr, ptr %d{i}.at")
     return lines
 
 
-def _loop(recipe: Recipe, arrays: int) -> str:
-    parameters = ", ".join(f"ptr %a{i}" for i in range(arrays))
+def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
+    parameters = ", ".join(f"ptr %a{i}" for i in range(len(arrays)))
     lines = [f"define i32 @loop(i64 %rows, i64 %columns, {parameters}) {{", "entry:"]
     lines.append("  %all = mul i64 %rows, %columns")
-    counts = {"full": "%all", "scalar": "1", "row": "%columns", "column": "%rows"}
-    for i, operand in enumerate(recipe.operands):
-        dtype = id(np.dtype(operand.dtype))  # numpy has one object for each
-        lines.append(f"  %f{i} = call i1 @fits(ptr %a{i}, i64 {dtype}, i64 {counts[operand.layout]})")
+    counts = {"scalar": "1", "row": "%columns", "column": "%rows"}
+    flat = []  # whether the array's rows follow each other
+    for i, array in enumerate(arrays):
+        dtype = np.dtype(array.dtype)  # numpy has one object for each
+        if array.layout == "full":
+            given = f"ptr %a{i}, i64 {id(dtype)}, i64 {dtype.itemsize}, i64 %rows, i64 %columns"
+            lines.append(f"  %pitch{i} = call i64 @pitch({given})")
+            lines.append(f"  %f{i} = icmp sge i64 %pitch{i}, 0")
+            lines.append(f"  %flat{i} = icmp eq i64 %pitch{i}, %columns")
+            flat.append(f"%flat{i}")
+        else:
+            lines.append(f"  %f{i} = call i1 @fits(ptr %a{i}, i64 {id(dtype)}, i64 {counts[array.layout]})")
         lines += [f"  br i1 %f{i}, label %next{i}, label %no", f"next{i}:"]
     lines += _pointers(arrays)
-    given = "".join(f", ptr %d{i}" for i in range(arrays))
-    lines += [f"  call void @body(i64 %rows, i64 0, i64 %columns{given})", "  ret i32 0"]
+    given = "".join(f", ptr %d{i}" for i in range(len(arrays)))
+    pitches = "".join(f", i64 %pitch{i}" for i, array in enumerate(arrays) if array.layout == "full")
+    if not any(array.layout in ("row", "column") for array in arrays):
+        together = "true"
+        for k, name in enumerate(flat):
+            lines.append(f"  %together{k} = and i1 {together}, {name}")
+            together = f"%together{k}"
+        lines += [f"  br i1 {together}, label %one, label %several", "one:"]
+        whole = ", i64 %all" * len(flat)
+        lines += [f"  call void @blocks(i64 1, i64 %all{given}{whole})", "  ret i32 0", "several:"]
+    lines += [f"  call void @blocks(i64 %rows, i64 %columns{given}{pitches})", "  ret i32 0"]
     return "\n".join([*lines, "no:", "  ret i32 1", "}"])
 
 
-def _share(recipe: Recipe, arrays: int) -> str:
-    parameters = ", ".join(f"ptr %a{i}" for i in range(arrays))
+def _share(recipe: Recipe, arrays: Sequence[Operand]) -> str:
+    parameters = ", ".join(f"ptr %a{i}" for i in range(len(arrays)))
     lines = [f"define i32 @share(ptr %state, i64 %columns, i64 %chunk, i64 %wait, {parameters}) {{", "entry:"]
     lines += ["  %active = getelementptr i64, ptr %state, i64 1", *_pointers(arrays)]
     lines += ["  %more = atomicrmw add ptr %active, i64 1 seq_cst", "  br label %claim", "claim:"]
     lines += ["  %begin = atomicrmw add ptr %state, i64 %chunk seq_cst", "  %left = icmp slt i64 %begin, %columns"]
-    lines += ["  br i1 %left, label %work, label %over", "work:", "  %full.end = add i64 %begin, %chunk"]
-    lines += ["  %short = icmp slt i64 %full.end, %columns"]
-    lines.append("  %end = select i1 %short, i64 %full.end, i64 %columns")
-    given = "".join(f", ptr %d{i}" for i in range(arrays))
-    lines += [f"  call void @body(i64 1, i64 %begin, i64 %end{given})", "  br label %claim", "over:"]
+    lines += ["  br i1 %left, label %work, label %over", "work:", "  %rest = sub i64 %columns, %begin"]
+    lines += ["  %short = icmp slt i64 %chunk, %rest"]
+    lines.append("  %some = select i1 %short, i64 %chunk, i64 %rest")
+    given = ""
+    for i, array in enumerate(arrays):
+        begin = "%begin" if array.layout == "full" else "0"
+        lines.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
+        given += f", ptr %e{i}"
+    given += ", i64 %columns" * sum(array.layout == "full" for array in arrays)
+    lines += [f"  call void @blocks(i64 1, i64 %some{given})", "  br label %claim", "over:"]
     lines += ["  %less = atomicrmw sub ptr %active, i64 1 seq_cst", "  %waits = icmp ne i64 %wait, 0"]
     lines += ["  br i1 %waits, label %look, label %free", "look:"]
     lines += ["  %turn = phi i64 [ 0, %over ], [ %turn.next, %again ]"]

@@ -1,7 +1,7 @@
 """What elementwise ops compute, as instructions of a loop: the same operations in the same order as their numpy kernels.
 
-Left out is what may fail on its values (divisions of whole numbers), what numpy computes in vectors and LLVM in calls
-(exponentials and the like), and half-precision types. Casts from floats to whole numbers are those that one instruction does.
+Exponentials and the like are numpy's own inner loops (`ufuncs`). Left out is what may fail on its values (divisions of whole
+numbers), and half-precision types. Casts from floats to whole numbers are those that one instruction does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.runtime.jit_recipe import Value
+
+from .ufuncs import inner_loop
 
 Rule: TypeAlias = Callable[[Sequence[Value], Mapping[str, Any]], "Value | None"]
 
@@ -205,6 +207,41 @@ def leaky_relu_grad(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
 def softsign(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     (x,) = given
     return x / (1 + x.block.unary("abs", x))
+
+
+def _called(name: str) -> Rule:
+    def lower(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
+        (x,) = given
+        return x.block.unary(name, x) if inner_loop(name, x.dtype) is not None else None
+
+    return lower
+
+
+for _op in ("Exp", "Expm1", "Log", "Log1p", "Tanh"):
+    rule(_op, types=_FLOATS)(_called(_op.lower()))
+
+
+@rule("Sigmoid", types=_FLOATS)
+def sigmoid(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
+    (x,) = given
+    if inner_loop("exp", x.dtype) is None:
+        return None
+    return 1 / (x.block.unary("exp", x.block.unary("neg", x)) + 1)
+
+
+@rule("SigmoidGrad", types=_FLOATS)
+def sigmoid_grad(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
+    y, dy = given
+    return (1 - y) * y * dy
+
+
+@rule("Elu", types=_FLOATS)
+def elu(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
+    (x,) = given
+    block = x.block
+    if inner_loop("expm1", x.dtype) is None:
+        return None
+    return block.select(block.binary("lt", x, 0), block.unary("expm1", x), x)
 
 
 @rule("TanhGrad", types=_FLOATS)

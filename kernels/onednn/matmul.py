@@ -19,10 +19,13 @@ from .binding import Binding, loaded
 from .conv import FLOAT32
 from .program import Cache, destination
 
-_WORTH_PRODUCTS = 1 << 21
+_WORTH_PRODUCTS = 1 << 20
 _NARROWEST = 32
 """Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster."""
+_MOST_KNOWN = 256
 _programs = Cache()
+_known: dict[Any, Callable[..., None]] = {}
+"""How products of such shapes are computed, for matrices in order: small ones take no longer than the way to them."""
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -43,6 +46,13 @@ def product(
     a: Any, b: Any, transpose_a: bool, transpose_b: bool, c: Any, alpha: float = 1.0, beta: float = 0.0
 ) -> bool:
     """c = alpha · a b + beta · c for a contiguous `c`; False where that can't be done here."""
+    found = _known.get((a.shape, b.shape, c.shape, transpose_a, transpose_b))
+    if found is not None:
+        try:
+            found(a, b, c, alpha, beta)
+            return True
+        except ValueError:  # they are no buffers, since they are not in order
+            pass
     library = loaded()
     if library is None or a.ndim != 2 or b.ndim != 2 or not (a.size and b.size) or c.dtype != np.float32:
         return False
@@ -50,6 +60,7 @@ def product(
     rows, n = _turned(b.shape, transpose_b)
     if rows != k or c.shape != (m, n) or not c.flags.c_contiguous:
         return False
+    shapes = (a.shape, b.shape, c.shape, transpose_a, transpose_b)
     a, turned_a = _stored(a, transpose_a)
     b, turned_b = _stored(b, transpose_b)
     key = (m, n, k, turned_a, turned_b)
@@ -57,6 +68,10 @@ def product(
     if run is None:
         return False
     run(a, b, c, alpha, beta)
+    if (turned_a, turned_b) == (transpose_a, transpose_b):
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[shapes] = run.plain()
     return True
 
 
@@ -70,14 +85,14 @@ def _stored(x: Any, transpose: bool) -> tuple[Any, bool]:
 
 
 def _gemm(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> Callable[..., None]:
-    call, check, pointer = library.lib.dnnl_sgemm, library.check, library.pointer
+    call, check, pointer = library.lib.dnnl_sgemm, library.check, library.ffi.from_buffer
     kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
     steps = (m if turned_a else k, k if turned_b else n)
 
     def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
-        check(
-            call(*kinds, m, n, k, alpha, pointer(a), steps[0], pointer(b), steps[1], beta, pointer(c), n), "a product"
-        )
+        status = call(*kinds, m, n, k, alpha, pointer(a), steps[0], pointer(b), steps[1], beta, pointer(c), n)
+        if status:
+            check(status, "a product")
 
     return run
 
@@ -88,10 +103,17 @@ _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "oned
 @kernel("MatMul", **_OPTIONS)
 def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     if a.ndim == b.ndim == 2:
-        c = destination(out, (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]))
+        c = _result(a, b, transpose_a, transpose_b, out)
         if product(a, b, transpose_a, transpose_b, c):
             return c
     return linalg.matmul_on_cpu(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+
+
+def _result(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out: Any) -> Any:
+    """`out` where the library can write there, else a fresh array."""
+    if out is not None and out.flags.c_contiguous:
+        return out
+    return np.empty((a.shape[transpose_a], b.shape[not transpose_b]), np.float32)
 
 
 @kernel("_FusedMatMul", **_OPTIONS)
@@ -99,7 +121,7 @@ def fused_matmul(
     xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
 ) -> Any:
     if a.ndim == b.ndim == 2:
-        c = destination(out, (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]))
+        c = _result(a, b, transpose_a, transpose_b, out)
         if bias.shape == c.shape[1:]:
             c[...] = bias
             if product(a, b, transpose_a, transpose_b, c, beta=1.0):
@@ -107,6 +129,25 @@ def fused_matmul(
     return fused.fused_matmul(
         xp, a, b, bias, transpose_a=transpose_a, transpose_b=transpose_b, activation=activation, out=out
     )
+
+
+def _can_add(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return can(attrs, shapes[1:])
+
+
+def _adding_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return pays(attrs, shapes[1:])
+
+
+@kernel("_AddMatMul", **{**_OPTIONS, "can": _can_add, "pays": _adding_pays})
+def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    if a.ndim == b.ndim == 2 and c.shape == (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]):
+        y = destination(out, c.shape)
+        if y is not c:
+            y[...] = c
+        if product(a, b, transpose_a, transpose_b, y, beta=1.0):
+            return y
+    return fused.add_matmul(xp, c, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
 
 
 def _can_step(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

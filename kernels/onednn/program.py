@@ -176,6 +176,22 @@ class Governed:
         self._run(count, arrays)
         governor.add(split, perf_counter_ns() - begun)
 
+    def plain(self) -> Callable[..., None]:
+        """What a call does, with as little as possible around it where that is one thread's work."""
+        if self._governor is not None:
+            return self
+        make, threads = self._made[1], self._binding.set_threads
+
+        def call(*arrays: Any) -> None:
+            own = threads(1)
+            try:
+                make(*arrays)
+            finally:
+                if own != 1:
+                    threads(own)
+
+        return call
+
     def _run(self, count: int, arrays: tuple[Any, ...] | None) -> None:
         own = self._binding.set_threads(count)
         try:

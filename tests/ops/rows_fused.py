@@ -88,6 +88,43 @@ def products() -> list[Case]:
     return rows
 
 
+def sums() -> list[Case]:
+    rows = []
+    for first, second in ((False, False), (True, False), (False, True)):
+
+        def build(c: Any, a: Any, b: Any, x: bool = first, y: bool = second) -> Any:
+            return fused.add_matmul(c, a, b, transpose_a=x, transpose_b=y, name="fused")
+
+        def reference(c: Any, a: Any, b: Any, x: bool = first, y: bool = second) -> Any:
+            return c + np.einsum("ij,jk->ik", a.T if x else a, b.T if y else b)
+
+        def side(shape: tuple[int, int], transpose: bool) -> tuple[int, int]:
+            return shape[::-1] if transpose else shape
+
+        given = (np.transpose(A).tolist() if first else A, np.transpose(B).tolist() if second else B)
+        rows.append(
+            Case(
+                "_AddMatMul",
+                build,
+                reference,
+                [
+                    ((m, n), side((m, k), first), side((k, n), second))
+                    for m, k, n in ((2, 3, 4), (1, 1, 1), (5, 2, 3), (0, 2, 3), (2, 3, 0), (2, 0, 3))
+                ],
+                Literal(([[1.0, 2.0], [3.0, 4.0]], *given), [[0.1, -0.2], [7.3, 5.4]]),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=2,
+                rejects=[
+                    Reject(EITHER, (A, A, [[1.0, 2.0]] if not second else [[1.0], [2.0]])),
+                    Reject(EITHER, ([[1.0, 2.0]], *given)),
+                    Reject(EITHER, (A, [1.0, 2.0], B)),
+                ],
+            )
+        )
+    return rows
+
+
 X: Any = np.arange(9.0).reshape(1, 3, 3, 1).tolist()
 X_SMALL: Any = (np.arange(9.0).reshape(1, 3, 3, 1) / 10).tolist()
 W = [[[[1.0, -1.0]], [[0.5, 0.25]]], [[[-2.0, 0.5]], [[1.0, 1.0]]]]
@@ -142,4 +179,4 @@ def convolutions() -> list[Case]:
     return rows
 
 
-CASES = [*products(), *convolutions()]
+CASES = [*products(), *sums(), *convolutions()]

@@ -67,6 +67,7 @@ class ConfigProto:
     """`tf.ConfigProto`.
 
     device_count: how many devices of each type there are, such as `{"CPU": 2}`.
+    allow_soft_placement: puts a node elsewhere where nothing with a kernel is what it asks for.
     operation_timeout_in_ms: the time of each run, unless `RunOptions` says otherwise; 0 for any.
     graph_options: its `optimizer_options.opt_level`.
     """
@@ -104,6 +105,7 @@ class RunOptions:
 
 # In which way each option that is kept is kept; state is a session's own in any case.
 _MEANT = {
+    "allow_soft_placement",
     "device_count",
     "operation_timeout_in_ms",
     "graph_options.optimizer_options.opt_level",
@@ -128,6 +130,8 @@ def session_options(config: ConfigProto | None) -> tuple[dict[str, Any], float |
     options: dict[str, Any] = {}
     if config.device_count:
         options["devices"] = dict(config.device_count)
+    if config.allow_soft_placement:
+        options["soft_placement"] = True
     level = config.graph_options.optimizer_options.opt_level
     if level not in (OptimizerOptions.L0, OptimizerOptions.L1):
         raise ValueError(f"opt_level is OptimizerOptions.L0 or L1, not {level!r}.")

@@ -84,7 +84,7 @@ _NAMES = {
         to_hash_bucket_strong=string_to_hash_bucket_strong to_number=string_to_number
         unsorted_segment_join upper=string_upper""",
     "summary": "",
-    "train": "",
+    "train": "ClusterSpec Server",
 }
 NAMESPACES = frozenset(_NAMES)
 
@@ -112,7 +112,7 @@ class Namespace:
         for module in self._places():
             if name in getattr(module, "__all__", ()) or _is_own(module, name):
                 return getattr(module, name)
-        for place in (_af, _af.nn) if name in self._spelled else ():
+        for place in (_af.blocking, _af, _af.nn) if name in self._spelled else ():
             found = getattr(place, self._spelled[name], None)
             if found is not None:
                 return found

@@ -22,9 +22,13 @@ class Session(_blocking.Session):
     """
 
     def __init__(
-        self, target: str = "", graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+        self, target: str | None = None, graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
     ) -> None:
         meant, self._timeout = session_options(config)
+        if target and target.startswith("grpc://"):
+            target = "tcp://" + target.removeprefix("grpc://")
+        if target:
+            meant.pop("devices", None)  # the servers have theirs
         super().__init__(target, graph, **{**meant, **options})
         self._entered: list[Any] = []
 
@@ -81,7 +85,7 @@ class InteractiveSession(Session):
     `graph` that it is given."""
 
     def __init__(
-        self, target: str = "", graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+        self, target: str | None = None, graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
     ) -> None:
         super().__init__(target, graph, config, **options)
         self._before = _default_session.get()

@@ -1,0 +1,62 @@
+"""`actorflow worker --check`: tries what a task will need, and says what it found. It starts nothing."""
+
+from __future__ import annotations
+
+import secrets
+
+import anyio
+
+from actorflow.cluster.endpoints import open_endpoints
+from actorflow.cluster.links import Links
+from actorflow.cluster.listening import check_listen
+from actorflow.cluster.orders import Orders
+from actorflow.cluster.startup import Reached, TaskState, missing, table
+from actorflow.errors import OpError
+from actorflow.transport.base import Identity
+
+CHECK_SECONDS = 4.0
+
+
+def check(orders: Orders) -> int:
+    """Prints a table of all tasks and what stands in this one's way; 0 where all is well, else 1."""
+    troubles = []
+    assert orders.listen is not None
+    try:
+        check_listen(orders.listen)
+    except OpError as error:
+        troubles.append(str(error))
+    if orders.credentials is None and not orders.listen.startswith(("tcp://127.", "tcp://localhost:", "tcp://[::1]:")):
+        troubles.append(f"{orders.listen} can be reached from other machines, and there are no keys: give --keys FILE.")
+    states = anyio.run(probe, orders)
+    states[orders.task] = TaskState(Reached.ACCEPTED, None, "this task" if not troubles else "this task can't start")
+    print(table(orders.cluster, states, most=1000))
+    for trouble in troubles:
+        print(trouble)
+    return int(bool(troubles or missing(orders.cluster, states)))
+
+
+async def probe(orders: Orders, seconds: float | None = None) -> dict[str, TaskState]:
+    """How far each other task is reached, all tried at once."""
+    states = {task: TaskState() for task in orders.cluster.tasks if task != orders.task}
+    me = Identity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
+    links = Links(me, open_endpoints("zmq", credentials=orders.credentials))
+
+    async def reach(task: str) -> None:
+        def told(word: str) -> None:
+            states[task] = states[task].told(word)
+
+        try:
+            await links.to(task, orders.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
+        except OpError as error:
+            if states[task].reached is Reached.ACCEPTED:  # it greeted, and is not who it should be
+                states[task] = TaskState(Reached.AUTHENTICATED, states[task].version)
+            states[task] = states[task].failed(error.message)
+
+    try:
+        async with anyio.create_task_group() as group:
+            for task in states:
+                group.start_soon(reach, task)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await links.aclose()
+    return states

@@ -1,0 +1,52 @@
+"""`actorflow dump`: what waits on the tasks of a running cluster, and what they do, for a report of a problem.
+
+A task that does not answer writes the stacks of its threads to its log on SIGUSR1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+
+import anyio
+
+from actorflow.cli import asking
+from actorflow.cli.main import Command
+from actorflow.cluster.credentials import Target
+from actorflow.errors import OpError
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    asking.add_arguments(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from actorflow.cluster.client import query_pending, query_status
+
+    return anyio.run(
+        _dump,
+        asking.targets(arguments),
+        partial(query_status, timeout=arguments.timeout),
+        partial(query_pending, timeout=arguments.timeout),
+    )
+
+
+async def _dump(found: dict[str, Target], status: asking.Query, pending: asking.Query) -> int:
+    states = await asking.whole_cluster(found, status)
+    keys = next(iter(found.values())).credentials
+    live = {name: state for name, state in states.items() if not isinstance(state, OpError)}
+    reports = await asking.ask({n: Target(state["address"], keys) for n, state in live.items()}, pending)
+    for name, state in states.items():
+        print(f"==== {name}")
+        if isinstance(state, OpError):
+            print(f"lost: {state}")
+            continue
+        print(json.dumps(state, indent=2))
+        print(str(reports[name]).strip() or "nothing waits")
+    return int(len(live) < len(states))
+
+
+COMMAND = Command(
+    "prints what waits on the tasks; of one that does not answer, see its log after kill -USR1", _arguments, _run
+)

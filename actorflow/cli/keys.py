@@ -1,0 +1,63 @@
+"""`actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from actorflow.cli.main import Command
+from actorflow.cluster.credentials import VARIABLE, Credentials, default_path, fingerprint, read_keys, write_keys
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    below = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    making = below.add_parser("init", help="makes a pair of keys and writes it to a file that only you may read")
+    making.add_argument("path", nargs="?", help=f"the file; without it: {VARIABLE}, else {default_path()}")
+    making.add_argument(
+        "--for", dest="cluster", metavar="FILE", help="a person's own keys, for the cluster with these keys"
+    )
+    making.set_defaults(act=_init)
+    showing = below.add_parser("show", help="the fingerprint of the keys in a file")
+    showing.add_argument("path", nargs="?", help="the same as for init")
+    showing.add_argument("--public", action="store_true", help="the whole public key too, for a cluster's allow-list")
+    showing.set_defaults(act=_show)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    act: Callable[[argparse.Namespace], int] = arguments.act
+    return act(arguments)
+
+
+def _path(given: str | None) -> Path:
+    return Path(given or os.environ.get(VARIABLE) or default_path())
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    path = _path(arguments.path)
+    keys = Credentials.make(read_keys(arguments.cluster).peer_key() if arguments.cluster else None)
+    if arguments.path is None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_keys(path, keys)
+    print(f"{path}  {keys.fingerprint}")
+    if arguments.cluster:
+        print(f"For the cluster's allow-list (actorflow worker --allow FILE):\n{keys.public}")
+    else:
+        print("Each task and each client of the cluster needs this file. Copy it by a safe way.")
+    print(f"export {VARIABLE}={path.absolute()}")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    path = _path(arguments.path)
+    keys = read_keys(path)
+    print(f"{path}  {keys.fingerprint}")
+    if keys.server is not None:
+        print(f"for the cluster with the key  {fingerprint(keys.server)}")
+    if arguments.public:
+        print(keys.public)
+    return 0
+
+
+COMMAND = Command("makes and shows keys", _arguments, _run)

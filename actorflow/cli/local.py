@@ -1,0 +1,90 @@
+"""What `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from actorflow.cli.worker import read_counts
+from actorflow.cluster.credentials import VARIABLE, write_keys
+from actorflow.cluster.local import LocalCluster
+
+_LOOK_SECONDS = 0.1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What each task is made of."""
+    parser.add_argument("--transport", choices=("auto", "zmq", "shm"), default="auto")
+    parser.add_argument("--devices", metavar="KIND=N,...", help="of each task, such as CPU=2")
+    parser.add_argument("--memory", type=int, metavar="BYTES", help="what each device may take")
+    parser.add_argument(
+        "--files", action="append", metavar="FOLDER", help="where ops may read and write; may be repeated"
+    )
+    parser.add_argument(
+        "--import", action="append", dest="imports", metavar="MODULE", help="registers ops and kernels of yours"
+    )
+    parser.add_argument("--log-dir", metavar="FOLDER", help="keep what each task writes in FOLDER/JOB-N.log")
+
+
+def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalCluster:
+    """The cluster of `ps=1 worker=2`. Raises InvalidArgumentError."""
+    return LocalCluster(
+        read_counts(",".join(jobs), "The jobs"),
+        transport=arguments.transport,
+        devices=read_counts(arguments.devices, "--devices") if arguments.devices else None,
+        memory_budget=arguments.memory,
+        file_roots=arguments.files,
+        imports=arguments.imports or (),
+        log_dir=arguments.log_dir,
+    )
+
+
+@asynccontextmanager
+async def key_file(cluster: LocalCluster) -> AsyncIterator[dict[str, str]]:
+    """Writes the cluster's keys to a file in a folder of its own, for as long as the block lasts; gives the environment that
+    clients need."""
+    assert cluster.credentials is not None
+    folder = _own_folder()
+    try:
+        path = os.path.join(folder, "keys.toml")
+        write_keys(path, cluster.credentials)
+        yield {"ACTORFLOW_TARGET": cluster.target.address, VARIABLE: path}
+    finally:
+        shutil.rmtree(folder)
+
+
+def _own_folder() -> str:
+    """A new folder that only this user may look into."""
+    mine = os.environ.get("XDG_RUNTIME_DIR", "")
+    return tempfile.mkdtemp(prefix="actorflow-", dir=mine if os.path.isdir(mine) else None)
+
+
+async def first_signal(signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope) -> None:
+    """Cancels `scope` when a signal comes."""
+    async for _ in signals:
+        scope.cancel()
+        return
+
+
+async def show_logs(cluster: LocalCluster) -> None:
+    """Copies to stderr what the tasks write, each line under its task's name, until it is cancelled."""
+    positions: dict[int, int] = {}
+    while True:
+        show_new_lines(cluster, positions)
+        await anyio.sleep(_LOOK_SECONDS)
+
+
+def show_new_lines(cluster: LocalCluster, positions: dict[int, int]) -> None:
+    """One look. `positions` has how far each process's output was shown."""
+    for task, process in cluster.processes.items():
+        lines, positions[process.pid] = process.new_log_lines(positions.get(process.pid, 0))
+        for line in lines:
+            print(f"{task}: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,63 @@
+"""`actorflow run script.py`: a cluster on this machine for as long as a script runs.
+
+The script finds the address in `ACTORFLOW_TARGET` and the keys in the file that `ACTORFLOW_KEYS` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+
+import anyio
+import anyio.to_thread
+
+from actorflow.cli import local
+from actorflow.cli.main import Command
+from actorflow.cluster.local import LocalCluster
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", default="worker=2", metavar="JOB=N,...", help="such as ps=1,worker=2; worker=2 by default"
+    )
+    local.add_arguments(parser)
+    parser.add_argument("script", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    return anyio.run(_with, local.cluster_of(arguments, [arguments.jobs]), [arguments.script, *arguments.arguments])
+
+
+async def _with(cluster: LocalCluster, command: list[str]) -> int:
+    """The exit status of the script. A signal for us is passed on to it; before it runs, it ends the start."""
+    script: subprocess.Popen[bytes] | None = None
+
+    async def pass_on() -> None:
+        async for number in signals:
+            if script is None:
+                group.cancel_scope.cancel()
+            elif number != signal.SIGINT or not sys.stdin.isatty():  # a terminal tells all its processes itself
+                script.send_signal(number)
+
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with anyio.create_task_group() as group:
+            group.start_soon(pass_on)
+            async with cluster, local.key_file(cluster) as environ:
+                script = subprocess.Popen([sys.executable, *command], env=os.environ | environ)  # noqa: ASYNC220  (a few ms)
+                try:
+                    await anyio.to_thread.run_sync(script.wait)
+                finally:
+                    if script.poll() is None:
+                        script.kill()
+                        script.wait()
+            group.cancel_scope.cancel()
+    if script is None:
+        return 130
+    return script.returncode if script.returncode >= 0 else 128 - script.returncode
+
+
+COMMAND = Command("runs a script beside a cluster of its own on this machine", _arguments, _run)

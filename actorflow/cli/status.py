@@ -1,0 +1,68 @@
+"""`actorflow status`: a line for each task of a running cluster, or JSON; and the probes of container schedulers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+
+from actorflow.cli import asking
+from actorflow.cli.main import Command
+from actorflow.cluster.startup import columns
+from actorflow.errors import OpError
+
+_HEADER = ("task", "state", "address", "incarnation", "epoch", "devices", "steps", "in flight", "sessions")
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    asking.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="all that is known, as JSON by task")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--live", action="store_true", help="this task alone: status 0 if it answers")
+    kind.add_argument("--ready", action="store_true", help="this task alone: status 0 if it takes new steps")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from actorflow.cluster.client import query_status
+
+    found = asking.targets(arguments)
+    query = partial(query_status, timeout=arguments.timeout)
+    alone = arguments.live or arguments.ready
+    answers = anyio.run(asking.ask if alone else asking.whole_cluster, found, query)
+    if arguments.json:
+        print(json.dumps({name: _plain(answer) for name, answer in answers.items()}, indent=2))
+    else:
+        for line in report(answers):
+            print(line)
+    wanted = ("live",) if arguments.ready else ("live", "draining")
+    return int(any(isinstance(answer, OpError) or answer["state"] not in wanted for answer in answers.values()))
+
+
+def report(answers: Mapping[str, Any]) -> list[str]:
+    """The table, and below it why tasks did not answer."""
+    rows: list[tuple[str, ...]] = [_HEADER]
+    silent = []
+    for name, answer in answers.items():
+        if isinstance(answer, OpError):
+            rows.append((name, "lost", *[""] * (len(_HEADER) - 2)))
+            silent.append(f"{name}: {answer}")
+            continue
+        kinds = [str(device["type"]) for device in answer["devices"]]
+        devices = ", ".join(f"{kind} × {kinds.count(kind)}" for kind in dict.fromkeys(kinds))
+        numbers = (answer[field] for field in ("steps", "steps_in_flight", "sessions"))
+        rows.append(
+            (answer["task"], answer["state"], answer["address"].removeprefix("tcp://"), answer["incarnation"])
+            + (str(answer["epoch"]), devices, *map(str, numbers))
+        )
+    return [*columns(rows), *silent]
+
+
+def _plain(answer: Any) -> Any:
+    return {"state": "lost", "error": str(answer)} if isinstance(answer, OpError) else answer
+
+
+COMMAND = Command("shows the tasks of a running cluster", _arguments, _run)

@@ -1,0 +1,221 @@
+"""`actorflow worker`: one task of a cluster, as a process. Every task is started so, parameter servers too."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from actorflow.cli.main import Command
+from actorflow.cluster import credentials, environment, process
+from actorflow.cluster.forking import die_with
+from actorflow.cluster.listening import check_files, check_listen, listen_address
+from actorflow.cluster.orders import Orders, from_message, receive
+from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError
+
+if TYPE_CHECKING:
+    from actorflow.cluster.server import Server
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_argument_group("which task of which cluster")
+    where.add_argument(
+        "--cluster",
+        metavar="FILE",
+        help="a JSON file of jobs and addresses; TF_CONFIG for that variable. Without it: ACTORFLOW_CONFIG, then TF_CONFIG",
+    )
+    where.add_argument("--job", help="the job of this task")
+    where.add_argument(
+        "--task", metavar="N", help="its number; `hostname` for the number that this host's name ends in"
+    )
+    where.add_argument("--from-slurm", action="store_true", help="take all of that from Slurm's environment (srun)")
+    where.add_argument(
+        "--jobs", metavar="JOB=N,...", help="with --from-slurm: the jobs, in the order of Slurm's processes"
+    )
+    where.add_argument("--first-port", type=int, metavar="PORT", help="with --from-slurm: the first port on each host")
+    network = parser.add_argument_group("network")
+    network.add_argument("--listen", metavar="HOST[:PORT]", help="what to bind instead of the task's address; eth0 too")
+    network.add_argument("--advertise", metavar="HOST:PORT", help="what others are told to connect to")
+    network.add_argument("--transport", choices=("auto", "zmq", "shm"), default="auto")
+    network.add_argument("--keys", metavar="FILE", help=f"the cluster's keys; without it: {credentials.VARIABLE}")
+    network.add_argument("--allow", metavar="FILE", help="public keys of others who may connect, one in a line")
+    what = parser.add_argument_group("what it has")
+    what.add_argument("--devices", metavar="KIND=N,...", help="such as CPU=2")
+    what.add_argument("--memory", type=int, metavar="BYTES", help="what each device may take")
+    what.add_argument("--shared-memory", type=int, metavar="BYTES", help="the size of its shared memory")
+    what.add_argument(
+        "--files", action="append", metavar="FOLDER", help="where ops may read and write; may be repeated"
+    )
+    what.add_argument(
+        "--import", action="append", dest="imports", metavar="MODULE", help="registers ops and kernels of yours"
+    )
+    what.add_argument("--epoch", type=int, default=0, help=argparse.SUPPRESS)
+    what.add_argument("--log-dir", metavar="FOLDER", help="write to FOLDER/JOB-N.log instead of here")
+    parser.add_argument(
+        "--check", action="store_true", help="start nothing; try all other tasks, and say what was found"
+    )
+    parser.add_argument("--orders-from", type=int, help=argparse.SUPPRESS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.orders_from is not None:
+        return run_child(arguments.orders_from)
+    orders = read_orders(arguments)
+    listen = listen_address(orders.address, arguments.listen)
+    orders = replace(orders, listen=listen)
+    check_files(orders.cluster)
+    if arguments.check:
+        from actorflow.cli.check import check
+
+        return check(orders)
+    check_listen(listen)
+    if arguments.log_dir is not None:
+        _log_to(arguments.log_dir, f"{orders.job}-{orders.index}.log")
+    _configure_logs()
+    return process.run_task(orders, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True))
+
+
+def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> Orders:
+    """What the command line and the environment say. Raises OpError for what can't be."""
+    place = _place(arguments, environ)
+    place.task  # noqa: B018  (raises where it is not in the cluster)
+    keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
+    assert place.job is not None and place.index is not None
+    return Orders(
+        place.cluster,
+        place.job,
+        place.index,
+        credentials=keys,
+        allowed=credentials.read_allowed(arguments.allow) if arguments.allow else frozenset(),
+        devices=read_counts(arguments.devices, "--devices") if arguments.devices else None,
+        memory_budget=arguments.memory,
+        transport=arguments.transport,
+        arena_bytes=arguments.shared_memory,
+        file_roots=None if arguments.files is None else tuple(arguments.files),
+        advertise=arguments.advertise,
+        epoch=arguments.epoch,
+        imports=tuple(arguments.imports or ()),
+    )
+
+
+def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> environment.Place:
+    if arguments.from_slurm:
+        from actorflow.cluster import slurm
+
+        jobs = read_counts(arguments.jobs, "--jobs") if arguments.jobs else None
+        place = slurm.from_slurm(jobs, arguments.first_port or slurm.FIRST_PORT, environ)
+    elif arguments.cluster is not None and arguments.cluster != environment.TF_CONFIG:
+        place = environment.read_file(arguments.cluster)
+    else:
+        variables = os.environ if environ is None else environ
+        if arguments.cluster is not None:
+            variables = {environment.TF_CONFIG: variables.get(environment.TF_CONFIG, "")}
+        found = environment.from_environment(variables)
+        if found is None:
+            raise InvalidArgumentError(
+                "It is not said which cluster this is.",
+                hint="Give --cluster FILE or --from-slurm, or set ACTORFLOW_CONFIG or TF_CONFIG.",
+            )
+        place = found
+    if arguments.job is not None:
+        place = replace(place, job=arguments.job)
+    if arguments.task is not None:
+        place = replace(place, index=environment.own_number(arguments.task))
+    elif arguments.job is not None and place.index is None and place.cluster.task_indices(arguments.job) == [0]:
+        place = replace(place, index=0)
+    return place
+
+
+def read_counts(text: str, option: str) -> dict[str, int]:
+    """`CPU=2,GPU=1` as a dictionary; a name alone counts 1. Raises InvalidArgumentError."""
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, count = part.strip().partition("=")
+        if not name or name in found or not (count or "1").isdigit() or len(count) > 6:
+            raise InvalidArgumentError(f"{option} {text}: {part!r} is not of the form NAME=COUNT, or is there twice.")
+        found[name] = int(count or 1)
+    return found
+
+
+def banner(orders: Orders, server: Server) -> str:
+    """What a process says of itself when it is up."""
+    import numpy
+    import zmq
+
+    import actorflow
+
+    keys = orders.credentials
+    rows = {
+        "listens on": orders.listen or server.address,
+        "is reached at": server.address,
+        "key": "none: only this machine can connect" if keys is None else keys.fingerprint,
+        "others allowed": f"{len(orders.allowed)} keys" if orders.allowed else "",
+        "devices": ", ".join(str(device["name"]) for device in server.status()["devices"]),
+        "incarnation": f"{server.identity.incarnation:x}, epoch {orders.epoch}",
+        "versions": f"python {platform.python_version()}, numpy {numpy.__version__}, pyzmq {zmq.__version__}"
+        f" (libzmq {zmq.zmq_version()}), {platform.system()} {platform.machine()}",
+    }
+    first = f"actorflow {actorflow.__version__}: {orders.task} of cluster {orders.cluster.cluster_id} is up (pid {os.getpid()})"
+    return "\n".join([first, *(f"  {name:<15}{value}" for name, value in rows.items() if value)])
+
+
+def run_child(number: int) -> int:
+    """A task of a LocalCluster: its parent says all else through the socket `number`."""
+    os.set_inheritable(number, False)
+    wire = socket.socket(fileno=number)
+    parent = process.Parent(wire)
+    message: dict[str, Any] = receive(wire)
+    if message["parent"] is not None:
+        die_with(message["parent"])
+    sys.path += [path for path in message["path"] if path not in sys.path]
+    orders = from_message(message)
+    _configure_logs()
+    try:
+        check_files(orders.cluster)
+        return process.run_task(
+            orders, parent=parent, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True)
+        )
+    except OpError as error:
+        print(error, file=sys.stderr)
+        parent.tell({"failed": str(error)})
+        return 1
+
+
+def _log_to(folder: str, name: str) -> None:
+    from actorflow.cluster.local import prepare_folder
+
+    prepare_folder(folder)
+    path = os.path.join(folder, name)
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise PermissionDeniedError(f"The log {path} can't be written: {error.strerror}.") from None
+    print(f"actorflow: what follows is written to {path}", file=sys.stderr, flush=True)
+    os.dup2(number, 1)
+    os.dup2(number, 2)
+    os.close(number)
+
+
+def _configure_logs() -> None:
+    """Lines on stderr, without colours where nobody sees them. A library never configures logs; this is the program."""
+    import structlog
+
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+COMMAND = Command("runs one task of a cluster", _arguments, _run)

@@ -1,0 +1,324 @@
+"""The engine of `Session(target)`: the master's session from afar (paper section 3)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import anyio
+import msgpack
+
+from actorflow import machine
+from actorflow.cluster.credentials import Credentials, Target, resolve
+from actorflow.cluster.division import RemoteDevice
+from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.links import Link, Links
+from actorflow.cluster.messages import (
+    CloseSession,
+    Edges,
+    Explain,
+    Extend,
+    OpenSession,
+    Pending,
+    Prepare,
+    ResetAll,
+    RunPlan,
+    Status,
+)
+from actorflow.cluster.spec import canonical
+from actorflow.cluster.stepping import call_step
+from actorflow.device.spec import DeviceSpec
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import Endpoint
+from actorflow.passes.compile import Options, Signature
+from actorflow.runtime.trace import Trace
+from actorflow.session.admission import Admission
+from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.transport.base import Identity
+
+CONNECT_SECONDS = 30.0
+_CLOSE_SECONDS = 1.0
+_SLACK = 5.0
+"""How much longer than its deadline a step may take before the master itself is taken for lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlan:
+    """A plan that the master has made: its number there, the signature that it is for, and over which connection."""
+
+    number: int
+    signature: Signature
+    coalesce: bool
+    connection: Link
+
+
+def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
+    """The links of a client, none of them open yet."""
+    task = f"/client:{machine.current().process}-{machine.fresh_hex(4)}"
+    me = Identity("", task, machine.fresh_incarnation())
+    if target.startswith("local://"):
+        transport = "local"
+    opened = open or open_endpoints(transport, credentials=target.credentials)
+    return Links(me, opened)
+
+
+class RemoteEngine:
+    """Runs a session's steps by the master at `target`. It connects when it is first used, and again when it has lost it:
+    variables live on the tasks and outlive the connection."""
+
+    def __init__(
+        self,
+        target: str,
+        graph: Graph,
+        options: Options,
+        admission: Admission,
+        *,
+        credentials: Credentials | str | os.PathLike[str] | None = None,
+        transport: str = "auto",
+        connect_timeout: float = CONNECT_SECONDS,
+        endpoints: Open | None = None,
+    ) -> None:
+        canonical(target, "The target of a session")
+        self.target = resolve(target, credentials)
+        self.admission = admission
+        self.closed = False
+        self.plans = self.steps = self.failed = self.cancelled = 0
+        self._graph = graph
+        self._options = options
+        self._transport = transport
+        self._timeout = connect_timeout
+        self._open_endpoints = endpoints
+        self._links: Links | None = None
+        self._link: Link | None = None
+        self._session = 0
+        self._sent = 0
+        self._devices: list[RemoteDevice] = []
+        self._placements: dict[str, str] = {}
+        self._lock = anyio.Lock()
+        self._numbers = itertools.count(1)
+        self._known: dict[Any, RemotePlan] = {}
+
+    @property
+    def was_used(self) -> bool:
+        return self._links is not None
+
+    def open(self) -> None:
+        """Raises FailedPreconditionError where it is closed."""
+        if self.closed:
+            raise FailedPreconditionError(
+                "The session is closed.",
+                hint="Open another one: async with af.Session(target, graph=graph) as session: ...",
+            )
+        if self._links is None:
+            self._links = connect(self.target, self._open_endpoints, self._transport)
+
+    async def connected(self) -> Link:
+        """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""
+        self.open()
+        if self._link is not None and self._link.alive:
+            return self._link
+        async with self._lock:
+            if self._link is None or not self._link.alive:
+                await self._connect()
+            assert self._link is not None
+            return self._link
+
+    async def _connect(self) -> None:
+        assert self._links is not None
+        keys = self.target.credentials
+        link = await self._links.to(
+            "", self.target.address, key=None if keys is None else keys.peer_key(), timeout=self._timeout
+        )
+        self._session, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
+        self._devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
+        self._sent = 0
+        self._known.clear()
+        self._placements.clear()
+        self._link = link
+
+    async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
+        """The master's plan for `signature`. What is new in the graph goes there first."""
+        if signature.partial:
+            raise UnimplementedError("Partial runs are only there for sessions in this process.")
+        link = await self.connected()
+        key = (signature.key, coalesce)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        await self.extend()
+        number, placed = await link.call(
+            Prepare(
+                self._session,
+                [[*e, d.name, None if s is None else list(s)] for e, (d, s) in signature.feeds.items()],
+                [list(endpoint) for endpoint in signature.fetches],
+                list(signature.targets),
+                coalesce,
+            )
+        )
+        self._placements.update(msgpack.unpackb(placed))
+        self.plans += 1
+        made = self._known[key] = RemotePlan(number, signature, coalesce, link)
+        return made
+
+    async def extend(self) -> None:
+        """Sends the nodes that the master does not have yet."""
+        link = await self.connected()
+        async with self._lock:
+            if self._sent < len(self._graph):
+                nodes = self._graph.to_bytes(since=self._sent)
+                self._sent = await link.call(Extend(self._session, self._sent, nodes))
+
+    async def run(
+        self,
+        plan: RemotePlan,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+    ) -> list[Any]:
+        """One step, from afar."""
+        admission = self.admission
+        if not admission.enter_nowait():
+            await admission.enter()
+        try:
+            self.steps += 1
+            link = plan.connection
+            if not link.alive or link is not self._link:
+                plan = await self.plan(plan.signature, coalesce=plan.coalesce)
+                link = plan.connection
+            step = next(self._numbers)
+            request = RunPlan(self._session, plan.number, step, timeout, trace is not None)
+            values = [feeds[endpoint] for endpoint in plan.signature.feeds]
+            fetches = len(plan.signature.fetches)
+            if timeout is None:
+                results = await call_step(link, request, step, values, fetches, trace)
+            else:
+                results = await self._with_deadline(link, request, values, fetches, timeout, trace)
+            return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
+        except Exception:
+            self.failed += 1
+            raise
+        except BaseException:
+            self.cancelled += 1
+            raise
+        finally:
+            admission.leave()
+
+    async def _with_deadline(
+        self,
+        link: Link,
+        request: RunPlan,
+        values: Sequence[Any],
+        fetches: int,
+        timeout: float,
+        trace: Trace | None,
+    ) -> list[Any]:
+        """The master keeps the deadline and says what had not finished; this only notices where it can't."""
+        with anyio.move_on_after(timeout + _SLACK):
+            return await call_step(link, request, request.step, values, fetches, trace)
+        raise DeadlineExceededError(f"The master at {self.target.address} has not answered within {timeout:g} s.")
+
+    # ---- what a session asks besides
+
+    def devices(self) -> list[Any]:
+        return list(self._devices)
+
+    def placement(self, name: str) -> str | None:
+        return self._placements.get(name)
+
+    async def explain(self, name: str) -> str:
+        """Why a node is where it is."""
+        await self.extend()
+        return str(await (await self.connected()).call(Explain(self._session, name)))
+
+    async def channels(self) -> list[EdgeReport]:
+        """What the edges between tasks have carried."""
+        found = msgpack.unpackb(await (await self.connected()).call(Edges(self._session)))
+        return [EdgeReport(*row) for row in found]
+
+    @asynccontextmanager
+    async def snapshot(self, *, consistent: bool) -> AsyncIterator[None]:
+        """With `consistent`, the steps that this session has in flight end before, and no other begins until the save has
+        ended; those of other clients go on."""
+        if not consistent:
+            yield
+            return
+        async with self.admission.alone():
+            yield
+
+    def statistics(self) -> SessionStatistics:
+        return SessionStatistics(
+            steps=self.steps,
+            failed=self.failed,
+            cancelled=self.cancelled,
+            abandoned=0,
+            inflight=self.admission.inflight,
+            queued=self.admission.queued,
+            plans=self.plans,
+            nodes=0,
+            devices={},
+        )
+
+    def pending(self) -> str:
+        return f"{self.admission.inflight} steps are in flight at {self.target.address}"
+
+    async def close(self) -> None:
+        """Closes the master's session. Its steps are stopped."""
+        if self.closed:
+            return
+        self.closed = True
+        link = self._link
+        if link is not None and link.alive:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                try:
+                    await link.call(CloseSession(self._session))
+                except OpError:
+                    pass  # the master is gone, and the session with it
+        if self._links is not None:
+            with anyio.CancelScope(shield=True):
+                await self._links.aclose()
+
+    def abandon(self) -> None:
+        """Lets sockets go at once."""
+        self.closed = True
+        if self._links is not None:
+            self._links.close()
+
+
+async def query_status(
+    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
+) -> dict[str, Any]:
+    """What the server at `target` says of itself (`Server.status`). Raises UnavailableError, HandshakeRejected."""
+    found: dict[str, Any] = await _ask(target, credentials, timeout, Status())
+    return found
+
+
+async def query_pending(
+    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
+) -> str:
+    """Which nodes wait on the task at `target`. Raises UnavailableError, HandshakeRejected."""
+    return str(await _ask(target, credentials, timeout, Pending()))
+
+
+async def reset(
+    target: str, containers: Sequence[str], credentials: Credentials | str | os.PathLike[str] | None = None
+) -> None:
+    """Drops containers on all tasks of the cluster; all containers where none is named."""
+    await _ask(target, credentials, CONNECT_SECONDS, ResetAll(list(containers)))
+
+
+async def _ask(target: str, credentials: Any, timeout: float, request: Any) -> Any:
+    found = resolve(target, credentials)
+    links = connect(found)
+    try:
+        keys = found.credentials
+        link = await links.to("", found.address, key=None if keys is None else keys.peer_key(), timeout=timeout)
+        return await link.call(request, timeout=timeout)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await links.aclose()

@@ -1,0 +1,132 @@
+"""From a signature to what each task has to do: the passes over the whole graph, and the parts by task."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actorflow.cluster.spec import task_name
+from actorflow.device.base import Device
+from actorflow.device.spec import DeviceSpec
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.compile import Options, Signature, divide
+from actorflow.passes.inline import inline
+from actorflow.passes.placer import Placer
+from actorflow.passes.subgraph import Subgraph
+from actorflow.runtime.resources import ResourceManager
+from actorflow.session.builder import PlanBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteDevice:
+    """A device as those see it who only place nodes on it (`actorflow.passes.feasible.Candidate`)."""
+
+    name: str
+    type: str
+    spec: DeviceSpec
+    host: str | None = None
+    budget: int | None = None
+    speed: float = 1.0
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An edge between two tasks, by the key of its Send and Recv."""
+
+    key: str
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one task does: its subgraphs by device, which of the step's feeds it gets, and where its fetches come out."""
+
+    task: str
+    graphs: Mapping[str, Subgraph]
+    feeds: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The shares of a signature; for each of its fetches which share gives it, and as which of its fetches."""
+
+    shares: tuple[Share, ...]
+    places: tuple[tuple[int, int], ...]
+    edges: tuple[Edge, ...]
+    feeds: tuple[Endpoint, ...]
+
+
+@functools.cache
+def task_of(device: str) -> str:
+    """The task that a full device name names."""
+    spec = DeviceSpec.parse(device)
+    assert spec.job is not None and spec.task is not None
+    return task_name(spec.job, spec.task)
+
+
+class Divider:
+    """Places the nodes of one session on the devices of all tasks, once and for good, and divides signatures."""
+
+    def __init__(self, devices: Sequence[RemoteDevice], mine: Sequence[Device], options: Options) -> None:
+        self.placer = Placer(devices, soft=options.soft_placement)
+        self.options = options
+        self._devices = devices
+        self._host = mine[0]
+        self._folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
+        self._lock = threading.Lock()
+
+    def divide(self, nodes: Mapping[str, Node], signature: Signature, options: Options) -> Division:
+        """The division of a signature. Safe on any thread. Raises what the passes raise."""
+        with self._lock:
+            nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
+            signature = replace(signature, fetches=fetches)
+            refused = self.placer.place(nodes)
+            first = self._devices[0].name
+            parts, places = divide(nodes, self.placer.placed, signature, options, self._evaluate, first, refused)
+        return by_task(parts, places, tuple(signature.feeds))
+
+    def _evaluate(self, node: Node, inputs: list[Any]) -> Any:
+        """Constants are folded on this task, whatever device their node is placed on."""
+        return self._folding.evaluate(replace(node, device=self._host.name), inputs)
+
+
+def by_task(parts: Mapping[str, Subgraph], places: Sequence[tuple[int, int]], feeds: tuple[Endpoint, ...]) -> Division:
+    """Groups the parts of devices by task."""
+    devices = list(parts)
+    tasks = list(dict.fromkeys(map(task_of, devices)))
+    members = {task: [d for d in devices if task_of(d) == task] for task in tasks}
+    outputs: dict[str, list[tuple[int, int]]] = {task: [] for task in tasks}
+    found: list[tuple[int, int]] = []
+    for part, position in places:
+        device = devices[part]
+        task = task_of(device)
+        found.append((tasks.index(task), len(outputs[task])))
+        outputs[task].append((members[task].index(device), position))
+    shares = []
+    for task in tasks:
+        graphs = {device: parts[device] for device in members[task]}
+        used = {endpoint for graph in graphs.values() for endpoint in _used_feeds(graph)}
+        wanted = tuple(i for i, endpoint in enumerate(feeds) if endpoint in used)
+        shares.append(Share(task, graphs, wanted, tuple(outputs[task])))
+    return Division(tuple(shares), tuple(found), tuple(_edges(parts)), feeds)
+
+
+def _used_feeds(graph: Subgraph) -> Iterator[Endpoint]:
+    for node in graph.nodes.values():
+        yield from (endpoint for endpoint in node.inputs if endpoint in graph.feeds)
+    yield from (endpoint for endpoint in graph.fetches if endpoint in graph.feeds)
+
+
+def _edges(parts: Mapping[str, Subgraph]) -> Iterator[Edge]:
+    for graph in parts.values():
+        for node in graph.nodes.values():
+            if node.op == "_Send":
+                source, destination, _ = node.attrs["key"].split(";", 2)
+                if task_of(source) != task_of(destination):
+                    yield Edge(node.attrs["key"], source, destination)

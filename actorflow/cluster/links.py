@@ -1,0 +1,210 @@
+"""`Link`: what one task opens to another: a channel for requests, and on one host a second one for tokens.
+
+Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel over
+shared memory belongs to the link, and believes it where both have the same identity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anyio
+
+from actorflow.cluster.endpoints import Endpoints
+from actorflow.cluster.messages import Attach, Hello, Request
+from actorflow.cluster.rpc import Handler, Rpc
+from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
+from actorflow.session.root import RootTask
+from actorflow.transport.base import Channel, Identity
+
+VERSION = "1"
+CONNECT_SECONDS = 30.0
+_ATTACH_SECONDS = 5.0
+
+
+class Link:
+    """The way to one peer. `tokens` is the channel for tensors; `about` is what the peer said of itself."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.control = channel
+        self.tokens = channel
+        self.about: Mapping[str, Any] = {}
+        self.rpc = Rpc(channel)
+
+    @property
+    def identity(self) -> Identity:
+        """Who the peer is."""
+        return self.control.peer.identity
+
+    @property
+    def task(self) -> str:
+        """The peer's task, such as /job:worker/task:1; a client's name begins with /client."""
+        return self.identity.task
+
+    @property
+    def alive(self) -> bool:
+        """Whether neither channel has ended."""
+        return self.rpc.ended is None
+
+    def carry(self, tokens: Channel) -> None:
+        """Takes `tokens` for tensors from now on. Its end is the end of the link, and the other way round."""
+        self.tokens = tokens
+        tokens.on_end(lambda error: self.control.close("its channel for tensors has ended"))
+        self.rpc.channel.on_end(lambda error: tokens.close("its channel for requests has ended"))
+
+    async def call(self, request: Request, *, timeout: float | None = None) -> Any:
+        """See `Rpc.call`."""
+        return await self.rpc.call(request, timeout=timeout)
+
+    def close(self) -> None:
+        self.control.close("closed")
+        self.tokens.close("closed")
+
+
+class Links:
+    """The links of a process: those that it opened, by task, and those that were opened to it, by identity."""
+
+    def __init__(
+        self,
+        me: Identity,
+        open_endpoints: Callable[[Identity, Callable[[Channel], object]], Endpoints],
+        serve: Callable[[Link], Mapping[str, Handler]] | None = None,
+        root: RootTask | None = None,
+    ) -> None:
+        self.me = me
+        self.outbound: dict[str, Link] = {}
+        self.inbound: dict[Identity, Link] = {}
+        self._serve = serve
+        self._root = root
+        self._unattached: dict[Identity, Channel] = {}
+        self._opening: dict[str, asyncio.Future[None]] = {}
+        self.endpoints = open_endpoints(me, self._accept)
+
+    @property
+    def data_address(self) -> str:
+        """Where peers of the same host bring their tensors; empty where they don't."""
+        return "" if self.endpoints.data is None else self.endpoints.data.address
+
+    # ---- to others
+
+    async def to(
+        self,
+        task: str,
+        address: str,
+        *,
+        key: str | None = None,
+        timeout: float = CONNECT_SECONDS,
+        progress: Callable[[str], object] | None = None,
+    ) -> Link:
+        """The link to `task`, opened now where there is none that is alive.
+
+        Raises:
+            errors.UnavailableError: it is not reached in time.
+            HandshakeRejected: it refuses.
+        """
+        while True:
+            found = self.outbound.get(task)
+            if found is not None and found.alive:
+                return found
+            opening = self._opening.get(task)
+            if opening is None:
+                break
+            await asyncio.shield(opening)
+        done = self._opening[task] = asyncio.get_running_loop().create_future()
+        try:
+            made = await self._open(task, address, key, timeout, progress)
+            self.outbound[task] = made
+            return made
+        finally:
+            del self._opening[task]
+            done.set_result(None)
+
+    async def _open(
+        self, task: str, address: str, key: str | None, timeout: float, progress: Callable[[str], object] | None
+    ) -> Link:
+        control = self.endpoints.control
+        channel = await control.connect(address, key=key, timeout=timeout, progress=progress)
+        link = Link(channel)
+        link.rpc.start()
+        try:
+            if task and link.task != task:
+                raise FailedPreconditionError(
+                    f"At {address} is {link.task}, but {task} was to be there.",
+                    hint="Compare the cluster's specification with the --job and --task of the process there.",
+                )
+            link.about = await link.call(Hello(VERSION), timeout=timeout)
+            await self._attach(link)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    async def _attach(self, link: Link) -> None:
+        """Opens the channel over shared memory, where both ends have it and see each other."""
+        data = self.endpoints.data
+        if data is None:
+            return
+        address = str(link.about.get("data") or "")
+        try:
+            if not address:
+                raise UnavailableError(f"{link.task} takes no tensors over shared memory.")
+            tokens = await data.connect(address, link.identity.incarnation, timeout=_ATTACH_SECONDS)
+        except (OpError, anyio.BrokenResourceError) as error:
+            if self.endpoints.insist:
+                raise UnavailableError(
+                    f"{link.task} can't be reached over shared memory: {error}",
+                    hint="transport='auto' takes ZeroMQ where shared memory does not reach.",
+                ) from error
+            return
+        await link.call(Attach(), timeout=_ATTACH_SECONDS)
+        link.carry(tokens)
+
+    # ---- from others
+
+    def _accept(self, channel: Channel) -> None:
+        if self._serve is None or self._root is None:
+            channel.close("this process takes no links")
+            return
+        identity = channel.peer.identity
+        data = self.endpoints.data
+        if data is not None and channel.transport == data.name:
+            self._unattached[identity] = channel
+            channel.on_end(lambda error: self._unattached.pop(identity, None))
+            return
+        link = Link(channel)
+
+        async def attach(request: Attach) -> None:
+            tokens = self._unattached.pop(identity, None)
+            if tokens is None:
+                raise FailedPreconditionError(f"{link.task} has no channel over shared memory.")
+            link.carry(tokens)
+
+        self.inbound[identity] = link
+        channel.on_end(lambda error: self._left(link))
+        link.rpc.start({**self._serve(link), "attach": attach}, self._root)
+
+    def _left(self, link: Link) -> None:
+        if self.inbound.get(link.identity) is link:
+            del self.inbound[link.identity]
+
+    def from_task(self, task: str, incarnation: int) -> Link:
+        """The link that this incarnation of a task has opened to us. Raises UnavailableError where there is none."""
+        for identity, link in self.inbound.items():
+            if identity.task == task and identity.incarnation == incarnation:
+                return link
+        raise UnavailableError(f"{task} is not connected to {self.me.task} any more.")
+
+    async def aclose(self) -> None:
+        """Ends all links in good order."""
+        try:
+            await self.endpoints.aclose()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends all at once."""
+        self.endpoints.close()
+        self.outbound.clear()
+        self.inbound.clear()

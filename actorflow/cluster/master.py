@@ -1,0 +1,299 @@
+"""The master service: sessions that divide graphs over the tasks of the cluster, and run steps on them (paper section 3)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import anyio
+import msgpack
+from anyio.abc import TaskGroup
+
+from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
+from actorflow.cluster.failures import encode_error
+from actorflow.cluster.links import Link
+from actorflow.cluster.messages import AbortStep, Carried, Register, Release, RunPart
+from actorflow.cluster.parts import Crossing, TaskPart, encode_part
+from actorflow.cluster.stepping import call_step
+from actorflow.cluster.worker import WorkerService
+from actorflow.device.spec import DeviceSpec
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import Endpoint
+from actorflow.passes.compile import Options, Signature
+from actorflow.runtime.trace import Trace
+from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.shapes import Shape
+
+_RELEASE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAddress:
+    """A task of the cluster: its name, such as /job:worker/task:1, and its address."""
+
+    name: str
+    address: str
+
+
+@dataclass(slots=True)
+class Member:
+    """A share as it is registered; `link` is None for the master's own task."""
+
+    share: Share
+    part: int
+    link: Link | None
+
+
+@dataclass(slots=True)
+class MasterPlan:
+    """A signature's division, and where its shares are registered."""
+
+    division: Division
+    options: Options
+    members: tuple[Member, ...] = ()
+
+    @property
+    def current(self) -> bool:
+        """Whether it can run: it is registered, and all links are those that it was registered over."""
+        return bool(self.members) and all(m.link is None or m.link.alive for m in self.members)
+
+
+class MasterSession:
+    """One client's graph on the devices of all tasks. Steps are started by one message to each task that takes part.
+
+    `first_step` begins the numbers of this master's steps, which no other master has.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        tasks: Sequence[TaskAddress],
+        worker: WorkerService,
+        me: str,
+        incarnation: int,
+        reach: Callable[[str, str], Awaitable[Link]],
+        numbers: itertools.count[int],
+    ) -> None:
+        self.number = number
+        self.graph = Graph()
+        self.plans: list[MasterPlan] = []
+        self._tasks = {task.name: task for task in tasks}
+        self._worker = worker
+        self._me = me
+        self._incarnation = incarnation
+        self._reach = reach
+        self._numbers = numbers
+        self._divider: Divider | None = None
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._lock = anyio.Lock()
+        self._edges: dict[int, Edge] = {}
+        self._told = 0
+
+    async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
+        """Takes the devices of all tasks, which `links` reach, the own task's first."""
+        devices = [
+            RemoteDevice(d.name, d.type, d.spec, self._me, d.allocator.statistics().budget)
+            for d in self._worker.devices
+        ]
+        for link in links.values():
+            if link is not None:
+                host = link.task if link.tokens.transport == "zmq" else self._me
+                devices += [
+                    RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
+                    for name, kind, budget in link.about["devices"]
+                ]
+        self._divider = Divider(devices, self._worker.devices, options)
+        return devices
+
+    def extend(self, since: int, nodes: bytes) -> int:
+        """Adds nodes behind the first `since`. Raises InvalidArgumentError where the graph has another number of them."""
+        if since != len(self.graph):
+            raise InvalidArgumentError(f"The graph here has {len(self.graph)} nodes, not {since}.")
+        try:
+            self.graph.extend_from_bytes(nodes)
+        except ValueError as error:
+            raise InvalidArgumentError(f"The nodes can't be added: {error}") from error
+        return len(self.graph)
+
+    async def prepare(
+        self,
+        feeds: Mapping[Endpoint, tuple[DType, Shape]],
+        fetches: tuple[Endpoint, ...],
+        targets: tuple[str, ...],
+        coalesce: bool,
+    ) -> int:
+        """The number of the plan for a signature, which is made where there is none."""
+        assert self._divider is not None
+        signature = Signature(feeds, fetches, targets)
+        key = (tuple(feeds), fetches, targets, coalesce)
+        divider = self._divider
+        options = divider.options if coalesce else replace(divider.options, coalesce=False, fuse=False)
+        async with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                return found
+            if len(self.graph) <= LARGE_GRAPH:
+                division = divider.divide(self.graph.nodes, signature, options)
+            else:
+                nodes = dict(self.graph.nodes)
+                division = await on_thread(lambda: divider.divide(nodes, signature, options))
+            plan = MasterPlan(division, options)
+            await self._register(plan)
+            self.plans.append(plan)
+            self._known[key] = len(self.plans) - 1
+            return len(self.plans) - 1
+
+    def newly_placed(self) -> dict[str, str]:
+        """The devices of the nodes that were placed since this was asked last."""
+        assert self._divider is not None
+        placed = list(self._divider.placer.placed.items())
+        fresh, self._told = dict(placed[self._told :]), len(placed)
+        return fresh
+
+    async def _register(self, plan: MasterPlan) -> None:
+        """Brings each task its share. Raises UnavailableError where one is not reached."""
+        division = plan.division
+        links: dict[str, Link | None] = {}
+        for share in division.shares:
+            links[share.task] = None if share.task == self._me else await self._link(share.task)
+        numbered = {}
+        for edge in division.edges:
+            number = next(self._numbers) & (1 << 30) - 1
+            self._edges[number] = edge
+            numbered[edge.key] = (number, edge)
+        members = []
+        async with anyio.create_task_group() as group:
+            for share in division.shares:
+                link = links[share.task]
+                part = TaskPart(
+                    self.number,
+                    next(self._numbers),
+                    share.graphs,
+                    tuple(division.feeds[i] for i in share.feeds),
+                    share.places,
+                    tuple(self._crossings(share.task, numbered.values(), links)),
+                    plan.options,
+                )
+                members.append(Member(share, part.number, link))
+                group.start_soon(self._bring, part, link)
+        plan.members = tuple(members)
+
+    async def _bring(self, part: TaskPart, link: Link | None) -> None:
+        if link is None:
+            await self._worker.register(part, self)
+        else:
+            await link.call(Register(part.session, part.number, encode_part(part)))
+
+    def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
+        for number, edge in edges:
+            source, destination = task_of(edge.source), task_of(edge.destination)
+            if task not in (source, destination):
+                continue
+            peer = destination if task == source else source
+            link = links[peer]
+            incarnation = self._incarnation if link is None else link.identity.incarnation
+            yield Crossing(edge.key, number, task == source, peer, self._tasks[peer].address, incarnation)
+
+    async def _link(self, task: str) -> Link:
+        return await self._reach(task, self._tasks[task].address)
+
+    async def run(
+        self, number: int, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+    ) -> list[Any]:
+        """Runs a step, and gives its fetches. The first error of a task is the step's: it is stopped on the others.
+
+        Raises:
+            UnavailableError: a task is gone.
+            OpError: the error of a node.
+        """
+        plan = self.plans[number]
+        if not plan.current:
+            async with self._lock:
+                if not plan.current:
+                    await self._register(plan)
+        members = plan.members
+        results: list[list[Any]] = [[] for _ in members]
+        failures: list[Exception] = []
+
+        async def take_part(index: int, group: TaskGroup) -> None:
+            try:
+                results[index] = await self._run_member(members[index], step, feeds, timeout, trace)
+            except Exception as error:
+                failures.append(error)
+                if len(failures) == 1:
+                    for other in members:
+                        if other is not members[index]:
+                            group.start_soon(self._abort, other, step, error)
+
+        try:
+            if len(members) == 1:
+                results[0] = await self._run_member(members[0], step, feeds, timeout, trace)
+            else:
+                async with anyio.create_task_group() as group:
+                    for index in range(len(members)):
+                        group.start_soon(take_part, index, group)
+                if failures:
+                    raise failures[0]
+        finally:
+            self._worker.finish(step)
+        return [results[share][index] for share, index in plan.division.places]
+
+    async def _run_member(
+        self, member: Member, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+    ) -> list[Any]:
+        mine = [feeds[index] for index in member.share.feeds]
+        if member.link is None:
+            return await self._worker.run(member.part, step, mine, timeout, trace, self)
+        request = RunPart(member.part, step, timeout, trace is not None)
+        return await call_step(member.link, request, step, mine, len(member.share.places), trace)
+
+    async def _abort(self, member: Member, step: int, error: Exception) -> None:
+        if member.link is None:
+            self._worker.abort(step, error)
+            return
+        try:
+            await member.link.call(AbortStep(step, encode_error(error)), timeout=_RELEASE_SECONDS)
+        except OpError:
+            pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
+
+    async def edges(self) -> list[list[Any]]:
+        """For each edge between tasks that has carried something: [tensor, source, destination, transport, tokens, bytes]."""
+        found: dict[tuple[str, str, str, str], list[int]] = {}
+        for task in self._tasks.values():
+            if task.name == self._me:
+                rows = self._worker.carried()
+            else:
+                link = await self._link(task.name)
+                rows = msgpack.unpackb(await link.call(Carried()))
+            for peer, transport, number, tokens, size in rows:
+                edge = self._edges.get(number)
+                if edge is not None and task_of(edge.source) == task.name and task_of(edge.destination) == peer:
+                    tensor = edge.key.split(";", 2)[2]
+                    total = found.setdefault((tensor, edge.source, edge.destination, transport), [0, 0])
+                    total[0] += tokens
+                    total[1] += size
+        return [[*edge, *total] for edge, total in found.items()]
+
+    def explain(self, node: str) -> str:
+        """Why a node is on its device."""
+        assert self._divider is not None
+        return self._divider.placer.explain(node)
+
+    async def close(self) -> None:
+        """Lets the tasks forget what belongs to the session."""
+        self._worker.forget(self)
+        async with anyio.create_task_group() as group:
+            links = {m.link.task: m.link for plan in self.plans for m in plan.members if m.link is not None}
+            for link in links.values():
+                if link.alive:
+                    group.start_soon(self._release, link)
+
+    async def _release(self, link: Link) -> None:
+        try:
+            await link.call(Release(self.number), timeout=_RELEASE_SECONDS)
+        except OpError:
+            pass  # it is gone, and what it had of the session with it

@@ -1,0 +1,59 @@
+"""The rendezvous of a step on one of several tasks: some edges end here, others lead over links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.transport.base import Callback, Channel, Rendezvous
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An edge that leads to or from another task."""
+
+    channel: Channel
+    edge: int
+
+
+class Meeting:
+    """Sends and receives by the keys of edges: over `routes` where one is named there, else at `local`."""
+
+    def __init__(self, step: int, local: Rendezvous, routes: Mapping[str, Route]) -> None:
+        self._step = step
+        self._local = local
+        self._routes = routes
+
+    @property
+    def is_local(self) -> bool:
+        return not self._routes
+
+    def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
+        route = self._routes.get(key)
+        if route is None:
+            self._local.send(key, token, tag, lossy=lossy)
+        else:
+            route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
+
+    async def recv(self, key: str, tag: bytes = b"") -> Any:
+        route = self._routes.get(key)
+        if route is None:
+            return await self._local.recv(key, tag)
+        return await route.channel.recv(route.edge, self._step, tag)
+
+    def expect(self, key: str, tag: bytes, callback: Callback) -> None:
+        route = self._routes.get(key)
+        if route is None:
+            self._local.expect(key, tag, callback)
+        else:
+            route.channel.expect(route.edge, self._step, tag, callback)
+
+    def abort(self, error: BaseException) -> None:
+        self._local.abort(error)
+        self.finish()
+
+    def finish(self) -> None:
+        """The step is over here: what it did not take is dropped, and who still waits is woken."""
+        for channel in {id(route.channel): route.channel for route in self._routes.values()}.values():
+            channel.finish(self._step)

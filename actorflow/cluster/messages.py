@@ -1,0 +1,224 @@
+"""What tasks ask of each other. Each request is a record whose fields are checked as it is decoded.
+
+On the wire a request is the list [1, number, method, fields]; see `rpc`. What has more than 4,096 entries travels as bytes.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Union
+
+from actorflow.errors import InvalidArgumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The root of all requests. `method` is its name on the wire."""
+
+    method: ClassVar[str]
+
+    def encode(self) -> list[Any]:
+        """The fields, in order."""
+        return [getattr(self, name) for name, _ in _fields_of(type(self))]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(Request):
+    """The first request on each link. The reply describes the task: its name, address over shared memory, devices."""
+
+    method = "hello"
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attach(Request):
+    """Tells that the caller's second channel, over shared memory, carries the tokens of this link from now on."""
+
+    method = "attach"
+
+
+# Of a client to its master
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession(Request):
+    """Makes a session. The reply is [number, list of [device, type]]."""
+
+    method = "open_session"
+    options: dict[str, bool]
+    timeout: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extend(Request):
+    """Adds nodes behind the first `since` ones of the session's graph. The reply is how many it has then."""
+
+    method = "extend"
+    session: int
+    since: int
+    nodes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare(Request):
+    """Makes the plan of a signature. The reply is [plan, packed map of the nodes placed since, to devices]."""
+
+    method = "prepare"
+    session: int
+    feeds: list[Any]
+    fetches: list[Any]
+    targets: list[str]
+    coalesce: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan(Request):
+    """Runs a step: its feeds come as tokens, and so go its fetches. The reply is the packed rows of its trace, if any."""
+
+    method = "run_plan"
+    session: int
+    plan: int
+    step: int
+    timeout: float | None
+    trace: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSession(Request):
+    """Stops the session's steps and forgets it."""
+
+    method = "close_session"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Request):
+    """Why a node is where it is: the reply is a text."""
+
+    method = "explain"
+    session: int
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edges(Request):
+    """What each edge between tasks of a session has carried: the reply is a packed list."""
+
+    method = "edges"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResetAll(Request):
+    """Drops these containers on all tasks; all of them where none is named."""
+
+    method = "reset_all"
+    containers: list[str]
+
+
+# Of a master to a worker
+
+
+@dataclass(frozen=True, slots=True)
+class Register(Request):
+    """Brings a worker its part of a plan. The reply comes when it has its links to those that it sends to."""
+
+    method = "register"
+    session: int
+    part: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart(Request):
+    """Runs a registered part in a step; feeds, fetches and reply as in RunPlan."""
+
+    method = "run_part"
+    part: int
+    step: int
+    timeout: float | None
+    trace: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AbortStep(Request):
+    """Stops a step because another task failed."""
+
+    method = "abort_step"
+    step: int
+    error: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Request):
+    """Forgets the parts of a session, and the states of its nodes. Variables stay."""
+
+    method = "release"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reset(Request):
+    """Drops these containers; all where none is named."""
+
+    method = "reset"
+    containers: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Request):
+    """Which nodes of the steps in flight wait, and for what: the reply is a text."""
+
+    method = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried(Request):
+    """What the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
+
+    method = "carried"
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Request):
+    """The reply is a map that describes the task."""
+
+    method = "status"
+
+
+_FIELDS: dict[str, tuple[tuple[str, tuple[type, ...]], ...]] = {}
+REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
+
+
+def decode(method: Any, values: Any) -> Request:
+    """The request that a peer has sent. Raises InvalidArgumentError where it is none."""
+    kind = REQUESTS.get(method) if isinstance(method, str) else None
+    if kind is None:
+        raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")
+    wanted = _fields_of(kind)
+    if not isinstance(values, list) or len(values) != len(wanted):
+        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(n for n, _ in wanted)}.")
+    for value, (name, allowed) in zip(values, wanted):
+        if type(value) not in allowed:
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {type(value).__name__}.")
+    return kind(*values)
+
+
+def _fields_of(kind: type[Request]) -> tuple[tuple[str, tuple[type, ...]], ...]:
+    """The names of a request's fields, and the types that msgpack may give for them."""
+    found = _FIELDS.get(kind.method)
+    if found is None:
+        hints = typing.get_type_hints(kind)
+        found = _FIELDS[kind.method] = tuple((field.name, _allowed(hints[field.name])) for field in fields(kind))
+    return found
+
+
+def _allowed(hint: Any) -> tuple[type, ...]:
+    origin = typing.get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return tuple(kind for part in typing.get_args(hint) for kind in _allowed(part))
+    if hint is float:
+        return (float, int)
+    return (origin or hint,)

@@ -1,0 +1,176 @@
+"""`Rpc`: requests and replies over the messages of one channel, in both directions.
+
+[1, number, method, fields] is a request, [2, number, result] and [3, number, error] are its replies, [4, number] takes it
+back: it is cancelled there, and replied to all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import anyio
+
+from actorflow.cluster.failures import decode_error, encode_error
+from actorflow.cluster.messages import Request, decode
+from actorflow.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    ResourceExhaustedError,
+    UnavailableError,
+    UnimplementedError,
+)
+from actorflow.session.root import RootTask
+from actorflow.transport.base import Channel
+
+_REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
+DRAIN_SECONDS = 2.0
+"""How long a cancelled call waits for the other side to have stopped."""
+
+_TAKEN_BACK = encode_error(CancelledError("The request was taken back."))
+
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+class Rpc:
+    """The calls over one channel."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.ended: BaseException | None = None
+        self._handlers: Mapping[str, Handler] = {}
+        self._root: RootTask | None = None
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._serving: dict[int, asyncio.Task[Any]] = {}
+        self._loop = asyncio.get_running_loop()
+        channel.on_end(self._end)
+
+    def start(self, handlers: Mapping[str, Handler] = MappingProxyType({}), root: RootTask | None = None) -> None:
+        """Takes messages from now on. `handlers` answer the peer's requests, by method; their coroutines run under `root`."""
+        self._handlers = handlers
+        self._root = root
+        self.channel.listen(self._take)
+
+    @property
+    def peer(self) -> str:
+        """The task at the other end."""
+        return self.channel.peer.identity.task or self.channel.peer.address
+
+    # ---- to the peer
+
+    async def call(self, request: Request, *, timeout: float | None = None) -> Any:
+        """Asks the peer, and gives its reply. Cancelled, it takes the request back and waits until the peer has stopped.
+
+        Raises:
+            errors.UnavailableError: the peer is gone.
+            errors.DeadlineExceededError: it has not replied within `timeout` seconds.
+            Exception: what the peer replied.
+        """
+        if self.ended is not None:
+            raise self._gone()
+        number = next(self._numbers)
+        reply = self._waiting[number] = self._loop.create_future()
+        try:
+            self.channel.post([_REQUEST, number, request.method, request.encode()])
+            if timeout is None:
+                await reply
+            else:
+                with anyio.move_on_after(timeout) as scope:
+                    await reply
+                if scope.cancelled_caught:
+                    raise DeadlineExceededError(f"{self.peer} has not answered {request.method} within {timeout:g} s.")
+        except BaseException:
+            if not reply.done() or reply.cancelled():
+                await self._take_back(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+        result, error = reply.result()
+        if error is not None:
+            raise error
+        return result
+
+    async def _take_back(self, number: int) -> None:
+        """Cancels a request, and waits for the reply that says that nothing of it goes on."""
+        if self.ended is not None:
+            return
+        reply = self._waiting[number] = self._loop.create_future()
+        self.channel.post([_CANCEL, number])
+        with anyio.move_on_after(DRAIN_SECONDS, shield=True):
+            await reply
+
+    # ---- from the peer
+
+    def _take(self, message: Any) -> None:
+        """One message. What is no message of ours ends the channel."""
+        match message:
+            case [1, int(number), method, values]:
+                self._accept(number, method, values)
+            case [2, int(number), result]:
+                self._settle(number, result, None)
+            case [3, int(number), error]:
+                self._settle(number, None, decode_error(error, self.peer))
+            case [4, int(number)]:
+                task = self._serving.get(number)
+                if task is not None:
+                    task.cancel()
+            case _:
+                self.channel.close("a message that is neither request nor reply")
+
+    def _settle(self, number: int, result: Any, error: Exception | None) -> None:
+        reply = self._waiting.get(number)
+        if reply is not None and not reply.done():
+            reply.set_result((result, error))
+
+    def _accept(self, number: int, method: Any, values: Any) -> None:
+        handler = self._handlers.get(method) if isinstance(method, str) else None
+        try:
+            if handler is None or self._root is None:
+                raise UnimplementedError(f"This task does not answer {str(method)[:60]!r}.")
+            request = decode(method, values)
+        except Exception as error:
+            self._reply([_ERROR, number, encode_error(error)])
+            return
+        task = self._root.start(self._serve(number, handler, request))
+        if task is not None:
+            self._serving[number] = task
+
+    async def _serve(self, number: int, handler: Handler, request: Request) -> None:
+        reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
+        try:
+            reply = [_RESULT, number, await handler(request)]
+        except Exception as error:
+            reply = [_ERROR, number, encode_error(error)]
+        finally:
+            self._serving.pop(number, None)
+            self._reply(reply)
+
+    def _reply(self, reply: list[Any]) -> None:
+        if self.ended is None:
+            try:
+                self.channel.post(reply)
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                pass  # who asked is gone: nobody waits for this reply
+            except ResourceExhaustedError:
+                self.channel.close("it takes no replies")
+
+    # ---- the end
+
+    def _end(self, error: BaseException) -> None:
+        self.ended = error
+        for task in self._serving.values():
+            task.cancel()
+        for reply in self._waiting.values():
+            if not reply.done():
+                reply.set_result((None, self._gone()))
+
+    def _gone(self) -> UnavailableError:
+        why = str(self.ended) or type(self.ended).__name__
+        return UnavailableError(
+            f"{self.peer} is lost: {why}",
+            hint="Its process has ended, hangs, or can't be reached; the next run tries to reach it again.",
+        )

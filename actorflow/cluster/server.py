@@ -1,0 +1,414 @@
+"""`Server`: one task of a cluster, with its worker service and its master service (paper section 3)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+import msgpack
+import structlog
+from anyio.lowlevel import checkpoint
+
+from actorflow import machine
+from actorflow.cluster.credentials import Credentials, Target
+from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.links import VERSION, Link, Links
+from actorflow.cluster.master import MasterSession, TaskAddress
+from actorflow.cluster.messages import (
+    CloseSession,
+    Edges,
+    Explain,
+    Extend,
+    Hello,
+    OpenSession,
+    Prepare,
+    Reset,
+    ResetAll,
+    RunPlan,
+    Status,
+)
+from actorflow.cluster.rpc import Handler
+from actorflow.cluster.spec import ClusterSpec, task_name
+from actorflow.cluster.startup import Reached, TaskState, table
+from actorflow.cluster.stepping import serve_step
+from actorflow.cluster.worker import WorkerService
+from actorflow.device.base import Device
+from actorflow.device.spec import DeviceSpec
+from actorflow.dtypes import as_dtype
+from actorflow.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    UnavailableError,
+)
+from actorflow.graph.node import Endpoint
+from actorflow.passes.compile import Options
+from actorflow.runtime.trace import Trace
+from actorflow.session.devices import open_devices
+from actorflow.session.root import RootTask
+from actorflow.transport.base import Identity
+from actorflow.transport.errors import HandshakeRejected
+
+_LOG = structlog.get_logger(__name__)
+REPORT_SECONDS = 4.0
+"""After so long a session that waits for tasks says which are missing."""
+_RETRY_SECONDS = 0.5
+_REACH_SECONDS = 5.0
+
+
+class Server:
+    """One task: it owns the task's devices, runs parts of steps for any master, and is a master for its clients.
+
+    `async with Server(cluster, "worker", 0) as server: await server.join()`.
+
+    Args:
+        cluster: all tasks.
+        job_name, task_index: which of them this is.
+        devices: how many devices of each type; one CPU by default.
+        memory_budget: bytes that the tensors of each device may take.
+        credentials: the keys of the cluster; without any only loopback addresses are listened at.
+        allowed: further public keys that may connect.
+        listen, advertise: what to bind and what others connect to, where the cluster's specification does not say it.
+        transport: "auto", "zmq", "shm", or "local" for servers that share an event loop.
+        arena_bytes: the most shared memory that this task's tensors may take.
+        file_roots: the folders in which ops may read and write files; none by default.
+        epoch: of the cluster; those who restart a task know it.
+        incarnation: a number that no former process of this task had; random by default.
+        endpoints: opens the process's endpoints, where they are of another kind.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec | Mapping[str, Any],
+        job_name: str,
+        task_index: int,
+        *,
+        devices: Mapping[str, int] | None = None,
+        memory_budget: int | None = None,
+        credentials: Credentials | None = None,
+        allowed: frozenset[str] = frozenset(),
+        listen: str | None = None,
+        advertise: str | None = None,
+        transport: str = "auto",
+        arena_bytes: int | None = None,
+        file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        epoch: int = 0,
+        incarnation: int | None = None,
+        endpoints: Open | None = None,
+    ) -> None:
+        self.cluster = ClusterSpec(cluster)
+        self.task = task_name(job_name, task_index)
+        self._place = (job_name, 0, task_index)
+        address = self.cluster.address_of(self.task)
+        made = machine.fresh_incarnation() if incarnation is None else incarnation
+        self.identity = Identity(self.cluster.cluster_id, self.task, made)
+        self.epoch = epoch
+        self.draining = False
+        self._credentials = credentials
+        self._device_options = (devices, memory_budget)
+        self._file_roots = [os.fspath(root) for root in file_roots or ()]
+        self._advertise = advertise
+        self._open_endpoints = endpoints or open_endpoints(
+            transport,
+            listen=listen or address,
+            advertise=advertise,
+            credentials=credentials,
+            allowed=allowed,
+            arena_bytes=arena_bytes,
+            epoch=epoch,
+        )
+        self._tasks = [TaskAddress(name, self.cluster.address_of(name)) for name in self.cluster.tasks]
+        self._sessions: dict[int, tuple[MasterSession, Link]] = {}
+        self._numbers = itertools.count((made & (1 << 62) - 1) >> 31 << 31)
+        self._closed: anyio.Event | None = None
+        self._started = 0.0
+
+    async def __aenter__(self) -> Server:
+        self._closed = anyio.Event()
+        self._started = anyio.current_time()
+        self._root = RootTask()
+        try:
+            self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
+            try:
+                self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
+                self.worker.steps.open()
+            except BaseException:
+                self.links.close()
+                raise
+        except BaseException:
+            await self._root.close()
+            raise
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        self.stop()
+        try:
+            with anyio.CancelScope(shield=True):
+                await self.links.aclose()
+                await self.worker.close()
+        finally:
+            self.links.close()
+            await self._root.close()
+
+    def _open_devices(self) -> list[Device]:
+        wanted, budget = self._device_options
+        return open_devices(wanted, budget, DeviceSpec(*self._place), self.links.endpoints.source)
+
+    @property
+    def address(self) -> str:
+        """What others connect to."""
+        return self.links.endpoints.control.address
+
+    @property
+    def target(self) -> Target:
+        """What `Session(target)` takes."""
+        return Target(self.address, self._credentials)
+
+    async def join(self) -> None:
+        """Waits until the server is closed."""
+        assert self._closed is not None
+        await self._closed.wait()
+
+    def stop(self) -> None:
+        """Lets `join` return."""
+        assert self._closed is not None
+        self._closed.set()
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new steps, and waits until those in flight have ended, at most so long."""
+        self.draining = True
+        with anyio.move_on_after(seconds):
+            running = self.worker.steps.running
+            while running:
+                await next(iter(running.values())).wait()
+                await checkpoint()
+
+    def set_epoch(self, epoch: int) -> None:
+        """A new epoch of the cluster: steps of the former one fail. Raises ValueError where it goes back."""
+        self.links.endpoints.set_epoch(epoch)
+        self.epoch = epoch
+
+    def status(self) -> dict[str, Any]:
+        """What there is to say of the task, in JSON's types."""
+        memory = {d.name: d.statistics().memory for d in self.worker.devices}
+        return {
+            "task": self.task,
+            "cluster": self.identity.cluster,
+            "tasks": {task: self.cluster.address_of(task) for task in self.cluster.tasks},
+            "address": self.address,
+            "incarnation": f"{self.identity.incarnation:x}",
+            "epoch": self.epoch,
+            "state": "draining" if self.draining else "live",
+            "pid": os.getpid(),
+            "python": sys.version.split()[0],
+            "version": VERSION,
+            "uptime": anyio.current_time() - self._started,
+            "devices": [
+                {"name": d.name, "type": d.type, "live_bytes": memory[d.name].live_bytes} for d in self.worker.devices
+            ],
+            "steps_in_flight": len(self.worker.steps.running),
+            "steps": self.worker.steps.count,
+            "sessions": len(self._sessions),
+            "links": sorted(
+                [{"peer": link.task, "direction": "to"} for link in self.links.outbound.values() if link.alive]
+                + [{"peer": link.task, "direction": "from"} for link in self.links.inbound.values()],
+                key=lambda row: (row["peer"], row["direction"]),
+            ),
+        }
+
+    async def reach(self, task: str, address: str) -> Link:
+        """The link to a task. Raises UnavailableError, HandshakeRejected."""
+        try:
+            return await self.links.to(task, address, timeout=_REACH_SECONDS)
+        except UnavailableError as error:
+            if error.message.startswith(task):
+                raise
+            raise UnavailableError(f"{task} can't be reached: {error.message}", hint=error.hint) from None
+
+    # ---- what is answered
+
+    def _handlers(self, link: Link) -> Mapping[str, Handler]:
+        link.control.on_end(lambda error: self._lost_client(link))
+
+        async def hello(request: Hello) -> dict[str, Any]:
+            return {
+                "task": self.task,
+                "version": VERSION,
+                "epoch": self.epoch,
+                "data": self.links.data_address,
+                "devices": [[d.name, d.type, d.allocator.statistics().budget] for d in self.worker.devices],
+            }
+
+        async def open_session(request: OpenSession) -> list[Any]:
+            self._check_open()
+            return await self._open_session(request, link)
+
+        async def extend(request: Extend) -> int:
+            return self._session(request.session, link).extend(request.since, request.nodes)
+
+        async def prepare(request: Prepare) -> list[Any]:
+            session = self._session(request.session, link)
+            plan = await session.prepare(
+                dict(map(_feed, request.feeds)),
+                tuple(_endpoint(found) for found in request.fetches),
+                tuple(map(str, request.targets)),
+                request.coalesce,
+            )
+            return [plan, msgpack.packb(session.newly_placed())]
+
+        async def run_plan(request: RunPlan) -> bytes | None:
+            self._check_open()
+            session = self._session(request.session, link)
+            if not 0 <= request.plan < len(session.plans):
+                raise NotFoundError(f"The session has no plan {request.plan}.")
+            feeds = len(session.plans[request.plan].division.feeds)
+            step = next(self._numbers)
+
+            async def run(values: list[Any], trace: Trace | None) -> list[Any]:
+                return await session.run(request.plan, step, values, request.timeout, trace)
+
+            return await serve_step(link, request.step, feeds, run, request.trace)
+
+        async def close_session(request: CloseSession) -> None:
+            session = self._session(request.session, link)
+            del self._sessions[request.session]
+            await session.close()
+
+        async def explain(request: Explain) -> str:
+            return self._session(request.session, link).explain(request.node)
+
+        async def edges(request: Edges) -> bytes:
+            packed: bytes = msgpack.packb(await self._session(request.session, link).edges())
+            return packed
+
+        async def reset_all(request: ResetAll) -> None:
+            for found in (await self._reach_all(None)).values():
+                if found is None:
+                    self.worker.reset(request.containers)
+                else:
+                    await found.call(Reset(request.containers))
+
+        async def status(request: Status) -> dict[str, Any]:
+            return self.status()
+
+        return {
+            **self.worker.handlers(link),
+            "hello": hello,
+            "open_session": open_session,
+            "extend": extend,
+            "prepare": prepare,
+            "run_plan": run_plan,
+            "close_session": close_session,
+            "explain": explain,
+            "edges": edges,
+            "reset_all": reset_all,
+            "status": status,
+        }
+
+    def _check_open(self) -> None:
+        if self.draining:
+            raise UnavailableError(f"{self.task} is about to end, and takes no new work.")
+
+    def _session(self, number: int, link: Link) -> MasterSession:
+        session, owner = self._sessions.get(number, (None, None))
+        if session is None or owner is not link:
+            raise FailedPreconditionError(f"{self.task} has no session {number} of this client.")
+        return session
+
+    async def _open_session(self, request: OpenSession, link: Link) -> list[Any]:
+        try:
+            options = Options(**request.options)
+        except TypeError as error:
+            raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
+        links = await self._reach_all(request.timeout)
+        session = MasterSession(
+            next(self._numbers),
+            self._tasks,
+            self.worker,
+            self.task,
+            self.identity.incarnation,
+            self.reach,
+            self._numbers,
+        )
+        devices = await session.open(options, links)
+        self._sessions[session.number] = (session, link)
+        return [session.number, [[device.name, device.type] for device in devices]]
+
+    def _lost_client(self, link: Link) -> None:
+        """A client is gone: its steps are stopped by the end of their calls, its sessions here."""
+        for number, (session, owner) in list(self._sessions.items()):
+            if owner is link:
+                del self._sessions[number]
+                self._root.start(session.close())
+
+    async def _reach_all(self, timeout: float | None) -> dict[str, Link | None]:
+        """The links to all tasks, None for this one. Tells after a while which are missing.
+
+        Raises:
+            UnavailableError: not all are there after `timeout` seconds; the details are a table of what is known.
+            HandshakeRejected: one refuses.
+        """
+        found: dict[str, Link | None] = dict.fromkeys(self.cluster.tasks)
+        states = {self.task: TaskState(Reached.ACCEPTED, VERSION)}
+
+        async def reach(task: TaskAddress) -> None:
+            states[task.name] = TaskState()
+            while True:
+                try:
+                    found[task.name] = await self.links.to(
+                        task.name,
+                        task.address,
+                        timeout=5.0,
+                        progress=lambda word: states.__setitem__(task.name, states[task.name].told(word)),
+                    )
+                    states[task.name] = TaskState(Reached.ACCEPTED, VERSION)
+                    return
+                except (HandshakeRejected, FailedPreconditionError):
+                    raise
+                except OpError as error:
+                    states[task.name] = states[task.name].failed(error.message)
+                    await anyio.sleep(_RETRY_SECONDS)
+
+        async def tell() -> None:
+            await anyio.sleep(REPORT_SECONDS)
+            _LOG.warning("tasks are missing", table="\n" + table(self.cluster, states))
+
+        try:
+            with anyio.fail_after(timeout):
+                async with anyio.create_task_group() as telling:
+                    telling.start_soon(tell)
+                    async with anyio.create_task_group() as group:
+                        for task in self._tasks:
+                            if task.name != self.task:
+                                group.start_soon(reach, task)
+                    telling.cancel_scope.cancel()
+        except TimeoutError:
+            raise UnavailableError(
+                f"Not all tasks of the cluster were there within {timeout:g} s.",
+                details=table(self.cluster, states).splitlines(),
+                hint="Start the missing ones; a session waits for its tasks.",
+            ) from None
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from None
+        return found
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _endpoint(found: Any) -> Endpoint:
+    node, port = found
+    return Endpoint(str(node), int(port))
+
+
+def _feed(found: Any) -> tuple[Endpoint, tuple[Any, Any]]:
+    node, port, dtype, shape = found
+    return Endpoint(str(node), int(port)), (as_dtype(dtype), None if shape is None else tuple(shape))

@@ -1,0 +1,48 @@
+"""A step asked of another task: its feeds go there as tokens, the request behind them, and its fetches come back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgpack
+
+from actorflow.cluster.links import Link
+from actorflow.cluster.messages import Request
+from actorflow.runtime.trace import Trace
+
+FEED = 1 << 31
+"""The edges of feeds; those of graphs have smaller numbers."""
+FETCH = FEED + (1 << 30)
+
+
+async def call_step(
+    link: Link, request: Request, step: int, feeds: Sequence[Any], fetches: int, trace: Trace | None = None
+) -> list[Any]:
+    """Runs a step there. Cancelled, it returns when the step has stopped there, or after a moment."""
+    tokens = link.tokens
+    try:
+        for index, value in enumerate(feeds):
+            tokens.send(FEED + index, step, b"", value)
+        rows = await link.call(request)
+        if trace is not None and rows is not None:
+            ahead = link.control.statistics().clock_offset or 0.0
+            trace.take(msgpack.unpackb(rows), round(ahead * 1e9))
+        return [await tokens.recv(FETCH + index, step) for index in range(fetches)]
+    finally:
+        tokens.finish(step)
+
+
+async def serve_step(
+    link: Link, step: int, feeds: int, run: Callable[[list[Any], Trace | None], Awaitable[Sequence[Any]]], traced: bool
+) -> bytes | None:
+    """Serves such a request: takes the feeds, and sends what `run` gives for them. Its result is the reply."""
+    tokens = link.tokens
+    trace = Trace() if traced else None
+    try:
+        values = [await tokens.recv(FEED + index, step) for index in range(feeds)]
+        for index, value in enumerate(await run(values, trace)):
+            tokens.send(FETCH + index, step, b"", value)
+        return None if trace is None else msgpack.packb(trace.rows())
+    finally:
+        tokens.finish(step)

@@ -1,0 +1,257 @@
+"""The worker service: a task's devices and their state, the parts of plans registered there, and the steps that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from actorflow.cluster.failures import decode_error
+from actorflow.cluster.links import Link, Links
+from actorflow.cluster.meeting import Meeting, Route
+from actorflow.cluster.messages import AbortStep, Carried, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.parts import Crossing, TaskPart, decode_part
+from actorflow.cluster.rpc import Handler
+from actorflow.cluster.stepping import serve_step
+from actorflow.device.base import Device
+from actorflow.errors import AbortedError, NotFoundError, UnavailableError
+from actorflow.registry import plugins
+from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.trace import Trace
+from actorflow.session.admission import Admission
+from actorflow.session.builder import PlanBuilder
+from actorflow.session.planner import Compiled
+from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.steps import Steps
+
+_UNLIMITED = 1 << 30
+_REMEMBERED = 1024
+
+
+@dataclass(slots=True)
+class _Registered:
+    """A part as it runs: its plans, the order of its feeds, and the links that its edges take."""
+
+    part: TaskPart
+    compiled: Compiled
+    owner: object
+    routes: dict[str, Route] | None = None
+    """None until the part runs, and when a link that it needs has ended."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a worker keeps for a master's session."""
+
+    builder: PlanBuilder
+    parts: set[int] = field(default_factory=set)
+
+
+class WorkerService:
+    """Runs the parts of steps on `devices`. All containers are shared by all sessions and outlive them.
+
+    A part belongs to whoever registered it, its *owner*: a link to a master, or the master of this very task. When the owner
+    is gone, its steps are stopped and its parts forgotten.
+    """
+
+    def __init__(
+        self,
+        links: Links,
+        devices: Sequence[Device],
+        reach: Callable[[str, str], Awaitable[Link]],
+        file_roots: Sequence[str] | None = None,
+    ) -> None:
+        self.devices = list(devices)
+        self.resources = {device.name: ResourceManager() for device in devices}
+        for manager in self.resources.values():
+            manager.file_roots = file_roots
+        self.local = plugins.load("transports", "local")()
+        self.steps = Steps(Admission(_UNLIMITED, 0), self.local)
+        self._links = links
+        self._reach = reach
+        self._sessions: dict[tuple[int, int], _Session] = {}
+        self._parts: dict[int, _Registered] = {}
+        self._meetings: dict[int, tuple[Meeting, object]] = {}
+        self._aborted: dict[int, BaseException] = {}
+        """Steps that were aborted before they began here."""
+
+    def handlers(self, link: Link) -> Mapping[str, Handler]:
+        """What is answered on a link to a master."""
+        link.control.on_end(lambda error: self.forget(link))
+
+        async def register(request: Register) -> None:
+            await self.register(decode_part(request.content), link)
+
+        async def run_part(request: RunPart) -> bytes | None:
+            found = self._find(request.part, link)
+
+            async def run(feeds: list[Any], trace: Trace | None) -> list[Any]:
+                return await self.run(request.part, request.step, feeds, request.timeout, trace, link)
+
+            try:
+                return await serve_step(link, request.step, len(found.part.feeds), run, request.trace)
+            finally:
+                self.finish(request.step)
+
+        async def abort_step(request: AbortStep) -> None:
+            self.abort(request.step, decode_error(request.error, link.task))
+
+        async def release(request: Release) -> None:
+            self.release(request.session, link)
+
+        async def reset(request: Reset) -> None:
+            self.reset(request.containers)
+
+        async def pending(request: Pending) -> str:
+            return self.pending()
+
+        async def carried(request: Carried) -> bytes:
+            packed: bytes = msgpack.packb(self.carried())
+            return packed
+
+        return {
+            "register": register,
+            "run_part": run_part,
+            "abort_step": abort_step,
+            "release": release,
+            "reset": reset,
+            "pending": pending,
+            "carried": carried,
+        }
+
+    async def register(self, part: TaskPart, owner: object) -> None:
+        """Takes a part, and opens the links to the tasks that it sends to.
+
+        Raises:
+            UnimplementedError: a node has no kernel here.
+            UnavailableError: a task that it sends to can't be reached.
+        """
+        self.steps.open()
+        session = self._sessions.get((id(owner), part.session))
+        if session is None:
+            session = _Session(PlanBuilder(self.devices, self.resources))
+            self._sessions[id(owner), part.session] = session
+        builder = session.builder
+        if sum(len(graph.nodes) for graph in part.graphs.values()) <= LARGE_GRAPH:
+            plans = builder.build(part.graphs, part.options)
+        else:
+            plans = await on_thread(lambda: builder.build(part.graphs, part.options))
+        compiled = Compiled(plans, part.places, sum(plan.executed for plan in plans))
+        for crossing in part.crossings:
+            if crossing.outgoing:
+                await self._link_of(crossing)
+        self._parts[part.number] = _Registered(part, compiled, owner)
+        session.parts.add(part.number)
+
+    async def _link_of(self, crossing: Crossing) -> Link:
+        """The link that an edge takes. Raises UnavailableError where there is none to that incarnation of the peer."""
+        if not crossing.outgoing:
+            return self._links.from_task(crossing.peer, crossing.incarnation)
+        link = await self._reach(crossing.peer, crossing.address)
+        if link.identity.incarnation != crossing.incarnation:
+            raise UnavailableError(f"{crossing.peer} was started again since the plan was made.")
+        return link
+
+    async def _routes(self, found: _Registered) -> dict[str, Route]:
+        routes: dict[str, Route] = {}
+        for crossing in found.part.crossings:
+            link = await self._link_of(crossing)
+            routes[crossing.key] = Route(link.tokens, crossing.edge)
+            link.control.on_end(lambda error: setattr(found, "routes", None))
+        return routes
+
+    async def run(
+        self,
+        number: int,
+        step: int,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        trace: Trace | None,
+        owner: object,
+    ) -> list[Any]:
+        """Runs a part; what the step has at its meeting stays until `finish`.
+
+        Raises:
+            UnavailableError: a task that it needs is not connected any more.
+            OpError: what a kernel raised, or what the step was aborted with.
+        """
+        found = self._find(number, owner)
+        if found.routes is None:
+            found.routes = await self._routes(found)
+        if (error := self._aborted.pop(step, None)) is not None:
+            raise error
+        values = dict(zip(found.part.feeds, feeds, strict=True))
+        meeting = Meeting(step, self.local.rendezvous(step), found.routes)
+        self._meetings[step] = (meeting, owner)
+        return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+
+    def finish(self, step: int) -> None:
+        """The step is over on all tasks that this one needs for it."""
+        meeting, _ = self._meetings.pop(step, (None, None))
+        if meeting is not None:
+            meeting.finish()
+
+    def abort(self, step: int, error: BaseException) -> None:
+        """Stops a step because another task failed."""
+        running = self.steps.running.get(step)
+        if running is not None:
+            running.stop(error)
+        else:
+            self._aborted[step] = error
+            if len(self._aborted) > _REMEMBERED:
+                del self._aborted[next(iter(self._aborted))]
+
+    def release(self, session: int, owner: object) -> None:
+        """Forgets the parts of a session, and the states of its nodes. Variables stay."""
+        found = self._sessions.pop((id(owner), session), None)
+        for number in found.parts if found is not None else ():
+            self._parts.pop(number, None)
+
+    def forget(self, owner: object) -> None:
+        """A master is gone: stops its steps, and forgets its sessions."""
+        for step in [step for step, (_, master) in self._meetings.items() if master is owner]:
+            self.abort(step, AbortedError("The master of the step is gone."))
+        for number in [number for number, found in self._parts.items() if found.owner is owner]:
+            del self._parts[number]
+        for key in [key for key in self._sessions if key[0] == id(owner)]:
+            del self._sessions[key]
+
+    def reset(self, containers: Sequence[str]) -> None:
+        """Drops what these containers hold; all of them where none is named."""
+        for manager in self.resources.values():
+            manager.reset(containers or {container for container, _, _ in manager.names()})
+
+    def pending(self) -> str:
+        """Which nodes of the steps in flight wait, and for what."""
+        return self.steps.pending()
+
+    def carried(self) -> list[list[Any]]:
+        """What the links that this task opened have sent: [peer, transport, edge, tokens, bytes]."""
+        return [
+            [link.task, link.tokens.transport, edge, count.tokens, count.bytes]
+            for link in self._links.outbound.values()
+            if link.alive
+            for edge, count in link.tokens.statistics().sent.items()
+        ]
+
+    async def close(self) -> None:
+        """Stops all steps, and frees state and devices."""
+        try:
+            await self.steps.close()
+        finally:
+            for manager in self.resources.values():
+                manager.reset({container for container, _, _ in manager.names()})
+            for device in self.devices:
+                device.close()
+            # whoever still holds a server that was closed does not hold its memory
+            self.devices, self.resources = [], {}
+            self._sessions.clear()
+            self._parts.clear()
+
+    def _find(self, number: int, owner: object) -> _Registered:
+        found = self._parts.get(number)
+        if found is None or found.owner is not owner:
+            raise NotFoundError(f"Part {number} of a plan is not registered here.")
+        return found

@@ -1,0 +1,106 @@
+"""`Machine`: what a process takes from the machine it runs on: clocks, fresh names, threads, files.
+
+A simulation puts one of its own in the context of each simulated process. All others have the real one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any, Protocol, TypeVar, TypeVarTuple
+
+import anyio.to_thread
+from anyio.lowlevel import checkpoint
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class Machine(Protocol):
+    """What a process can ask of its machine."""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether there are threads, and time passes by itself. Where not, all work is done at once."""
+
+    @property
+    def files(self) -> Any:
+        """The machine's file system, as `actorflow.checkpoint.files.Files`; None for the operating system's."""
+
+    @property
+    def process(self) -> str:
+        """What people call the process that runs on it: a number, or a name."""
+
+    def clocks(self) -> tuple[int, int]:
+        """The monotonic and the wall clock, in nanoseconds."""
+
+    def work_clock(self) -> float:
+        """Seconds, by which those who share an event loop measure when to let others have their turn."""
+
+    def random_bytes(self, size: int) -> bytes:
+        """Bytes that nobody can guess, and no other process has."""
+
+
+class RealMachine:
+    """The machine of the operating system."""
+
+    is_real = True
+    files = None
+
+    @property
+    def process(self) -> str:
+        return str(os.getpid())
+
+    def clocks(self) -> tuple[int, int]:
+        return time.monotonic_ns(), time.time_ns()
+
+    work_clock = staticmethod(time.perf_counter)
+
+    def random_bytes(self, size: int) -> bytes:
+        return os.urandom(size)
+
+
+def counting_clock(step: float = 1e-5) -> Callable[[], float]:
+    """A `work_clock` that goes on by `step` whenever it is looked at, whatever the real time."""
+    numbers = itertools.count()
+    return lambda: next(numbers) * step
+
+
+_REAL: Machine = RealMachine()
+_CURRENT: ContextVar[Machine] = ContextVar("actorflow_machine", default=_REAL)
+
+
+def current() -> Machine:
+    """The machine of the process that calls."""
+    return _CURRENT.get()
+
+
+def put(machine: Machine) -> Token[Machine]:
+    """Makes `machine` the current one in this context."""
+    return _CURRENT.set(machine)
+
+
+def wall_time() -> float:
+    """Seconds since 1970, as `time.time`."""
+    return current().clocks()[1] / 1e9
+
+
+def fresh_incarnation() -> int:
+    """A number of 63 bits for a process, which no other one has; never 0."""
+    return int.from_bytes(current().random_bytes(8), "little") >> 1 | 1 << 62
+
+
+def fresh_hex(size: int) -> str:
+    """`2 * size` hexadecimal digits that no other call gives, as `secrets.token_hex`."""
+    return current().random_bytes(size).hex()
+
+
+async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
+    """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here."""
+    if current().is_real:
+        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel)
+    await checkpoint()
+    return work(*arguments)

@@ -1,0 +1,98 @@
+"""`Engine`: whoever runs the steps of a session, in this process or behind a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from actorflow.device.base import Device, DeviceStatistics
+from actorflow.graph.node import Endpoint
+from actorflow.passes.compile import Signature
+from actorflow.runtime.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """Counters since the session was made. `inflight` and `queued` are steps now; `nodes` counts executed nodes of the
+    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop. Of a session on a
+    cluster `nodes`, `abandoned` and `devices` are not known."""
+
+    steps: int
+    failed: int
+    cancelled: int
+    abandoned: int
+    inflight: int
+    queued: int
+    plans: int
+    nodes: int
+    devices: dict[str, DeviceStatistics]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeReport:
+    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle."""
+
+    tensor: str
+    source: str
+    destination: str
+    transport: str
+    tokens: int
+    bytes: int
+
+
+class Engine(Protocol):
+    """What a session needs. A plan is the engine's own; the session only keeps it."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def was_used(self) -> bool:
+        """Whether there is anything to close."""
+
+    def open(self) -> None:
+        """Binds it to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another loop."""
+
+    async def plan(self, signature: Signature, *, coalesce: bool = True) -> Any:
+        """The plan for a signature, made where there is none."""
+
+    async def run(
+        self,
+        plan: Any,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+    ) -> list[Any]:
+        """Runs a step, and gives the values of its fetches. `begun` is when its time began to run."""
+
+    async def extend(self) -> None:
+        """Takes in what was added to the graph."""
+
+    def snapshot(self, *, consistent: bool) -> AbstractAsyncContextManager[None]:
+        """A block for the step that saves a checkpoint; see `Session._snapshot`."""
+
+    def devices(self) -> list[Device]:
+        """All devices, in the order in which unconstrained nodes prefer them."""
+
+    def placement(self, name: str) -> str | None:
+        """The device of a node; None where it has none yet."""
+
+    async def explain(self, name: str) -> str:
+        """Why a node is where it is."""
+
+    async def channels(self) -> list[EdgeReport]:
+        """What the edges between tasks have carried."""
+
+    def pending(self) -> str:
+        """What the steps in flight wait for."""
+
+    def statistics(self) -> SessionStatistics: ...
+
+    async def close(self) -> None:
+        """Stops the steps in flight, waits for their end, and frees what it holds. A second call does nothing."""
+
+    def abandon(self) -> None:
+        """Lets go of what would otherwise outlive a session that nobody closed."""

@@ -1,0 +1,108 @@
+"""The engine of a session in this process: its own devices, plans, and steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from actorflow.device.base import Device
+from actorflow.graph.graph import Graph
+from actorflow.passes.compile import Options
+from actorflow.registry import plugins
+from actorflow.runtime.resources import ResourceManager
+from actorflow.session.admission import Admission
+from actorflow.session.devices import open_devices, shared_resources
+from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.session.planner import Planner
+from actorflow.session.steps import Steps
+
+
+class LocalEngine:
+    """Plans and runs on devices of its own. Named containers are shared with the other sessions of the process."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        admission: Admission,
+        devices: Mapping[str, int] | Sequence[Device] | None,
+        memory_budget: int | None,
+        file_roots: Sequence[str | os.PathLike[str]] | None,
+    ) -> None:
+        self._devices = open_devices(devices, memory_budget)
+        self.resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
+        for resources in self.resources.values():
+            resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
+        self.planner = Planner(graph, self._devices, self.resources, options)
+        self.steps = Steps(admission, plugins.load("transports", "local")())
+        self.admission = admission
+        self.plan = self.planner.plan
+        self.run = self.steps.run
+        self.open = self.steps.open
+        self.pending = self.steps.pending
+
+    @property
+    def closed(self) -> bool:
+        return self.steps.closed
+
+    @property
+    def was_used(self) -> bool:
+        return self.steps.was_used
+
+    async def extend(self) -> None:
+        """Nothing is to be done: plans are made from the graph itself."""
+
+    @asynccontextmanager
+    async def snapshot(self, *, consistent: bool) -> AsyncIterator[None]:
+        if not consistent:
+            yield
+            return
+        listeners = self.planner.contexts.after_snapshot
+        async with self.admission.alone() as together:
+            listeners.append(together)
+            try:
+                yield
+            finally:
+                listeners.remove(together)
+
+    def devices(self) -> list[Device]:
+        return list(self._devices)
+
+    def placement(self, name: str) -> str | None:
+        return self.planner.placer.placed.get(name)
+
+    async def explain(self, name: str) -> str:
+        return self.planner.placer.explain(name)
+
+    async def channels(self) -> list[EdgeReport]:
+        return []
+
+    def statistics(self) -> SessionStatistics:
+        return SessionStatistics(
+            steps=self.steps.count,
+            failed=self.steps.failed,
+            cancelled=self.steps.cancelled,
+            abandoned=self.steps.abandoned,
+            inflight=self.admission.inflight,
+            queued=self.admission.queued,
+            plans=self.planner.compiled_plans,
+            nodes=self.steps.nodes,
+            devices={d.name: d.statistics() for d in self._devices},
+        )
+
+    async def close(self) -> None:
+        if self.steps.closed:
+            return
+        try:
+            await self.steps.close()
+        finally:
+            if self.steps.closed:
+                for resources in self.resources.values():
+                    resources.reset()
+                for device in self._devices:
+                    device.close()
+
+    def abandon(self) -> None:
+        for device in self._devices:
+            device.close()

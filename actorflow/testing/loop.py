@@ -1,0 +1,347 @@
+"""`VirtualLoop`: an asyncio event loop whose time passes only while nothing is ready. Seconds cost nothing, and are exact.
+
+Without threads and sockets nothing is left to chance: equal programs do equal things in equal order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import inspect
+import itertools
+import math
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from typing import Any, NoReturn, TypeVar
+
+from actorflow import machine
+from actorflow.testing.order import ordered_scopes
+
+T = TypeVar("T")
+DAY = 86_400.0
+MOST_CALLS = 2_000_000
+"""So many callbacks without time passing are taken for a program that spins."""
+_FEW_TIMERS = 64
+_MOST_CANCELS = 1000
+
+
+class Deadlock(AssertionError):
+    """Nothing will ever happen again, or nothing but the same for ever; the message lists the tasks that wait."""
+
+
+class Clock:
+    """Virtual time in seconds, which event loops may share."""
+
+    __slots__ = ("now",)
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+
+class VirtualTask(asyncio.Task[Any]):
+    """A task that hashes to its number on its loop, so that the order of a set of tasks hangs on no address."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.number: int = next(options["loop"].numbers)
+        super().__init__(*arguments, **options)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class VirtualFuture(asyncio.Future[Any]):
+    """A future that hashes to its number on its loop."""
+
+    def __init__(self, *, loop: VirtualLoop) -> None:
+        self.number = next(loop.numbers)
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """An event loop on virtual time.
+
+    Ready callbacks run in asyncio's order, or with `shuffle` in one drawn from it. Where the loop has nothing to do its
+    time jumps to the next timer. Readers, executors' threads and calls from other threads are refused; `run_in_executor`
+    runs its function at once.
+
+    Args:
+        clock: the time, where several loops share it.
+        shuffle: draws which of the ready callbacks is next.
+        limit: a program that is not done after so many virtual seconds is taken for endless.
+    """
+
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+    _timer_cancelled_count: int
+    _stopping: bool
+
+    def __init__(self, clock: Clock | None = None, *, shuffle: random.Random | None = None, limit: float = DAY) -> None:
+        super().__init__()
+        self.clock = clock or Clock()
+        self.limit = limit
+        self.numbers = itertools.count(1)
+        self.calls = 0
+        """How many callbacks have run."""
+        self.is_halted = False
+        """Its process is dead: it runs no further callback before it is buried."""
+        self._shuffle = shuffle
+        self._batch = 0
+        self._burst = MOST_CALLS
+        self._calls_at_jump = 0
+        self._thread = threading.get_ident()
+        self.set_task_factory(_make_task)  # type: ignore[arg-type]
+
+    # ---- time and turns
+
+    @property
+    def now(self) -> float:
+        """The virtual time in seconds."""
+        return self.clock.now
+
+    def time(self) -> float:
+        return self.clock.now
+
+    def next_moment(self) -> float:
+        """When a callback can run: the past where one is ready, the time of the next timer, or infinity."""
+        if self._ready:
+            return -math.inf
+        timers = self._scheduled
+        while timers and timers[0].cancelled():
+            self._timer_cancelled_count -= 1
+            heapq.heappop(timers)._scheduled = False  # type: ignore[attr-defined]
+        return timers[0].when() if timers else math.inf
+
+    def turn(self, calls: int) -> None:
+        """Runs at most `calls` ready callbacks, and lets no time pass."""
+        self._burst = calls
+        self.stop()
+        self.run_forever()
+        self._burst = MOST_CALLS
+
+    def _run_once(self) -> None:
+        """What asyncio calls again and again. As there, callbacks that come in a turn run in the next."""
+        if self._batch <= 0:
+            self._ripen()
+            if not self._ready and not self._stopping:
+                self._jump()
+                self._ripen()
+            self._batch = len(self._ready)
+        for _ in range(min(self._batch, self._burst)):
+            if self.is_halted:
+                break
+            self._batch -= 1
+            if self._shuffle is not None and len(self._ready) > 1:
+                self._ready.rotate(-self._shuffle.randrange(min(self._batch + 1, len(self._ready))))
+            handle = self._ready.popleft()
+            if not handle.cancelled():
+                self.calls += 1
+                handle._run()
+
+    def _ripen(self) -> None:
+        """Timers that are due become ready."""
+        timers, now = self._scheduled, self.clock.now
+        if self._timer_cancelled_count > _FEW_TIMERS and self._timer_cancelled_count * 2 > len(timers):
+            for handle in timers:
+                handle._scheduled = not handle.cancelled()  # type: ignore[attr-defined]
+            timers = self._scheduled = [handle for handle in timers if not handle.cancelled()]
+            heapq.heapify(timers)
+            self._timer_cancelled_count = 0
+        while timers and timers[0].when() <= now:
+            handle = heapq.heappop(timers)
+            handle._scheduled = False  # type: ignore[attr-defined]
+            if handle.cancelled():
+                self._timer_cancelled_count -= 1
+            else:
+                self._ready.append(handle)
+        if self.calls - self._calls_at_jump > MOST_CALLS:
+            self._calls_at_jump = self.calls  # the end of the tasks is not refused as well
+            raise Deadlock(f"{MOST_CALLS:,} callbacks have run, and no time has passed.\n{waiting(self)}")
+
+    def _jump(self) -> None:
+        when = self.next_moment()
+        if when == math.inf:
+            raise Deadlock(f"Nothing is ready, no timer runs, and the program is not done.\n{waiting(self)}")
+        self.clock.now = max(when, self.clock.now)
+        self._calls_at_jump = self.calls
+        if self.clock.now > self.limit:
+            limit, self.limit = self.limit, math.inf
+            raise Deadlock(f"The program is not done after {limit:g} virtual seconds.\n{waiting(self)}")
+
+    # ---- tasks
+
+    def begin(self, work: Coroutine[Any, Any, T], context: Context) -> asyncio.Task[T]:
+        """A task of `work` in `context`."""
+        return VirtualTask(work, loop=self, context=context)
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return VirtualFuture(loop=self)
+
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """Its unfinished tasks, oldest first."""
+        return sorted(asyncio.all_tasks(self), key=hash)
+
+    def bury(self) -> None:
+        """Ends all tasks by cancelling them, on a time of the loop's own, and closes the loop. Raises Deadlock where one
+        does not end."""
+        self.is_halted = False
+        self.clock = Clock(self.clock.now)
+        self.limit = self.clock.now + DAY
+        self.set_exception_handler(lambda loop, context: None)
+        for handle in self._scheduled:
+            handle.cancel()
+        for _ in range(_MOST_CANCELS):
+            for task in self.tasks():
+                _close_unstarted(task)
+                task.cancel()
+            self.turn(MOST_CALLS)
+            while self.clock.now < self.next_moment() < math.inf and self.tasks():
+                self._jump()  # to what one of them waits for, in its end
+                self.turn(MOST_CALLS)
+            if self.next_moment() > self.clock.now and not self.tasks():
+                break
+        else:
+            left = waiting(self)
+            for task in self.tasks():
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+            self.close()
+            raise Deadlock(f"These tasks go on although they were cancelled {_MOST_CANCELS} times.\n{left}")
+        self.run_until_complete(self.shutdown_asyncgens())
+        self.close()
+
+    # ---- what there is not
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        """Calls the function now; the future is done."""
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> asyncio.Handle:  # type: ignore[override]
+        if threading.get_ident() != self._thread:
+            raise RuntimeError(f"The thread {threading.current_thread().name!r} calls into a loop on virtual time.")
+        return self.call_soon(callback, *args, context=context)
+
+    def _write_to_self(self) -> None:
+        pass
+
+    def _process_events(self, events: object) -> None:
+        pass
+
+    def _refuse(self, *arguments: Any, **options: Any) -> NoReturn:
+        raise RuntimeError("A loop on virtual time has no sockets, pipes or processes: use a simulated transport.")
+
+    add_reader = add_writer = remove_reader = remove_writer = _refuse  # type: ignore[assignment]
+    getaddrinfo = getnameinfo = create_connection = create_server = create_datagram_endpoint = _refuse
+    subprocess_exec = subprocess_shell = connect_read_pipe = connect_write_pipe = _refuse
+    sock_recv = sock_recv_into = sock_sendall = sock_connect = sock_accept = _refuse
+
+
+def _make_task(loop: VirtualLoop, work: Any, **options: Any) -> VirtualTask:
+    return VirtualTask(work, loop=loop, **options)
+
+
+def _close_unstarted(task: asyncio.Task[Any]) -> None:
+    """anyio runs a coroutine within another. Where that is cancelled before it starts, nobody ever awaits the inner one."""
+    outer = task.get_coro()
+    if inspect.iscoroutine(outer) and inspect.getcoroutinestate(outer) == inspect.CORO_CREATED:
+        frame: Any = outer.cr_frame
+        for value in frame.f_locals.values():
+            inner = getattr(value, "_coro", value)
+            if inspect.iscoroutine(inner):
+                inner.close()
+
+
+class VirtualMachine:
+    """The machine of a program on one virtual loop: no threads, the loop's time, numbers for names."""
+
+    is_real = False
+    files = None
+    process = "virtual"
+
+    def __init__(self, clock: Clock, seed: int = 0) -> None:
+        self._clock = clock
+        self._random = random.Random(f"{seed}/machine")
+        self.work_clock = machine.counting_clock()
+
+    def clocks(self) -> tuple[int, int]:
+        now = round(self._clock.now * 1e9)
+        return now, now
+
+    def random_bytes(self, size: int) -> bytes:
+        return self._random.randbytes(size)
+
+
+def run(main: Callable[[], Coroutine[Any, Any, T]], *, limit: float = DAY) -> tuple[T, float]:
+    """Runs `main()` on a loop of its own, and gives its result and the virtual seconds that it took.
+
+    Raises:
+        AssertionError: tasks are left.
+        Deadlock: it does not end.
+    """
+
+    async def whole() -> T:
+        result = await main()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, f"tasks are left: {left}"
+        return result
+
+    loop = VirtualLoop(limit=limit)
+    context = copy_context()
+    context.run(machine.put, VirtualMachine(loop.clock))
+    with no_threads(), ordered_scopes(), asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(whole(), context=context), loop.now
+
+
+@contextmanager
+def no_threads() -> Iterator[None]:
+    """Refuses threads that are started from a virtual loop: their moments would be left to chance."""
+    real = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if isinstance(asyncio._get_running_loop(), VirtualLoop):
+            raise RuntimeError(
+                f"The thread {thread.name!r} would be started from a loop on virtual time, which has none. "
+                "Call `actorflow.machine.on_thread`, or ask `machine.current().is_real` first."
+            )
+        real(thread)
+
+    threading.Thread.start = start  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        threading.Thread.start = real  # type: ignore[method-assign]
+
+
+def waiting(*loops: VirtualLoop) -> str:
+    """A line for each unfinished task: its name, its coroutine, and the line where it waits."""
+    lines = [f"  {say(task)}" for loop in loops if not loop.is_closed() for task in loop.tasks()]
+    return "\n".join(["Tasks that wait:", *(lines or ["  none"])])
+
+
+def say(task: asyncio.Task[Any]) -> str:
+    """A task in one line: its name, its coroutine, and the innermost line of its own where it waits."""
+    inner: Any = task.get_coro()
+    names, where = [], "its end"
+    while inner is not None:
+        frame = getattr(inner, "cr_frame", None) or getattr(inner, "gi_frame", None)
+        if frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] not in ("anyio", "asyncio"):
+            names.append(inner.__qualname__)
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        inner = getattr(inner, "cr_await", None) or getattr(inner, "gi_yieldfrom", None)
+    return f"{task.get_name()} {' > '.join(names)} at {where}"

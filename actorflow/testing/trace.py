@@ -1,0 +1,38 @@
+"""`Trace`: what happened in a simulation, a line for each event that matters."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+
+class Trace:
+    """The events of a simulation. Equal seeds give equal lines, in every process.
+
+    Args:
+        show: called with each line as it is made; `print` follows a simulation.
+        keep: how many of the last lines are kept.
+    """
+
+    def __init__(self, show: Callable[[str], object] | None = None, *, keep: int = 100_000) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+        self._show = show
+        self._keep = keep
+        self._hash = hashlib.sha256()
+
+    def add(self, now: float, what: str) -> None:
+        """Notes `what` at the virtual second `now`."""
+        line = f"{now:14.9f} {what}"
+        self.count += 1
+        self._hash.update(line.encode() + b"\n")
+        self.lines.append(line)
+        if len(self.lines) > 2 * self._keep:
+            del self.lines[: -self._keep]
+        if self._show is not None:
+            self._show(line)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all lines, also of those that are not kept."""
+        return self._hash.hexdigest()

@@ -1,0 +1,49 @@
+"""The other process of the remote benchmarks: `python -m benchmarks.remote_server ours|peer PORT`.
+
+It says "up" and serves until its standard input ends. The environment variable `ACTORFLOW_KEYS` names its keys, if any.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from benchmarks import environment
+from benchmarks.sides import peer_library
+
+
+async def _serve_ours(port: int) -> None:
+    import anyio
+    from anyio import to_thread
+
+    import actorflow as af
+    from actorflow.cluster.credentials import from_environment
+
+    async with af.Server({"worker": [f"127.0.0.1:{port}"]}, "worker", 0, credentials=from_environment()):
+        print("up", flush=True)
+        async with anyio.create_task_group():
+            await to_thread.run_sync(sys.stdin.read)
+
+
+def _serve_peer(port: int) -> None:
+    tf: Any = peer_library()
+    server = tf.train.Server(tf.train.ClusterSpec({"worker": [f"127.0.0.1:{port}"]}), "worker", 0)
+    print("up", flush=True)
+    threading.Thread(target=server.join, daemon=True).start()
+    sys.stdin.read()
+
+
+def main() -> None:
+    side, port = sys.argv[1], int(sys.argv[2])
+    environment.prepare()
+    if side == "ours":
+        import anyio
+
+        anyio.run(_serve_ours, port)
+    else:
+        _serve_peer(port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Clusters for tests: servers that share the test's event loop, over any transport."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from actorflow.cluster.credentials import Credentials
+from actorflow.cluster.server import Server
+from actorflow.cluster.spec import ClusterSpec
+
+_numbers = itertools.count()
+
+
+def free_port() -> int:
+    """A port that nobody listens at now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def make_spec(jobs: Mapping[str, int], transport: str) -> ClusterSpec:
+    """Addresses for so many tasks of each job."""
+
+    def address() -> str:
+        return f"local://test-{next(_numbers)}:0" if transport == "local" else f"127.0.0.1:{free_port()}"
+
+    return ClusterSpec({job: [address() for _ in range(count)] for job, count in jobs.items()})
+
+
+@asynccontextmanager
+async def servers(
+    jobs: Mapping[str, int], transport: str = "local", *, keys: bool = False, **options: Any
+) -> AsyncIterator[list[Server]]:
+    """The servers of all tasks, in the order of the cluster's specification."""
+    spec = make_spec(jobs, transport)
+    credentials = Credentials.make() if keys else None
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(
+                Server(spec, job, index, transport=transport, credentials=credentials, **options)
+            )
+            for job in spec.jobs
+            for index in spec.task_indices(job)
+        ]

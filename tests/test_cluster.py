@@ -1,0 +1,414 @@
+"""Sessions on a cluster: the same program on several tasks, over each transport."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+import pytest_asyncio
+from anyio.lowlevel import checkpoint
+from channels import start_zmq_collector, until
+from clusters import free_port, make_spec, servers
+
+import actorflow as af
+from actorflow.cluster.client import query_pending, query_status, reset
+from actorflow.cluster.server import Server
+from actorflow.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Overloaded,
+    UnavailableError,
+)
+
+TRANSPORTS = ("local", "zmq", "shm")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collector() -> None:
+    start_zmq_collector()
+
+
+@pytest_asyncio.fixture(params=TRANSPORTS)
+async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[list[Server]]:
+    """Three tasks: ps:0, worker:0 and worker:1."""
+    async with servers({"ps": 1, "worker": 2}, request.param) as found:
+        yield found
+
+
+@pytest_asyncio.fixture
+async def nearby() -> AsyncIterator[list[Server]]:
+    """The same in-process only."""
+    async with servers({"ps": 1, "worker": 2}) as found:
+        yield found
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    with af.Graph().as_default() as made:
+        yield made
+
+
+def on(task: str) -> AbstractContextManager[Any]:
+    return af.device(f"/job:{task.partition(':')[0]}/task:{task.partition(':')[2]}")
+
+
+def device(task: str) -> str:
+    job, _, index = task.partition(":")
+    return f"/job:{job}/replica:0/task:{index}/device:CPU:0"
+
+
+# ---- steps over several tasks
+
+
+async def test_f50_f53_f58_a_step_runs_on_all_tasks(cluster: list[Server], graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None])
+    with on("ps:0"):
+        doubled = x * 2.0
+    with on("worker:0"):
+        more = doubled + 1.0
+    with on("worker:1"):
+        product = more * doubled
+    async with af.Session(cluster[0].target, graph) as session:
+        values = await session.run([doubled, more, product], {x: np.arange(3)})
+        assert [value.tolist() for value in values] == [[0, 2, 4], [1, 3, 5], [0, 6, 20]]
+        assert [session.placement(t) for t in (doubled, more, product)] == list(
+            map(device, ("ps:0", "worker:0", "worker:1"))
+        )
+    assert [server.worker.steps.count for server in cluster] == [1, 1, 1]
+
+
+async def test_f58_any_server_is_a_target(cluster: list[Server], graph: af.Graph) -> None:
+    with on("worker:1"):
+        value = af.constant(3.0) + af.placeholder_with_default(1.0, [])
+    for server in cluster:
+        async with af.Session(server.target, graph) as session:
+            assert await session.run(value) == 4.0
+            assert session.list_devices()[0].name.startswith(server.task.replace("/task", "/replica:0/task"))
+
+
+async def test_f59_every_kind_of_value_comes_through(cluster: list[Server], graph: af.Graph) -> None:
+    fed = {
+        af.placeholder(af.int64, []): 5,
+        af.placeholder(af.string, [2]): [b"a\0", "ü"],
+        af.placeholder(af.bool, [1]): [True],
+        af.placeholder(af.complex64, [2]): [1j, 2],
+        af.placeholder(af.float64, [0, 3]): np.zeros((0, 3)),
+    }
+    with on("worker:1"):
+        there = [af.identity(x) for x in fed]
+    async with af.Session(cluster[0].target, graph) as session:
+        here = await session.run(there, fed)
+    async with af.Session(graph=graph, devices=None) as local:
+        expected = await local.run(list(fed), fed)
+    for value, wanted in zip(here, expected, strict=True):
+        assert type(value) is type(wanted) and np.array_equal(value, wanted)
+        assert not isinstance(value, np.ndarray) or (value.dtype == wanted.dtype and not value.flags.writeable)
+
+
+async def test_f49_f60_a_large_tensor_goes_once_to_each_task(cluster: list[Server], graph: af.Graph) -> None:
+    big = np.arange(300_000, dtype=np.float32)
+    with on("ps:0"):
+        v = af.Variable(big, name="v")
+    with on("worker:0"):
+        sums = [af.reduce_sum(v * float(k)) for k in range(3)]
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.run(af.global_variables_initializer())
+        assert np.array_equal(await session.run(v), big)
+        before = sum(edge.tokens for edge in await session.channels())
+        await session.run(sums)
+        after = await session.channels()
+    assert sum(edge.tokens for edge in after) - before == 1
+    assert {edge.transport for edge in after} <= set(TRANSPORTS)
+
+
+# ---- state
+
+
+async def test_f60_f104_clients_share_variables_by_name(cluster: list[Server]) -> None:
+    def build() -> tuple[af.Graph, af.Operation, af.Tensor]:
+        graph = af.Graph()
+        with graph.as_default(), on("ps:0"):
+            v = af.Variable(np.zeros(2, np.int64), name="shared")
+            return graph, v.initializer, v.assign_add([1, 2])
+
+    first, init, add = build()
+    second, _, again = build()
+    async with af.Session(cluster[1].target, first) as one, af.Session(cluster[2].target, second) as other:
+        await one.run(init)
+        for _ in range(5):
+            await one.run(add)
+            await other.run(again)
+        assert (await other.run(again)).tolist() == [11, 22]
+    async with af.Session(cluster[0].target, first) as third:
+        assert (await third.run(add)).tolist() == [12, 24]
+
+
+async def test_f60_concurrent_clients_lose_no_update(cluster: list[Server]) -> None:
+    graph = af.Graph()
+    with graph.as_default(), on("ps:0"):
+        v = af.Variable(0, name="count")
+        add = v.assign_add(1).op
+        init = v.initializer
+
+    async def work(target: str) -> None:
+        async with af.Session(target, graph) as session:
+            for _ in range(25):
+                await session.run(add)
+
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.run(init)
+        async with anyio.create_task_group() as group:
+            for server in cluster * 2:
+                group.start_soon(work, server.target)
+        assert await session.run(v) == 150
+
+
+async def test_f104_reset_drops_containers_everywhere(cluster: list[Server], graph: af.Graph) -> None:
+    with af.container("mine"):
+        with on("ps:0"):
+            kept = af.Variable(1.0)
+        with on("worker:1"):
+            other = af.Variable(2.0)
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.run(af.global_variables_initializer())
+        assert await session.run([kept, other]) == [1.0, 2.0]
+        await reset(cluster[2].target, ["mine"])
+        for v in (kept, other):
+            with pytest.raises(FailedPreconditionError, match="has no value yet"):
+                await session.run(v)
+
+
+async def test_f53_one_trace_shows_all_tasks(cluster: list[Server], graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [])
+    with on("ps:0"):
+        one = af.add(x, 1.0, name="one")
+    with on("worker:1"):
+        two = af.multiply(one, 2.0, name="two")
+    trace = af.Trace()
+    async with af.Session(cluster[1].target, graph) as session:
+        assert await session.run(two, {x: 1.0}, trace=trace) == 4.0
+    events = {event.node: event for event in trace.events}
+    assert (events["one"].device, events["two"].device) == (device("ps:0"), device("worker:1"))
+    assert events["one"].begun <= events["one"].ended <= events["two"].begun
+    assert {"_Send", "_Recv"} <= {event.op for event in trace.events}
+
+
+async def test_f61_extending_sends_only_new_nodes(nearby: list[Server], graph: af.Graph) -> None:
+    with on("worker:1"):
+        v = af.Variable(np.ones(100_000), name="v")
+        total = af.reduce_sum(v)
+    async with af.Session(nearby[0].target, graph) as session:
+        await session.run(v.initializer)
+        (channel,) = [
+            c for c in nearby[0].links.endpoints.control.channels if c.peer.identity.task.startswith("/client")
+        ]
+        before = channel.statistics().bytes_received
+        assert await session.run(total + 1.0) == 100_001
+        assert channel.statistics().bytes_received - before < 5_000
+        assert await session.extend() == len(graph)
+
+
+# ---- ends
+
+
+async def test_f65_the_first_error_stops_the_step_everywhere(cluster: list[Server], graph: af.Graph) -> None:
+    queue = af.FIFOQueue(1, [af.float32], [[]], name="never")
+    with on("worker:0"):
+        waits = af.identity(queue.dequeue())
+    x = af.placeholder(af.float32, [])
+    with on("worker:1"):
+        fails = af.check_numerics(x, "not a number here")
+        joined = fails + waits
+    async with af.Session(cluster[0].target, graph) as session:
+        with pytest.raises(InvalidArgumentError, match="not a number here") as caught:
+            await session.run(joined, {x: float("nan")})
+        assert caught.value.node == fails.op.name and caught.value.device == device("worker:1")
+        assert caught.value.where is not None and caught.value.where.file == __file__
+        assert not any(server.worker.steps.running for server in cluster)
+        with on("worker:1"):
+            assert await session.run(af.constant(2.0) * x, {x: 4.0}) == 8.0
+
+
+async def test_f28_cancellation_reaches_every_task(cluster: list[Server], graph: af.Graph) -> None:
+    queue = af.FIFOQueue(1, [af.float32], [[]])
+    with on("worker:0"):
+        waits = queue.dequeue() + 1.0
+    with on("worker:1"):
+        result = waits * 2.0
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.run(af.no_op())
+        await session.warmup(result)
+        with anyio.move_on_after(0.05) as scope:
+            await session.run(result)
+        assert scope.cancelled_caught
+        assert not any(server.worker.steps.running for server in cluster)
+        async with anyio.create_task_group() as group:
+            group.start_soon(session.run, queue.enqueue(3.0))
+            assert await session.run(result) == 8.0
+
+
+async def test_f30_a_deadline_says_what_waits_on_which_task(cluster: list[Server], graph: af.Graph) -> None:
+    with on("ps:0"):
+        queue = af.FIFOQueue(1, [af.float32], [[]], name="empty")
+    with on("worker:1"):
+        result = queue.dequeue(name="starving") * 2.0
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.warmup(result)
+        with pytest.raises(DeadlineExceededError) as caught:
+            await session.run(result, timeout=0.1)
+        assert "starving" in str(caught.value) or "recv" in str(caught.value)
+        assert not any(server.worker.steps.running for server in cluster)
+
+
+async def test_f63_a_lost_task_ends_its_steps_and_comes_back_empty(graph: af.Graph) -> None:
+    async with servers({"ps": 1, "worker": 1}, "zmq") as found:
+        with on("worker:0"):
+            v = af.Variable(7.0, name="v")
+            queue = af.FIFOQueue(1, [af.float32], [[]])
+            waits = queue.dequeue()
+        async with af.Session(found[0].target, graph) as session:
+            await session.run(v.initializer)
+            async with anyio.create_task_group() as group:
+
+                async def wait() -> None:
+                    with pytest.raises(UnavailableError, match="/job:worker/task:0"):
+                        await session.run(waits)
+
+                group.start_soon(wait)
+                await until(lambda: found[1].worker.steps.running)
+                found[1].links.close()
+            await found[1].__aexit__(None, None, None)
+            again = Server(found[0].cluster, "worker", 0, transport="zmq")
+            async with again:
+                with pytest.raises(FailedPreconditionError, match="has no value yet"):
+                    await session.run(v)
+                await session.run(v.initializer)
+                assert await session.run(v) == 7.0
+            await found[1].__aenter__()
+
+
+async def test_f61_a_client_that_goes_away_leaves_nothing(nearby: list[Server], graph: af.Graph) -> None:
+    with on("worker:1"):
+        queue = af.FIFOQueue(1, [af.float32], [[]])
+        waits = queue.dequeue() + 1.0
+    session = af.Session(nearby[0].target, graph)
+    async with anyio.create_task_group() as group:
+
+        async def wait() -> None:
+            with pytest.raises((UnavailableError, AbortedError)):
+                await session.run(waits)
+
+        group.start_soon(wait)
+        await until(lambda: nearby[2].worker.steps.running)
+        session._engine.abandon()
+    await until(lambda: not nearby[2].worker.steps.running and not nearby[0].status()["sessions"])
+    await session.close()
+
+
+async def test_f64_status_and_pending_tell_of_a_task(nearby: list[Server], graph: af.Graph) -> None:
+    with on("worker:1"):
+        queue = af.FIFOQueue(1, [af.float32], [[]])
+        waits = queue.dequeue(name="patient")
+    async with af.Session(nearby[0].target, graph) as session:
+        async with anyio.create_task_group() as group:
+            group.start_soon(session.run, waits)
+            await until(lambda: nearby[2].worker.steps.running)
+            status = await query_status(nearby[2].target)
+            assert (status["task"], status["steps_in_flight"], status["state"]) == ("/job:worker/task:1", 1, "live")
+            assert "patient" in await query_pending(nearby[2].target)
+            group.cancel_scope.cancel()
+
+
+async def test_f61_a_draining_server_refuses_new_steps(nearby: list[Server], graph: af.Graph) -> None:
+    async with af.Session(nearby[0].target, graph) as session:
+        assert await session.run(af.constant(1.0)) == 1.0
+        await nearby[0].drain(1.0)
+        with pytest.raises(UnavailableError, match="about to end"):
+            await session.run(af.constant(2.0))
+
+
+# ---- bad set-ups
+
+
+async def test_f61_missing_tasks_are_listed(graph: af.Graph) -> None:
+    spec = make_spec({"ps": 1, "worker": 2}, "local")
+    async with Server(spec, "ps", 0, transport="local") as server:
+        with pytest.raises(UnavailableError) as caught:
+            async with af.Session(server.target, graph, connect_timeout=0.2) as session:
+                await session.run(af.no_op())
+    assert "/job:worker/task:0" in str(caught.value) and "1 of 3 tasks" in str(caught.value)
+
+
+async def test_f61_a_target_takes_no_devices_of_ones_own(graph: af.Graph) -> None:
+    with pytest.raises(ValueError, match="takes no devices"):
+        af.Session("tcp://127.0.0.1:1", graph, devices={"CPU": 2})
+
+
+async def test_f61_a_target_that_nobody_listens_at(graph: af.Graph) -> None:
+    async with af.Session(f"tcp://127.0.0.1:{free_port()}", graph, connect_timeout=0.3) as session:
+        with pytest.raises(UnavailableError, match="got as far as: resolved"):
+            await session.run(af.no_op())
+
+
+async def test_f61_bad_input_is_refused_as_in_a_local_session(nearby: list[Server], graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2], name="x")
+    with on("worker:1"):
+        y = x + 1.0
+    async with af.Session(nearby[0].target, graph, max_inflight_steps=1, max_queued_steps=0) as session:
+        with pytest.raises(InvalidArgumentError, match="needs a value") as caught:
+            await session.run(y)
+        assert caught.value.node == "x" and caught.value.where is not None
+        with pytest.raises(InvalidArgumentError, match="does not fit"):
+            await session.run(y, {x: [1, 2, 3]})
+        with pytest.raises(InvalidArgumentError, match="/job:nowhere"), af.device("/job:nowhere/task:0"):
+            await session.run(af.identity(y), {x: [1, 2]})
+        assert (await session.run(y, {x: [1, 2]})).tolist() == [2, 3]
+        async with anyio.create_task_group() as group:
+            group.start_soon(session.run, y, {x: [1, 2]})
+            await checkpoint()
+            with pytest.raises(Overloaded):
+                await session.run(y, {x: [1, 2]})
+
+
+async def test_f32_ten_cancellations_at_random_instants(nearby: list[Server], graph: af.Graph, seed: int) -> None:
+    draw = random.Random(seed)
+    x = af.placeholder(af.float32, [4])
+    value: af.Tensor = x
+    for turn in range(6):
+        with on(("ps:0", "worker:0", "worker:1")[turn % 3]):
+            value = value * 2.0 + 1.0
+    async with af.Session(nearby[0].target, graph) as session:
+        expected = await session.run(value, {x: np.ones(4)})
+        for _ in range(100):
+            with anyio.move_on_after(draw.uniform(0, 0.004)):
+                await session.run(value, {x: np.ones(4)})
+            assert not any(server.worker.steps.running for server in nearby)
+        assert np.array_equal(await session.run(value, {x: np.ones(4)}), expected)
+
+
+# ---- without await
+
+
+@pytest.mark.timeout(30)
+def test_f58_f104_scripts_without_await() -> None:
+    import actorflow.compat.v1 as tf
+
+    spec = tf.train.ClusterSpec({"ps": [f"127.0.0.1:{free_port()}"], "worker": [f"127.0.0.1:{free_port()}"]})
+    with tf.train.Server(spec, "ps", 0) as ps, tf.train.Server(spec, "worker", 0) as worker:
+        assert ps.server_def["job_name"] == "ps"
+        with tf.Graph().as_default():
+            with tf.device("/job:ps"):
+                v = tf.Variable(1.0)
+            with tf.device("/job:worker"):
+                y = v * 3.0
+            with tf.Session(worker.target, config=tf.ConfigProto(device_count={"CPU": 1})) as session:
+                session.run(tf.global_variables_initializer())
+                assert session.run(y) == 3.0
+                assert session.placement(y) == device("worker:0")
