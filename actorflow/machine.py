@@ -98,6 +98,15 @@ def fresh_hex(size: int) -> str:
     return current().random_bytes(size).hex()
 
 
+def resident_bytes(pid: int) -> int | None:
+    """How much memory a process of this machine has now; None where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return None
+
+
 async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
     """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here."""
     if current().is_real:

@@ -175,6 +175,8 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if labels.size and xp.maximum.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
         bad = labels[(labels < 0) | (labels >= classes)][0]
         raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
+    if classes <= FEW_CLASSES and logits.size:
+        return _of_few_classes(xp, logits, labels)
     shifted = _shifted(xp, logits, 1)
     powers = xp.exp(shifted)
     total = sum_over(xp, powers, 1, True)
@@ -183,3 +185,20 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     powers /= total
     powers.reshape(-1)[true] -= 1
     return loss, powers
+
+
+FEW_CLASSES = 64
+"""Up to so many, rows are summed in order, one class after the other."""
+
+
+def _of_few_classes(xp: Any, logits: Any, labels: Any) -> Any:
+    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones."""
+    shifted = xp.ascontiguousarray(logits.T)
+    shifted = xp.subtract(shifted, xp.maximum.reduce(shifted, 0), out=shifted if shifted.base is None else None)
+    powers = xp.exp(shifted)
+    total = xp.add.reduce(powers, 0)
+    true = labels * labels.dtype.type(labels.size) + xp.arange(labels.size)
+    loss = xp.log(total) - shifted.reshape(-1)[true]
+    powers /= total
+    powers.reshape(-1)[true] -= 1
+    return loss, xp.ascontiguousarray(powers.T)

@@ -12,6 +12,8 @@ import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.ops.fused import sgd_matmul
+from actorflow.ops.nn import relu_grad
+from actorflow.ops.pool_ops import max_pool_grad
 from actorflow.passes.fuse import fuse
 from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph
@@ -88,6 +90,31 @@ def test_a_product_takes_what_it_is_added_to(graph: af.Graph) -> None:
     product = af.matmul(a, b, name="product")
     assert "_AddMatMul" not in fused(graph, [product + c, product], [a, b, c])
     assert "_AddMatMul" not in fused(graph, [af.matmul(a, b) + one], [a, b, one])
+
+
+def test_a_gradient_is_masked_before_it_is_spread_over_a_pool(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2, 6, 6, 3], name="x")
+    active = af.nn.relu(x, name="active")
+    pooled = af.nn.max_pool(active, 3, 2, "SAME", name="pooled")
+    dx = af.gradients(af.square(pooled), [x])[0]
+    lines = fused(graph, [dx], [x]).splitlines()
+    assert sum("= ReluGrad(" in line and ", pooled)" in line for line in lines) == 1
+    assert "= MaxPoolGrad(active, pooled, " in lines[-1]
+    other = af.nn.max_pool(active, 2, 2, "SAME", name="other")
+    spread = max_pool_grad(active, other, other, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding="SAME")
+    assert "= ReluGrad(" in fused(graph, [relu_grad(spread, active)], [x]).splitlines()[-1]
+
+
+def test_masked_before_or_after_the_gradient_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
+    given = np.round(np.random.default_rng(0).normal(size=(2, 7, 7, 3)), 1).astype(np.float32)
+
+    def make() -> tuple[Any, dict[Any, Any]]:
+        x = af.placeholder(af.float32, given.shape)
+        y = af.nn.max_pool(af.nn.relu(x), 3, 2, "SAME")
+        return [af.gradients(y * y - y, [x])[0] + 0.0], {x: given}
+
+    both_ways(make)
 
 
 def test_a_convolution_takes_bias_and_activation_in(graph: af.Graph) -> None:

@@ -29,7 +29,8 @@ from actorflow.runtime.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels.jit import compiler, engine, rules, sharing, ufuncs, updates
+from actorflow.kernels import nn as kernels_nn
+from actorflow.kernels.jit import compiler, engine, rules, sharing, softmax, ufuncs, updates
 
 nn = af.nn
 N = 2003  # no multiple of a vector's width
@@ -282,6 +283,43 @@ def test_no_other_function_passes_for_numpys(monkeypatch: pytest.MonkeyPatch) ->
     assert found is not None and not ufuncs.is_it(np.tanh, np.dtype("f4"), *found)
     monkeypatch.setattr(np, "exp", lambda x: x)
     assert ufuncs.inner_loop.__wrapped__("exp", "f4") is None
+
+
+# ---- cross entropies
+
+
+@pytest.mark.parametrize("index", ["i4", "i8"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_f91_the_cross_entropy_of_few_classes_has_the_bits_of_its_kernel(dtype: str, index: str) -> None:
+    function = softmax.CrossEntropy(dtype, index)
+    function.compile()
+    for rows, classes in ((1, 1), (32, 10), (5, 64), (33, 7), (513, 3), (1000, 2)):
+        draw = np.random.default_rng(rows)
+        labels = draw.integers(0, classes, rows).astype(index)
+        for logits in (draw.normal(size=(rows, classes)).astype(dtype) * 9, values(dtype, (rows, classes), rows)):
+            with np.errstate(all="ignore"):
+                wanted = kernels_nn.sparse_softmax_cross_entropy(np, logits, labels)
+                found = function.run(logits, labels)
+            for one, other in zip(found, wanted, strict=True):
+                assert_same(one, other)
+            for wrong in (-1, classes):
+                labels[-1], kept = wrong, labels[-1]
+                assert function.run(logits, labels) is None
+                labels[-1] = kept
+            assert function.run(logits.T.copy().T, labels) is None or 1 in logits.shape
+
+
+async def test_training_with_a_compiled_cross_entropy(graph: af.Graph) -> None:
+    x, labels = af.placeholder(af.float32, [32, 10]), af.placeholder(af.int32, [32])
+    loss = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
+    draw = np.random.default_rng(0)
+    feeds = {x: draw.normal(size=(32, 10)).astype(np.float32), labels: draw.integers(0, 10, 32).astype(np.int32)}
+    await both_ways(graph, [loss, af.gradients(loss, [x])[0]], feeds)
+    async with af.Session(graph=graph) as session:
+        await run_hot(session, loss, feeds)
+        assert softmax.cross_entropy_of("f4", "i4").held is not None
+        with pytest.raises(errors.InvalidArgumentError, match=r"label value of 10 .* \[0, 10\)"):
+            await session.run(loss, {**feeds, labels: np.full(32, 10, np.int32)})
 
 
 # ---- loops of iterations

@@ -261,6 +261,20 @@ def test_products(transposed: tuple[bool, bool], layout: str, seed: int, calls: 
     assert len(calls) == 5
 
 
+@installed
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_wide_matrix_is_not_turned_for_few_rows(turned: bool, seed: int, calls: list[Any]) -> None:
+    draw = drawn(seed)
+    a, b = draw(300, 9) if turned else draw(9, 300), draw(1800, 300)
+    attrs = {"transpose_a": turned, "transpose_b": True}
+    for _ in range(2):  # the second time on the short way
+        found = of_library("MatMul").function(np, a, b, **attrs)
+        np.testing.assert_allclose(found, (a.T if turned else a) @ b.T, rtol=1e-4, atol=1e-4)
+        added = of_library("_AddMatMul").function(np, found, a, b, **attrs)
+        np.testing.assert_allclose(added, 2 * found, rtol=1e-4, atol=1e-4)
+    assert len(calls) == 4
+
+
 # ---- which kernel a node gets
 
 

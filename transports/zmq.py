@@ -24,7 +24,7 @@ from .auth import Gate, Keys, check_bind
 from .endpoint import BaseEndpoint
 from .frames import HEADER
 from .intake import CHUNK_LIMIT
-from .monitor import Monitor, fd_of
+from .monitor import Monitor, fd_of, readable
 from .zmq_channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, Socket, rest
 
 _LOG = structlog.get_logger(__name__)
@@ -180,11 +180,10 @@ class ZmqEndpoint(BaseEndpoint):
         broken = len(self._broken)
         space = _BYTES_PER_TURN
         for _ in range(_PER_TURN):
-            try:
-                identity = router.recv(zmq.NOBLOCK)
-            except zmq.Again:
+            if not readable(router):
                 self._bury(broken)
                 return
+            identity = router.recv(zmq.NOBLOCK)
             channel = self._accepted.get(identity[:-1])
             if channel is not None:
                 space -= channel.take(router)

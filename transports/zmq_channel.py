@@ -222,13 +222,21 @@ class ConnectedChannel(_ZmqChannel):
 
     def _drain(self) -> None:
         self._draining = False
+        more = False
         for socket in self._sockets:
             space = _BYTES_PER_TURN
             for _ in range(_PER_TURN):
-                if self.ended is not None or space < 0 or not readable(socket):
+                if self.ended is not None:
+                    return
+                if not readable(socket):
                     break
                 space -= self.take(socket)
-        if self.ended is None:
+                if space < 0:
+                    more = True
+                    break
+            else:
+                more = True
+        if more:
             self._look_again()
 
     def _look_again(self) -> None:

@@ -100,6 +100,19 @@ class LocalProcess:
                     raise UnavailableError(f"{self.task}: {message['failed']}")
                 self.incarnation = int(message["incarnation"])
 
+    async def allow_files(self, folder: str) -> None:
+        """Lets its ops read and write files in one more folder. Nothing happens when it has ended."""
+        assert self._wire is not None
+        try:
+            send(self._wire, {"allow_files": folder})
+            while True:
+                await anyio.wait_readable(self._wire)
+                data = self._wire.recv(1 << 16)
+                if not data or any("allowed" in message for message in self._messages.feed(data)):
+                    return
+        except OSError:  # it is gone
+            return
+
     def signal(self, number: int) -> None:
         """Sends it a signal; nothing happens when it has ended."""
         if self._process is not None and not self._log.closed:

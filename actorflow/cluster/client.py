@@ -192,7 +192,7 @@ class RemoteEngine:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
                 link = plan.connection
             step = next(self._numbers)
-            request = RunPlan(self._session, plan.number, step, timeout, trace is not None)
+            request = RunPlan(self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch)
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
             fetches = len(plan.signature.fetches)
             if timeout is None:

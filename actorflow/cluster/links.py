@@ -81,6 +81,8 @@ class Links:
         self._unattached: dict[Identity, Channel] = {}
         self._opening: dict[str, asyncio.Future[None]] = {}
         self.endpoints = open_endpoints(me, self._accept)
+        self.on_epoch: Callable[[int], object] = self.endpoints.set_epoch
+        """Called with the epoch of a peer that is further than this process."""
 
     @property
     def data_address(self) -> str:
@@ -134,7 +136,10 @@ class Links:
                     f"At {address} is {link.task}, but {task} was to be there.",
                     hint="Compare the cluster's specification with the --job and --task of the process there.",
                 )
-            link.about = await link.call(Hello(VERSION), timeout=timeout)
+            epoch = 0 if self._serve is None else control.epoch
+            link.about = await link.call(Hello(VERSION, epoch), timeout=timeout)
+            if int(link.about.get("epoch") or 0) > control.epoch:
+                self.on_epoch(int(link.about["epoch"]))
             await self._attach(link)
         except BaseException:
             link.close()

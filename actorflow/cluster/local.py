@@ -272,6 +272,19 @@ class LocalCluster:
                 self._processes[task].close()
                 raise
 
+    async def allow_files(self, folder: str | os.PathLike[str]) -> None:
+        """Lets the ops of all tasks read and write files in one more folder; those that start later too."""
+        path = os.path.abspath(folder)
+        for task, orders in self._orders.items():
+            roots = orders.file_roots or ()
+            if path not in roots:
+                self._orders[task] = replace(orders, file_roots=(*roots, path))
+        for process in self._processes.values():
+            if process.returncode is None:
+                await process.allow_files(path)
+        for here in self._here.values():
+            here.server.allow_files(path)
+
     async def _end_here(self, task: str) -> None:
         found = self._here.pop(task, None)
         if found is not None:

@@ -248,7 +248,7 @@ class MasterSession:
         mine = [feeds[index] for index in member.share.feeds]
         if member.link is None:
             return await self._worker.run(member.part, step, mine, timeout, trace, self)
-        request = RunPart(member.part, step, timeout, trace is not None)
+        request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch)
         return await call_step(member.link, request, step, mine, len(member.share.places), trace)
 
     async def _abort(self, member: Member, step: int, error: Exception) -> None:

@@ -26,10 +26,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Hello(Request):
-    """The first request on each link. The reply describes the task: its name, address over shared memory, devices."""
+    """The first request on each link. The reply describes the task: its name, address over shared memory, devices.
+
+    `epoch` is the caller's; a task that is behind goes on to it. Clients, who may remember another life of the cluster, say 0."""
 
     method = "hello"
     version: str
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,9 @@ class Prepare(Request):
 
 @dataclass(frozen=True, slots=True)
 class RunPlan(Request):
-    """Runs a step: its feeds come as tokens, and so go its fetches. The reply is the packed rows of its trace, if any."""
+    """Runs a step: its feeds come as tokens, and so go its fetches. The reply is the packed rows of its trace, if any.
+
+    It is refused in another `epoch` than that in which it was asked."""
 
     method = "run_plan"
     session: int
@@ -83,6 +88,7 @@ class RunPlan(Request):
     step: int
     timeout: float | None
     trace: bool
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +139,14 @@ class Register(Request):
 
 @dataclass(frozen=True, slots=True)
 class RunPart(Request):
-    """Runs a registered part in a step; feeds, fetches and reply as in RunPlan."""
+    """Runs a registered part in a step; feeds, fetches, epoch and reply as in RunPlan."""
 
     method = "run_part"
     part: int
     step: int
     timeout: float | None
     trace: bool
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,17 @@ class Carried(Request):
     """What the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
 
     method = "carried"
+
+
+# Of the chief's supervisor to all tasks
+
+
+@dataclass(frozen=True, slots=True)
+class SetEpoch(Request):
+    """Begins an epoch: stops the steps of former ones, and replies when they have ended. One that goes back is a mistake."""
+
+    method = "set_epoch"
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)

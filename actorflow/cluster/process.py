@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actorflow.cluster.orders import Orders, send
+from actorflow.cluster.orders import Messages, Orders, send
 from actorflow.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def _live(orders: Orders, parent: Parent | None, up: Callable[[Server], ob
                 if up is not None:
                     up(server)
                 if parent is not None:
-                    parent.watch(group.cancel_scope.cancel)
+                    parent.watch(group.cancel_scope.cancel, server.allow_files)
                     parent.tell({"incarnation": server.identity.incarnation, "address": server.address})
                 await server.join()
                 group.cancel_scope.cancel()
@@ -156,16 +156,20 @@ class Parent:
         except OSError:
             pass
 
-    def watch(self, stop: Callable[[], object]) -> None:
+    def watch(self, stop: Callable[[], object], allow_files: Callable[[str], object]) -> None:
         """Calls `stop` on this event loop when the parent lets go or is gone; what still runs two seconds later is ended.
+        Calls `allow_files` with each folder that the parent allows.
 
         A thread waits for that, because an event loop may be held up.
         """
         token = anyio.lowlevel.current_token()
 
         def wait() -> None:
-            while self._heard():
-                pass
+            messages = Messages()
+            while data := self._heard():
+                for message in messages.feed(data):
+                    allow_files(str(message["allow_files"]))
+                    self.tell({"allowed": message["allow_files"]})
             try:
                 anyio.from_thread.run_sync(stop, token=token)
             except Exception:  # the loop has ended already

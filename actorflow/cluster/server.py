@@ -14,6 +14,7 @@ import structlog
 from anyio.lowlevel import checkpoint
 
 from actorflow import machine
+from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target
 from actorflow.cluster.endpoints import Open, open_endpoints
 from actorflow.cluster.links import VERSION, Link, Links
@@ -29,17 +30,19 @@ from actorflow.cluster.messages import (
     Reset,
     ResetAll,
     RunPlan,
+    SetEpoch,
     Status,
 )
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.spec import ClusterSpec, task_name
 from actorflow.cluster.startup import Reached, TaskState, table
 from actorflow.cluster.stepping import serve_step
-from actorflow.cluster.worker import WorkerService
+from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import as_dtype
 from actorflow.errors import (
+    AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -59,6 +62,7 @@ REPORT_SECONDS = 4.0
 """After so long a session that waits for tasks says which are missing."""
 _RETRY_SECONDS = 0.5
 _REACH_SECONDS = 5.0
+_FLUSH_SECONDS = 1.0
 
 
 class Server:
@@ -134,6 +138,7 @@ class Server:
         self._root = RootTask()
         try:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
+            self.links.on_epoch = lambda epoch: self._root.start(self.set_epoch(epoch))
             try:
                 self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
                 self.worker.steps.open()
@@ -188,10 +193,22 @@ class Server:
                 await next(iter(running.values())).wait()
                 await checkpoint()
 
-    def set_epoch(self, epoch: int) -> None:
-        """A new epoch of the cluster: steps of the former one fail. Raises ValueError where it goes back."""
-        self.links.endpoints.set_epoch(epoch)
-        self.epoch = epoch
+    async def set_epoch(self, epoch: int) -> None:
+        """A new epoch of the cluster: steps of the former one are stopped, and have ended when this returns; clients connect
+        again. Raises ValueError where it goes back."""
+        if epoch != self.epoch:
+            self.links.endpoints.set_epoch(epoch)
+            self.epoch = epoch
+            why = f"The cluster has begun epoch {epoch}: something was lost, and the steps under way with it."
+            for _, owner in list(self._sessions.values()):
+                owner.control.close(why)
+            self.worker.abort_all(AbortedError(why))
+        await self.worker.settle()
+
+    def allow_files(self, folder: str) -> None:
+        """Lets ops read and write files in one more folder. May be called from any thread."""
+        if folder not in self._file_roots:
+            self._file_roots.append(folder)
 
     def status(self) -> dict[str, Any]:
         """What there is to say of the task, in JSON's types."""
@@ -208,6 +225,7 @@ class Server:
             "python": sys.version.split()[0],
             "version": VERSION,
             "uptime": anyio.current_time() - self._started,
+            "resident_bytes": machine.resident_bytes(os.getpid()),
             "devices": [
                 {"name": d.name, "type": d.type, "live_bytes": memory[d.name].live_bytes} for d in self.worker.devices
             ],
@@ -236,6 +254,8 @@ class Server:
         link.control.on_end(lambda error: self._lost_client(link))
 
         async def hello(request: Hello) -> dict[str, Any]:
+            if request.epoch > self.epoch:
+                await self.set_epoch(request.epoch)
             return {
                 "task": self.task,
                 "version": VERSION,
@@ -264,6 +284,11 @@ class Server:
         async def run_plan(request: RunPlan) -> bytes | None:
             self._check_open()
             session = self._session(request.session, link)
+            try:
+                check_epoch(link, request.epoch)
+            except AbortedError:
+                self._root.start(self._let_go(link))
+                raise
             if not 0 <= request.plan < len(session.plans):
                 raise NotFoundError(f"The session has no plan {request.plan}.")
             feeds = len(session.plans[request.plan].division.feeds)
@@ -293,6 +318,9 @@ class Server:
                 else:
                     await found.call(Reset(request.containers))
 
+        async def set_epoch(request: SetEpoch) -> None:
+            await self.set_epoch(request.epoch)
+
         async def status(request: Status) -> dict[str, Any]:
             return self.status()
 
@@ -307,8 +335,15 @@ class Server:
             "explain": explain,
             "edges": edges,
             "reset_all": reset_all,
+            "set_epoch": set_epoch,
             "status": status,
         }
+
+    async def _let_go(self, link: Link) -> None:
+        """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
+        with anyio.move_on_after(_FLUSH_SECONDS):
+            await link.control.flush()
+        link.control.close(f"the cluster is in epoch {self.epoch}")
 
     def _check_open(self) -> None:
         if self.draining:

@@ -49,6 +49,15 @@ class _Session:
     parts: set[int] = field(default_factory=set)
 
 
+def check_epoch(link: Link, epoch: int) -> None:
+    """Raises AbortedError where what was asked over `link` belongs to another epoch than this task is in."""
+    if epoch != link.tokens.epoch:
+        raise AbortedError(
+            f"The step belongs to epoch {epoch} of the cluster, but this task is in epoch {link.tokens.epoch}.",
+            hint="Something was lost meanwhile. The next run is of the present epoch.",
+        )
+
+
 class WorkerService:
     """Runs the parts of steps on `devices`. All containers are shared by all sessions and outlive them.
 
@@ -85,6 +94,7 @@ class WorkerService:
             await self.register(decode_part(request.content), link)
 
         async def run_part(request: RunPart) -> bytes | None:
+            check_epoch(link, request.epoch)
             found = self._find(request.part, link)
 
             async def run(feeds: list[Any], trace: Trace | None) -> list[Any]:
@@ -202,6 +212,16 @@ class WorkerService:
             self._aborted[step] = error
             if len(self._aborted) > _REMEMBERED:
                 del self._aborted[next(iter(self._aborted))]
+
+    def abort_all(self, error: BaseException) -> None:
+        """Stops all steps that are under way."""
+        for step in list(self.steps.running.values()):
+            step.stop(error)
+
+    async def settle(self) -> None:
+        """Waits until those steps have ended that were stopped, at most for their grace."""
+        for step in [step for step in self.steps.running.values() if step.stopped]:
+            await step.wait()
 
     def release(self, session: int, owner: object) -> None:
         """Forgets the parts of a session, and the states of its nodes. Variables stay."""

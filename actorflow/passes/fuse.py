@@ -1,5 +1,6 @@
-"""Fusion: a product or a convolution takes the bias and the activation after it in, a product what it is added to, and a
-step of gradient descent the product that it subtracts (paper section 5.4: optimised libraries for the kernels).
+"""Fusion: products and convolutions take the bias and the activation after them in, products what they are added to, and a
+step of gradient descent the product that it subtracts. The gradient of an activation moves to the small side of a pool.
+(Paper section 5.4: optimised libraries for the kernels.)
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
 """
@@ -50,6 +51,16 @@ def fuse(graph: Subgraph) -> Subgraph:
             if product is not None and product.op == "MatMul" and product.dtypes[0] in _TYPES:
                 del nodes[product.name]
                 nodes[node.name] = _joined(node, "_SgdMatMul", product, (*node.inputs[:2], *product.inputs), {})
+        elif node.op == "ReluGrad":
+            pool = inner(0)
+            if pool is not None and pool.op == "MaxPoolGrad" and _pools(nodes, pool, node.inputs[1]):
+                images, pooled, gradient = pool.inputs
+                shapes = nodes[pooled.node].shapes[pooled.port : pooled.port + 1]
+                nodes[pool.name] = replace(
+                    pool, op="ReluGrad", inputs=(gradient, pooled), attrs=node.attrs, shapes=shapes
+                )
+                moved = (images, pooled, Endpoint(pool.name, 0))
+                nodes[node.name] = replace(node, op="MaxPoolGrad", inputs=moved, attrs=pool.attrs)
         elif node.op in ("BiasAdd", "Add"):
             for position in (0, 1) if node.op == "Add" else (0,):
                 product, bias = inner(position), node.inputs[1 - position]
@@ -91,6 +102,15 @@ def _is_bias(graph: Subgraph, node: Node, product: Node, bias: Endpoint) -> bool
     if shape is None or vector is None or len(vector) != 1:
         return False
     return vector[0] is not None and vector[0] == shape[-1]
+
+
+def _pools(nodes: Mapping[str, Node], gradient: Node, images: Endpoint) -> bool:
+    """Whether a MaxPoolGrad is that of a pool of `images`. A window's maximum is positive where the element is that has its
+    gradient, so the gradients may be masked before they are spread over the images, where they are fewer."""
+    pool = nodes.get(gradient.inputs[1].node)
+    if pool is None or pool.op != "MaxPool" or gradient.inputs[0] != images or pool.inputs[0] != images:
+        return False
+    return all(pool.attrs[name] == gradient.attrs[name] for name in ("ksize", "strides", "padding", "data_format"))
 
 
 def _is_alike(graph: Subgraph, product: Node, other: Endpoint) -> bool:

@@ -81,7 +81,8 @@ def replay(main: Main[T], *, seed: int, show: Callable[[str], object] = print, *
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Garbage is collected when allocations of the whole process say so; what finalizers do then would come by chance."""
+    """Garbage is collected when allocations of the whole process say so; what finalizers do then would come by chance.
+    The world collects it at moments of its own."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -186,6 +186,9 @@ class Endpoint(Protocol):
     address: str
     """What peers connect to, or "" where it does not listen."""
 
+    epoch: int
+    """Of the cluster, as far as this process knows."""
+
     @property
     def channels(self) -> Sequence[Channel]:
         """Those that are open."""

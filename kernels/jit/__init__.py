@@ -1,10 +1,10 @@
 """Generated loops: elementwise members of regions, and optimizers' updates, compiled for this machine (extra `jit`).
 
 The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of regions (`actorflow.runtime.jit`). The updates
-stand beside numpy's as kernels of a library (`actorflow.registry.library`).
+stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
 """
 
-from . import updates
+from . import softmax, updates
 from .compiler import LlvmCompiler
 
-__all__ = ["LlvmCompiler", "updates"]
+__all__ = ["LlvmCompiler", "softmax", "updates"]

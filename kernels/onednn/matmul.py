@@ -22,6 +22,7 @@ from .program import Cache, destination
 _WORTH_PRODUCTS = 1 << 20
 _NARROWEST = 32
 """Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster."""
+_WIDE, _LARGE = 16, 1 << 19
 _MOST_KNOWN = 256
 _programs = Cache()
 _known: dict[Any, Callable[..., None]] = {}
@@ -88,8 +89,17 @@ def _gemm(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bo
     call, check, pointer = library.lib.dnnl_sgemm, library.check, library.ffi.from_buffer
     kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
     steps = (m if turned_a else k, k if turned_b else n)
+    # The library copies the wide matrix to turn it. Where few rows use it, the transposed product takes less.
+    turns = turned_b and n >= _WIDE * m and n * k >= _LARGE
 
     def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
+        if turns and beta == 0:
+            turned = np.empty((n, m), np.float32)
+            left, right = pointer(b), pointer(a)
+            kind = b"N" if turned_a else b"T"
+            check(call(b"N", kind, n, m, k, alpha, left, k, right, steps[0], 0.0, pointer(turned), m), "a product")
+            np.copyto(c, turned.T)
+            return
         status = call(*kinds, m, n, k, alpha, pointer(a), steps[0], pointer(b), steps[1], beta, pointer(c), n)
         if status:
             check(status, "a product")

@@ -90,7 +90,7 @@ def products() -> list[Case]:
 
 def sums() -> list[Case]:
     rows = []
-    for first, second in ((False, False), (True, False), (False, True)):
+    for first, second, note in ((False, False, ""), (True, False, "turned first"), (False, True, "turned second")):
 
         def build(c: Any, a: Any, b: Any, x: bool = first, y: bool = second) -> Any:
             return fused.add_matmul(c, a, b, transpose_a=x, transpose_b=y, name="fused")
@@ -115,6 +115,7 @@ def sums() -> list[Case]:
                 dtypes="float32 float64",
                 gradient=None,
                 loose=2,
+                note=note,
                 rejects=[
                     Reject(EITHER, (A, A, [[1.0, 2.0]] if not second else [[1.0], [2.0]])),
                     Reject(EITHER, ([[1.0, 2.0]], *given)),
