@@ -15,7 +15,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test lint types unit bench format clean
+.PHONY: help run test test-extras lint types unit bench format clean
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint    ruff check and ruff format --check'
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    pytest'
+	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make format  let ruff repair and format the sources'
 	@echo 'make bench   compare with TensorFlow (in an environment of its own, .venv-bench)'
 	@echo 'make clean   remove the environments, builds and caches'
@@ -46,6 +47,9 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+test-extras: $(VENV)/.extras
+	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -66,6 +70,10 @@ $(VENV)/.run: $(VENV)/.made $(PROJECT)
 $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	$(BIN)/python $(PIP) install --editable '.[dev,examples,bfloat16,special]'
 	@touch $(VENV)/.run $@
+
+$(VENV)/.extras: $(VENV)/.dev
+	$(BIN)/python $(PIP) install --editable '.[ray]'
+	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
 	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit]'

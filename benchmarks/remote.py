@@ -1,4 +1,4 @@
-"""A client and one server in two processes on loopback; the peer's talk gRPC, which is neither encrypted nor authenticated.
+"""A client and its servers in processes of their own on loopback. The peer's talk gRPC, neither encrypted nor authenticated.
 
 A read fetches a variable that lives on the server; a push feeds as much and adds it to the variable there. CURVE is ZeroMQ's
 encryption, which a cluster has unless its keys are taken away. Over shared memory the requests still take ZeroMQ with CURVE.
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,25 +26,43 @@ LABELS = {"4b": "4 bytes", "1mb": "1 MB", "100mb": "100 MB"}
 
 
 @contextmanager
-def server(side: str, keys: str | None = None) -> Iterator[int]:
-    """A server in a process of its own; gives its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+def servers(side: str, count: int = 1, keys: str | None = None) -> Iterator[list[int]]:
+    """The servers of a cluster, in processes of their own; gives their ports."""
+    ports = []
+    with ExitStack() as stack:
+        for _ in range(count):
+            free = stack.enter_context(socket.socket())
+            free.bind(("127.0.0.1", 0))
+            ports.append(int(free.getsockname()[1]))
     environ = {name: value for name, value in os.environ.items() if name != "ACTORFLOW_KEYS"}
     if keys is not None:
         environ["ACTORFLOW_KEYS"] = keys
-    command = [sys.executable, "-m", "benchmarks.remote_server", side, str(port)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
-        assert process.stdin is not None and process.stdout is not None
-        try:
+    with ExitStack() as stack:
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.remote_server", side, str(index), *map(str, ports)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environ,
+            )
+            for index in range(count)
+        ]
+        for process in started:
+            stack.callback(_end, process)
+        for process in started:
+            assert process.stdout is not None
             while "up" not in (line := process.stdout.readline()):
                 if not line:
-                    raise RuntimeError(f"The server of {side} did not start.")
-            yield port
-        finally:
-            process.stdin.close()
-            process.wait(10)
+                    raise RuntimeError(f"A server of {side} did not start.")
+        yield ports
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.close()
+    process.wait(10)
+    process.stdout.close()
 
 
 def no_op(library: Any) -> Work:
@@ -81,36 +100,52 @@ def push(elements: int) -> Build:
     return build
 
 
+def null_step(library: Any) -> Work:
+    """A step that reads four bytes of each of two tasks."""
+    graph = library.Graph()
+    with graph.as_default():
+        some = []
+        for task in range(2):
+            with library.device(f"/job:worker/task:{task}"):
+                some.append(library.get_variable(f"v{task}", initializer=np.float32(1), use_resource=True))
+        return Work(graph, [v.read_value() for v in some], init=library.global_variables_initializer())
+
+
 @asynccontextmanager
-async def _ours(build: Build, transport: str, curve: bool, consume: bool) -> AsyncIterator[Call]:
+async def _targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
     from actorflow.cluster.credentials import Credentials, Target, write_keys
 
-    af = our_library()
-    work = build(af)
     with tempfile.TemporaryDirectory() as folder:
         keys = Credentials.make() if curve else None
         path = os.path.join(folder, "keys.toml")
         if keys is not None:
             write_keys(path, keys)
-        with server("ours", path if curve else None) as port:
-            target = Target(f"tcp://127.0.0.1:{port}", keys)
-            async with af.Session(target, graph=work.graph, transport=transport) as session:
-                if work.init is not None:
-                    await session.run(work.init)
-                feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
+        with servers("ours", count, path if curve else None) as ports:
+            yield [Target(f"tcp://127.0.0.1:{port}", keys) for port in ports]
 
-                async def call() -> Any:
-                    value = await session.run(work.fetches, feeds)
-                    return np.sum(value) if consume else _first(value)
 
-                yield call
+@asynccontextmanager
+async def _ours(build: Build, transport: str, curve: bool, consume: bool) -> AsyncIterator[Call]:
+    af = our_library()
+    work = build(af)
+    async with _targets(1, curve) as targets:
+        async with af.Session(targets[0], graph=work.graph, transport=transport) as session:
+            if work.init is not None:
+                await session.run(work.init)
+            feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
+
+            async def call() -> Any:
+                value = await session.run(work.fetches, feeds)
+                return np.sum(value) if consume else _first(value)
+
+            yield call
 
 
 @contextmanager
 def _peer(build: Build, consume: bool) -> Iterator[Call]:
     tf = peer_library()
     work = build(tf)
-    with server("peer") as port, tf.Session(f"grpc://127.0.0.1:{port}", graph=work.graph) as session:
+    with servers("peer") as ports, tf.Session(f"grpc://127.0.0.1:{ports[0]}", graph=work.graph) as session:
         if work.init is not None:
             session.run(work.init)
         feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
@@ -120,6 +155,50 @@ def _peer(build: Build, consume: bool) -> Iterator[Call]:
             return np.sum(value) if consume else _first(value)
 
         yield call
+
+
+@asynccontextmanager
+async def _our_workers(count: int) -> AsyncIterator[Call]:
+    """So many clients that step together; each has its own session, at one server or the other."""
+    import anyio
+
+    af = our_library()
+    work = null_step(af)
+    async with _targets(2, True) as targets, AsyncExitStack() as stack:
+        sessions = [await stack.enter_async_context(af.Session(targets[i % 2], graph=work.graph)) for i in range(count)]
+        await sessions[0].run(work.init)
+
+        async def call() -> Any:
+            async with anyio.create_task_group() as group:
+                for session in sessions:
+                    group.start_soon(session.run, work.fetches)
+
+        yield call
+
+
+@contextmanager
+def _peer_workers(count: int) -> Iterator[Call]:
+    tf = peer_library()
+    work = null_step(tf)
+    with servers("peer", 2) as ports, ExitStack() as stack, ThreadPoolExecutor(count) as pool:
+        sessions = [
+            stack.enter_context(tf.Session(f"grpc://127.0.0.1:{ports[i % 2]}", graph=work.graph)) for i in range(count)
+        ]
+        sessions[0].run(work.init)
+
+        def call() -> Any:
+            list(pool.map(lambda session: session.run(work.fetches), sessions))
+
+        yield call
+
+
+def _workers(count: int) -> Comparison:
+    return Comparison(
+        f"null_step_{count}",
+        f"null step of {count} synchronous workers with two servers",
+        lambda: _our_workers(count),
+        lambda: _peer_workers(count),
+    )
 
 
 def _first(value: Any) -> Any:
@@ -142,10 +221,13 @@ def _compare(
 BENCHMARKS = (
     _compare("no_op", "a remote no-op", no_op, "zmq"),
     *(
-        _compare(f"read_{size}", f"read of a remote variable of {LABELS[size]}", read(SIZES[size]), transport, curve=curve)
+        _compare(
+            f"read_{size}", f"read of a remote variable of {LABELS[size]}", read(SIZES[size]), transport, curve=curve
+        )
         for size in SIZES
         for transport, curve in (("shm", True), ("zmq", False), ("zmq", True))
     ),
     _compare("read_100mb", "the same of 100 MB, summed by the receiver", read(SIZES["100mb"]), "shm", consume=True),
     _compare("push_100mb", "push and fetch of 100 MB", push(SIZES["100mb"]), "shm"),
+    *map(_workers, (1, 4, 16)),
 )

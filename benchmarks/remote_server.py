@@ -1,4 +1,6 @@
-"""The other process of the remote benchmarks: `python -m benchmarks.remote_server ours|peer PORT`.
+"""A server process of the remote benchmarks: `python -m benchmarks.remote_server ours|peer INDEX PORT...`.
+
+The cluster has one job, `worker`, with a task at each port; this is the one of that index.
 
 It says "up" and serves until its standard input ends. The environment variable `ACTORFLOW_KEYS` names its keys, if any.
 """
@@ -13,36 +15,37 @@ from benchmarks import environment
 from benchmarks.sides import peer_library
 
 
-async def _serve_ours(port: int) -> None:
+async def _serve_ours(index: int, addresses: list[str]) -> None:
     import anyio
     from anyio import to_thread
 
     import actorflow as af
     from actorflow.cluster.credentials import from_environment
 
-    async with af.Server({"worker": [f"127.0.0.1:{port}"]}, "worker", 0, credentials=from_environment()):
+    async with af.Server({"worker": addresses}, "worker", index, credentials=from_environment()):
         print("up", flush=True)
         async with anyio.create_task_group():
             await to_thread.run_sync(sys.stdin.read)
 
 
-def _serve_peer(port: int) -> None:
+def _serve_peer(index: int, addresses: list[str]) -> None:
     tf: Any = peer_library()
-    server = tf.train.Server(tf.train.ClusterSpec({"worker": [f"127.0.0.1:{port}"]}), "worker", 0)
+    server = tf.train.Server(tf.train.ClusterSpec({"worker": addresses}), "worker", index)
     print("up", flush=True)
     threading.Thread(target=server.join, daemon=True).start()
     sys.stdin.read()
 
 
 def main() -> None:
-    side, port = sys.argv[1], int(sys.argv[2])
+    side, index = sys.argv[1], int(sys.argv[2])
+    addresses = [f"127.0.0.1:{port}" for port in sys.argv[3:]]
     environment.prepare()
     if side == "ours":
         import anyio
 
-        anyio.run(_serve_ours, port)
+        anyio.run(_serve_ours, index, addresses)
     else:
-        _serve_peer(port)
+        _serve_peer(index, addresses)
 
 
 if __name__ == "__main__":

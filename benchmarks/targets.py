@@ -69,6 +69,7 @@ TARGETS: Mapping[str, Target] = {
     "remote/read_100mb_zmq_curve": Target(2.0),
     "remote/read_100mb_shm_summed": Target(0.3),
     "remote/push_100mb_shm": Target(0.4),
+    **{f"remote/null_step_{workers}": Target(0.6) for workers in (1, 4, 16)},
     "importing/import_ms": Target(0.15),
     "nodes/chain_node_us": _value(3),
     "nodes/wide_node_us": _value(3),

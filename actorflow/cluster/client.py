@@ -30,6 +30,7 @@ from actorflow.cluster.messages import (
     Status,
 )
 from actorflow.cluster.spec import canonical
+from actorflow.cluster.signatures import encode_signature
 from actorflow.cluster.stepping import call_step
 from actorflow.device.spec import DeviceSpec
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
@@ -151,15 +152,7 @@ class RemoteEngine:
         if found is not None:
             return found
         await self.extend()
-        number, placed = await link.call(
-            Prepare(
-                self._session,
-                [[*e, d.name, None if s is None else list(s)] for e, (d, s) in signature.feeds.items()],
-                [list(endpoint) for endpoint in signature.fetches],
-                list(signature.targets),
-                coalesce,
-            )
-        )
+        number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
         self._placements.update(msgpack.unpackb(placed))
         self.plans += 1
         made = self._known[key] = RemotePlan(number, signature, coalesce, link)

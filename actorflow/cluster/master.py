@@ -16,17 +16,15 @@ from actorflow.cluster.failures import encode_error
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Register, Release, RunPart
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part
+from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import call_step
 from actorflow.cluster.worker import WorkerService
 from actorflow.device.spec import DeviceSpec
-from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Options, Signature
 from actorflow.runtime.trace import Trace
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.shapes import Shape
 
 _RELEASE_SECONDS = 1.0
 
@@ -54,6 +52,7 @@ class MasterPlan:
 
     division: Division
     options: Options
+    forms: tuple[Form, ...]
     members: tuple[Member, ...] = ()
 
     @property
@@ -121,15 +120,12 @@ class MasterSession:
 
     async def prepare(
         self,
-        feeds: Mapping[Endpoint, tuple[DType, Shape]],
-        fetches: tuple[Endpoint, ...],
-        targets: tuple[str, ...],
+        signature: Signature,
         coalesce: bool,
     ) -> int:
         """The number of the plan for a signature, which is made where there is none."""
         assert self._divider is not None
-        signature = Signature(feeds, fetches, targets)
-        key = (tuple(feeds), fetches, targets, coalesce)
+        key = (tuple(signature.feeds), signature.fetches, signature.targets, coalesce)
         divider = self._divider
         options = divider.options if coalesce else replace(divider.options, coalesce=False, fuse=False)
         async with self._lock:
@@ -141,7 +137,7 @@ class MasterSession:
             else:
                 nodes = dict(self.graph.nodes)
                 division = await on_thread(lambda: divider.divide(nodes, signature, options))
-            plan = MasterPlan(division, options)
+            plan = MasterPlan(division, options, tuple(signature.feeds.values()))
             await self._register(plan)
             self.plans.append(plan)
             self._known[key] = len(self.plans) - 1

@@ -66,13 +66,12 @@ class Extend(Request):
 
 @dataclass(frozen=True, slots=True)
 class Prepare(Request):
-    """Makes the plan of a signature. The reply is [plan, packed map of the nodes placed since, to devices]."""
+    """Makes the plan of a signature, a packed list of feeds [node, port, type, shape], fetches [node, port] and targets.
+    The reply is [plan, packed map of the nodes placed since, to devices]."""
 
     method = "prepare"
     session: int
-    feeds: list[Any]
-    fetches: list[Any]
-    targets: list[str]
+    signature: bytes
     coalesce: bool
 
 
@@ -221,6 +220,8 @@ def decode(method: Any, values: Any) -> Request:
     for value, (name, allowed) in zip(values, wanted):
         if type(value) not in allowed:
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {type(value).__name__}.")
+        if type(value) is float and value != value:  # a timer of no time confuses all others of the event loop
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is no number.")
     return kind(*values)
 
 

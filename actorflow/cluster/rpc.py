@@ -7,6 +7,7 @@ back: it is cancelled there, and replied to all the same.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -19,6 +20,8 @@ from actorflow.cluster.messages import Request, decode
 from actorflow.errors import (
     CancelledError,
     DeadlineExceededError,
+    InternalError,
+    InvalidArgumentError,
     ResourceExhaustedError,
     UnavailableError,
     UnimplementedError,
@@ -29,6 +32,8 @@ from actorflow.transport.base import Channel
 _REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
 DRAIN_SECONDS = 2.0
 """How long a cancelled call waits for the other side to have stopped."""
+MOST_CALLS = 16_384
+"""So many requests of one peer are answered at a time."""
 
 _TAKEN_BACK = encode_error(CancelledError("The request was taken back."))
 
@@ -46,6 +51,8 @@ class Rpc:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[int, asyncio.Task[Any]] = {}
+        self._unwanted: set[int] = set()
+        """Requests that were taken back before their tasks began."""
         self._loop = asyncio.get_running_loop()
         channel.on_end(self._end)
 
@@ -73,9 +80,9 @@ class Rpc:
         if self.ended is not None:
             raise self._gone()
         number = next(self._numbers)
+        self.channel.post([_REQUEST, number, request.method, request.encode()])
         reply = self._waiting[number] = self._loop.create_future()
         try:
-            self.channel.post([_REQUEST, number, request.method, request.encode()])
             if timeout is None:
                 await reply
             else:
@@ -99,7 +106,10 @@ class Rpc:
         if self.ended is not None:
             return
         reply = self._waiting[number] = self._loop.create_future()
-        self.channel.post([_CANCEL, number])
+        try:
+            self.channel.post([_CANCEL, number])
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, ResourceExhaustedError):
+            return  # the channel ends, and all that it asked for with it
         with anyio.move_on_after(DRAIN_SECONDS, shield=True):
             await reply
 
@@ -115,9 +125,7 @@ class Rpc:
             case [3, int(number), error]:
                 self._settle(number, None, decode_error(error, self.peer))
             case [4, int(number)]:
-                task = self._serving.get(number)
-                if task is not None:
-                    task.cancel()
+                self._drop(number)
             case _:
                 self.channel.close("a message that is neither request nor reply")
 
@@ -126,11 +134,26 @@ class Rpc:
         if reply is not None and not reply.done():
             reply.set_result((result, error))
 
+    def _drop(self, number: int) -> None:
+        """The peer takes a request back. A task that is cancelled before it has begun would never begin, nor clean up."""
+        task = self._serving.get(number)
+        if task is None:
+            return
+        if inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CREATED:  # type: ignore[arg-type]
+            self._unwanted.add(number)
+        else:
+            task.cancel()
+
     def _accept(self, number: int, method: Any, values: Any) -> None:
         handler = self._handlers.get(method) if isinstance(method, str) else None
         try:
             if handler is None or self._root is None:
-                raise UnimplementedError(f"This task does not answer {str(method)[:60]!r}.")
+                asked = repr(method[:60]) if isinstance(method, str) else f"a {type(method).__name__}"
+                raise UnimplementedError(f"This task does not answer {asked}.")
+            if number in self._serving:
+                raise InvalidArgumentError(f"The request {number} is being answered; another one needs another number.")
+            if len(self._serving) >= MOST_CALLS:
+                raise ResourceExhaustedError(f"{MOST_CALLS:,} requests of {self.peer} are being answered already.")
             request = decode(method, values)
         except Exception as error:
             self._reply([_ERROR, number, encode_error(error)])
@@ -141,6 +164,9 @@ class Rpc:
 
     async def _serve(self, number: int, handler: Handler, request: Request) -> None:
         reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
+        if number in self._unwanted:
+            self._unwanted.remove(number)
+            asyncio.current_task().cancel()  # type: ignore[union-attr]
         try:
             reply = [_RESULT, number, await handler(request)]
         except Exception as error:
@@ -157,6 +183,9 @@ class Rpc:
                 pass  # who asked is gone: nobody waits for this reply
             except ResourceExhaustedError:
                 self.channel.close("it takes no replies")
+            except (TypeError, ValueError, OverflowError) as error:  # it has no form in msgpack, or is too long
+                text = str(error).encode("ascii", "backslashreplace").decode()
+                self._reply([_ERROR, reply[1], encode_error(InternalError(f"The reply can't be sent: {text}"))])
 
     # ---- the end
 

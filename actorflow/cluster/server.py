@@ -34,13 +34,13 @@ from actorflow.cluster.messages import (
     Status,
 )
 from actorflow.cluster.rpc import Handler
+from actorflow.cluster.signatures import decode_signature
 from actorflow.cluster.spec import ClusterSpec, task_name
 from actorflow.cluster.startup import Reached, TaskState, table
-from actorflow.cluster.stepping import serve_step
+from actorflow.cluster.stepping import Served, serve_step
 from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
 from actorflow.device.spec import DeviceSpec
-from actorflow.dtypes import as_dtype
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -49,7 +49,6 @@ from actorflow.errors import (
     OpError,
     UnavailableError,
 )
-from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Options
 from actorflow.runtime.trace import Trace
 from actorflow.session.devices import open_devices
@@ -273,15 +272,11 @@ class Server:
 
         async def prepare(request: Prepare) -> list[Any]:
             session = self._session(request.session, link)
-            plan = await session.prepare(
-                dict(map(_feed, request.feeds)),
-                tuple(_endpoint(found) for found in request.fetches),
-                tuple(map(str, request.targets)),
-                request.coalesce,
-            )
+            signature = decode_signature(request.signature, session.graph.nodes)
+            plan = await session.prepare(signature, request.coalesce)
             return [plan, msgpack.packb(session.newly_placed())]
 
-        async def run_plan(request: RunPlan) -> bytes | None:
+        def find_plan(request: RunPlan) -> Served:
             self._check_open()
             session = self._session(request.session, link)
             try:
@@ -291,13 +286,16 @@ class Server:
                 raise
             if not 0 <= request.plan < len(session.plans):
                 raise NotFoundError(f"The session has no plan {request.plan}.")
-            feeds = len(session.plans[request.plan].division.feeds)
+            plan = session.plans[request.plan]
             step = next(self._numbers)
 
             async def run(values: list[Any], trace: Trace | None) -> list[Any]:
                 return await session.run(request.plan, step, values, request.timeout, trace)
 
-            return await serve_step(link, request.step, feeds, run, request.trace)
+            return Served(plan.division.feeds, plan.forms, run)
+
+        async def run_plan(request: RunPlan) -> bytes | None:
+            return await serve_step(link, request, lambda: find_plan(request))
 
         async def close_session(request: CloseSession) -> None:
             session = self._session(request.session, link)
@@ -437,13 +435,3 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _endpoint(found: Any) -> Endpoint:
-    node, port = found
-    return Endpoint(str(node), int(port))
-
-
-def _feed(found: Any) -> tuple[Endpoint, tuple[Any, Any]]:
-    node, port, dtype, shape = found
-    return Endpoint(str(node), int(port)), (as_dtype(dtype), None if shape is None else tuple(shape))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
 
 from actorflow.cluster.links import Link
-from actorflow.cluster.messages import Request
+from actorflow.cluster.messages import Request, RunPart, RunPlan
+from actorflow.cluster.signatures import Form, check_feeds
+from actorflow.graph.node import Endpoint
 from actorflow.runtime.trace import Trace
 
 FEED = 1 << 31
@@ -33,15 +36,27 @@ async def call_step(
         tokens.finish(step)
 
 
-async def serve_step(
-    link: Link, step: int, feeds: int, run: Callable[[list[Any], Trace | None], Awaitable[Sequence[Any]]], traced: bool
-) -> bytes | None:
-    """Serves such a request: takes the feeds, and sends what `run` gives for them. Its result is the reply."""
-    tokens = link.tokens
-    trace = Trace() if traced else None
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a step needs that is asked for here: the tensors that are fed with their forms, and what runs it."""
+
+    feeds: Sequence[Endpoint]
+    forms: Sequence[Form]
+    run: Callable[[list[Any], Trace | None], Awaitable[Sequence[Any]]]
+
+
+async def serve_step(link: Link, request: RunPlan | RunPart, find: Callable[[], Served]) -> bytes | None:
+    """Serves such a request: takes the feeds, and sends what `run` gives for them. Its result is the reply.
+
+    Whatever `find` raises, the feeds are let go of, which may be here before the request.
+    """
+    tokens, step = link.tokens, request.step
+    trace = Trace() if request.trace else None
     try:
-        values = [await tokens.recv(FEED + index, step) for index in range(feeds)]
-        for index, value in enumerate(await run(values, trace)):
+        found = find()
+        values = [await tokens.recv(FEED + index, step) for index in range(len(found.feeds))]
+        check_feeds(values, found.forms, found.feeds)
+        for index, value in enumerate(await found.run(values, trace)):
             tokens.send(FETCH + index, step, b"", value)
         return None if trace is None else msgpack.packb(trace.rows())
     finally:

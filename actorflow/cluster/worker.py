@@ -14,7 +14,8 @@ from actorflow.cluster.meeting import Meeting, Route
 from actorflow.cluster.messages import AbortStep, Carried, Pending, Register, Release, Reset, RunPart
 from actorflow.cluster.parts import Crossing, TaskPart, decode_part
 from actorflow.cluster.rpc import Handler
-from actorflow.cluster.stepping import serve_step
+from actorflow.cluster.signatures import Form
+from actorflow.cluster.stepping import Served, serve_step
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, NotFoundError, UnavailableError
 from actorflow.registry import plugins
@@ -37,6 +38,7 @@ class _Registered:
     part: TaskPart
     compiled: Compiled
     owner: object
+    forms: tuple[Form, ...]
     routes: dict[str, Route] | None = None
     """None until the part runs, and when a link that it needs has ended."""
 
@@ -81,7 +83,7 @@ class WorkerService:
         self._links = links
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}
-        self._parts: dict[int, _Registered] = {}
+        self._parts: dict[tuple[int, int], _Registered] = {}
         self._meetings: dict[int, tuple[Meeting, object]] = {}
         self._aborted: dict[int, BaseException] = {}
         """Steps that were aborted before they began here."""
@@ -93,20 +95,25 @@ class WorkerService:
         async def register(request: Register) -> None:
             await self.register(decode_part(request.content), link)
 
-        async def run_part(request: RunPart) -> bytes | None:
+        def find_part(request: RunPart) -> Served:
             check_epoch(link, request.epoch)
             found = self._find(request.part, link)
 
             async def run(feeds: list[Any], trace: Trace | None) -> list[Any]:
                 return await self.run(request.part, request.step, feeds, request.timeout, trace, link)
 
+            return Served(found.part.feeds, found.forms, run)
+
+        async def run_part(request: RunPart) -> bytes | None:
+            if request.step in self._meetings:
+                raise AlreadyExistsError(f"Step {request.step} is under way here.")
             try:
-                return await serve_step(link, request.step, len(found.part.feeds), run, request.trace)
+                return await serve_step(link, request, lambda: find_part(request))
             finally:
                 self.finish(request.step)
 
         async def abort_step(request: AbortStep) -> None:
-            self.abort(request.step, decode_error(request.error, link.task))
+            self.abort(request.step, decode_error(request.error, link.task), link)
 
         async def release(request: Release) -> None:
             self.release(request.session, link)
@@ -152,7 +159,7 @@ class WorkerService:
         for crossing in part.crossings:
             if crossing.outgoing:
                 await self._link_of(crossing)
-        self._parts[part.number] = _Registered(part, compiled, owner)
+        self._parts[id(owner), part.number] = _Registered(part, compiled, owner, part.forms())
         session.parts.add(part.number)
 
     async def _link_of(self, crossing: Crossing) -> Link:
@@ -203,9 +210,11 @@ class WorkerService:
         if meeting is not None:
             meeting.finish()
 
-    def abort(self, step: int, error: BaseException) -> None:
-        """Stops a step because another task failed."""
+    def abort(self, step: int, error: BaseException, owner: object) -> None:
+        """Stops a step of `owner`, the link to a master or the master here, because another task failed."""
         running = self.steps.running.get(step)
+        if self._meetings.get(step, (None, owner))[1] is not owner:
+            return
         if running is not None:
             running.stop(error)
         else:
@@ -227,21 +236,22 @@ class WorkerService:
         """Forgets the parts of a session, and the states of its nodes. Variables stay."""
         found = self._sessions.pop((id(owner), session), None)
         for number in found.parts if found is not None else ():
-            self._parts.pop(number, None)
+            self._parts.pop((id(owner), number), None)
 
     def forget(self, owner: object) -> None:
         """A master is gone: stops its steps, and forgets its sessions."""
         for step in [step for step, (_, master) in self._meetings.items() if master is owner]:
-            self.abort(step, AbortedError("The master of the step is gone."))
-        for number in [number for number, found in self._parts.items() if found.owner is owner]:
-            del self._parts[number]
+            self.abort(step, AbortedError("The master of the step is gone."), owner)
+        for place in [place for place in self._parts if place[0] == id(owner)]:
+            del self._parts[place]
         for key in [key for key in self._sessions if key[0] == id(owner)]:
             del self._sessions[key]
 
     def reset(self, containers: Sequence[str]) -> None:
         """Drops what these containers hold; all of them where none is named."""
         for manager in self.resources.values():
-            manager.reset(containers or {container for container, _, _ in manager.names()})
+            known = {container for container, _, _ in manager.names()}
+            manager.reset(known.intersection(containers) if containers else known)
 
     def pending(self) -> str:
         """Which nodes of the steps in flight wait, and for what."""

@@ -1,0 +1,96 @@
+"""What a client asks a master to plan, on the wire, and what is checked of the values that are fed then.
+
+A signature is [feeds, fetches, targets]: a feed [node, port, type, shape], a fetch [node, port], a target the name of a
+node; a shape is a list of sizes, nil where one is not known, or nil.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgpack
+import numpy as np
+
+from actorflow.dtypes import DType, as_dtype
+from actorflow.errors import InvalidArgumentError
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.compile import Signature
+from actorflow.shapes import Shape, compatible, show
+
+Form: TypeAlias = "tuple[DType, Shape]"
+"""The type and the static shape of what is fed."""
+
+
+def encode_signature(signature: Signature) -> bytes:
+    """`signature` in msgpack."""
+    packed: bytes = msgpack.packb(
+        [
+            [[*e, d.name, None if s is None else list(s)] for e, (d, s) in signature.feeds.items()],
+            [list(endpoint) for endpoint in signature.fetches],
+            list(signature.targets),
+        ]
+    )
+    return packed
+
+
+def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
+    """The way back, for the graph of these nodes. Raises InvalidArgumentError where it is none, or does not fit the graph."""
+    try:
+        feeds, fetches, targets = msgpack.unpackb(data, strict_map_key=True)
+        signature = Signature(
+            dict(map(decode_feed, feeds)), tuple(map(decode_endpoint, fetches)), tuple(map(_text, targets))
+        )
+    except Exception as error:
+        raise InvalidArgumentError(f"What was to be planned is no signature: {error}") from error
+    for endpoint in (*signature.feeds, *signature.fetches):
+        node = nodes.get(endpoint.node)
+        if node is None or endpoint.port >= len(node.dtypes):
+            raise InvalidArgumentError(f"The graph has no tensor {str(endpoint)[:200]}.")
+    for target in signature.targets:
+        if target not in nodes:
+            raise InvalidArgumentError(f"The graph has no node {target[:200]!r}.")
+    for endpoint, (dtype, shape) in signature.feeds.items():
+        node = nodes[endpoint.node]
+        known, static = node.dtypes[endpoint.port], node.shapes[endpoint.port]
+        if dtype is not known or dtype.is_ref or not compatible(static, shape):
+            raise InvalidArgumentError(
+                f"{endpoint} can't be fed as {dtype.name} of shape {show(shape)}: it is {known.name} of {show(static)}."
+            )
+    return signature
+
+
+def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[Endpoint]) -> None:
+    """Whether these are tensors of the types and shapes that the plan was made for; its code relies on them.
+
+    Raises:
+        InvalidArgumentError: one is not.
+    """
+    for value, (dtype, shape), name in zip(values, forms, names, strict=True):
+        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype != dtype.as_numpy_dtype:
+            kind = str(value.dtype) if isinstance(value, (np.ndarray, np.generic)) else "no tensor"
+            raise InvalidArgumentError(f"{name} was fed with {kind}, but it is {dtype.name}.")
+        if value.shape != shape and not compatible(shape, value.shape):
+            raise InvalidArgumentError(f"{name} was fed with shape {value.shape}, but it has {show(shape)}.")
+
+
+def decode_endpoint(found: Any) -> Endpoint:
+    """[node, port]. Raises ValueError."""
+    node, port = found
+    if type(port) is not int or port < 0:
+        raise ValueError("a port is no number")
+    return Endpoint(_text(node), port)
+
+
+def decode_feed(found: Any) -> tuple[Endpoint, Form]:
+    """[node, port, type, shape]. Raises ValueError, TypeError."""
+    node, port, dtype, shape = found
+    if shape is not None and not all(size is None or (type(size) is int and size >= 0) for size in shape):
+        raise ValueError("a shape has something other than sizes")
+    return decode_endpoint((node, port)), (as_dtype(_text(dtype)), None if shape is None else tuple(shape))
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise ValueError("a name is no text")
+    return found
