@@ -4,11 +4,13 @@ kernels called in sequence.
 Coalescing and fusion are off, so that every node is a task of its own, with the kernel that is called in sequence; the
 figure with coalescing on stands beside it. Nodes are counted in the graph that the fetches need, without constants and
 placeholders. Folding and the merging of equal nodes stay on, and make the figure a little better than the truth where they
-find something. All are timed in turns, and the half of the turns counts in which the machine's speed varied least.
+find something. What asyncio takes to make a task and await it, on the same loop, tells how fast the machine is: a node's task
+does that and the rest of the runtime's work. All are timed in turns, and the half of the turns counts in which the machine's speed varied least.
 """
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 from collections.abc import Mapping
 
@@ -19,11 +21,22 @@ from benchmarks.sides import our_library, ours
 from benchmarks.spread import unevenness
 from benchmarks.worker import timed_async
 
+_TASKS = 1000
 GRAPHS: Mapping[str, tuple[str, Build]] = {
     "chain": ("chain of 1000 adds", chain_of_adds(1000)),
     "wide": ("500 exponentials and their sum", wide_exponentials(500)),
     "digits": ("training step of 64-64-10", digits),
 }
+
+
+async def _nothing() -> None:
+    """The body of a bare task."""
+
+
+async def _bare_tasks() -> None:
+    """Makes tasks of asyncio's, and awaits them."""
+    for task in [asyncio.create_task(_nothing()) for _ in range(_TASKS)]:
+        await task
 
 
 async def _graph(name: str, build: Build, options: Options) -> dict[str, float]:
@@ -46,7 +59,10 @@ async def _graph(name: str, build: Build, options: Options) -> dict[str, float]:
             alone = 1e6 * replay.seconds(kernels, options.seconds)
             merged = await timed_async(coalesced, options.seconds)
             nothing = await timed_async(empty, options.seconds)
+            tasks = await timed_async(_bare_tasks, options.seconds)
             figures = _figures(len(kernels), apart["median"], alone, merged["median"], nothing["median"])
+            figures["task_us"] = tasks["median"] / _TASKS
+            figures["node_by_task"] = figures["node_us"] / figures["task_us"]
             rounds.append((unevenness((apart, merged)), figures))
     rounds.sort(key=lambda one: one[0])
     even = [figures for _, figures in rounds[: options.rounds]]
@@ -79,6 +95,8 @@ _PARTS = (
     ("kernels_us", "its kernels alone", "µs"),
     ("empty_us", "a step without nodes", "µs"),
     ("node_us", "runtime for each node", "µs"),
+    ("task_us", "a bare task of asyncio's", "µs"),
+    ("node_by_task", "runtime for each node by a bare task", "×"),
     ("nodes_per_s", "nodes per second", "1/s"),
     ("coalesced_us", "step, coalescing on", "µs"),
     ("coalesced_ratio", "step, coalescing on by off", "×"),
