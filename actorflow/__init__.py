@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from actorflow.runtime.trace import Trace
     from actorflow.session.engine import SessionStatistics
     from actorflow.session.session import Session
+    from actorflow.supervisor.supervisor import Supervisor
     from actorflow.variables.api import *  # noqa: F403
 
 __getattr__, __dir__ = lazily(__name__, __file__)
@@ -127,6 +128,7 @@ __all__ = [
     "SessionStatistics",
     "SparseTensor",
     "SparseTensorValue",
+    "Supervisor",
     "Tensor",
     "TensorArray",
     "TensorLike",

@@ -27,6 +27,7 @@ from actorflow.session.partial import PartialRun
 if TYPE_CHECKING:
     from actorflow.cluster.blocking_local import LocalCluster as LocalCluster
     from actorflow.cluster.blocking_server import Server as Server
+    from actorflow.supervisor.blocking import Supervisor as Supervisor
 
 __getattr__, __dir__ = lazily(__name__, __file__)
 

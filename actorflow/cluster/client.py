@@ -29,8 +29,8 @@ from actorflow.cluster.messages import (
     RunPlan,
     Status,
 )
-from actorflow.cluster.spec import canonical
 from actorflow.cluster.signatures import encode_signature
+from actorflow.cluster.spec import canonical
 from actorflow.cluster.stepping import call_step
 from actorflow.device.spec import DeviceSpec
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
@@ -107,6 +107,13 @@ class RemoteEngine:
     @property
     def was_used(self) -> bool:
         return self._links is not None
+
+    @property
+    def name(self) -> str:
+        """By which the tasks know this client."""
+        self.open()
+        assert self._links is not None
+        return self._links.me.task
 
     def open(self) -> None:
         """Raises FailedPreconditionError where it is closed."""

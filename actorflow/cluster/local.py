@@ -273,8 +273,8 @@ class LocalCluster:
                 raise
 
     async def allow_files(self, folder: str | os.PathLike[str]) -> None:
-        """Lets the ops of all tasks read and write files in one more folder; those that start later too."""
-        path = os.path.abspath(folder)
+        """Lets the ops of all tasks read and write files in one more folder, an absolute path; those that start later too."""
+        path = os.fspath(folder)
         for task, orders in self._orders.items():
             roots = orders.file_roots or ()
             if path not in roots:

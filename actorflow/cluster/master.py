@@ -12,7 +12,7 @@ import msgpack
 from anyio.abc import TaskGroup
 
 from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
-from actorflow.cluster.failures import encode_error
+from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Register, Release, RunPart
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part
@@ -162,20 +162,23 @@ class MasterSession:
             self._edges[number] = edge
             numbered[edge.key] = (number, edge)
         members = []
-        async with anyio.create_task_group() as group:
-            for share in division.shares:
-                link = links[share.task]
-                part = TaskPart(
-                    self.number,
-                    next(self._numbers),
-                    share.graphs,
-                    tuple(division.feeds[i] for i in share.feeds),
-                    share.places,
-                    tuple(self._crossings(share.task, numbered.values(), links)),
-                    plan.options,
-                )
-                members.append(Member(share, part.number, link))
-                group.start_soon(self._bring, part, link)
+        try:
+            async with anyio.create_task_group() as group:
+                for share in division.shares:
+                    link = links[share.task]
+                    part = TaskPart(
+                        self.number,
+                        next(self._numbers),
+                        share.graphs,
+                        tuple(division.feeds[i] for i in share.feeds),
+                        share.places,
+                        tuple(self._crossings(share.task, numbered.values(), links)),
+                        plan.options,
+                    )
+                    members.append(Member(share, part.number, link))
+                    group.start_soon(self._bring, part, link)
+        except BaseExceptionGroup as several:
+            raise first_of(several) from None
         plan.members = tuple(members)
 
     async def _bring(self, part: TaskPart, link: Link | None) -> None:
@@ -249,7 +252,7 @@ class MasterSession:
 
     async def _abort(self, member: Member, step: int, error: Exception) -> None:
         if member.link is None:
-            self._worker.abort(step, error)
+            self._worker.abort(step, error, self)
             return
         try:
             await member.link.call(AbortStep(step, encode_error(error)), timeout=_RELEASE_SECONDS)

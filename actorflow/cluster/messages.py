@@ -21,7 +21,7 @@ class Request:
 
     def encode(self) -> list[Any]:
         """The fields, in order."""
-        return [getattr(self, name) for name, _ in _fields_of(type(self))]
+        return [getattr(self, name) for name, _, _ in _fields_of(type(self))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +192,13 @@ class Carried(Request):
 
 @dataclass(frozen=True, slots=True)
 class SetEpoch(Request):
-    """Begins an epoch: stops the steps of former ones, and replies when they have ended. One that goes back is a mistake."""
+    """Begins an epoch: stops the steps of former ones, and replies when they have ended. One that goes back is a mistake.
+
+    From then on sessions of the client `only` may run steps, until another such request says "" for all."""
 
     method = "set_epoch"
     epoch: int
+    only: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +208,9 @@ class Status(Request):
     method = "status"
 
 
-_FIELDS: dict[str, tuple[tuple[str, tuple[type, ...]], ...]] = {}
+Field = tuple[str, tuple[type, ...], tuple[Any, ...]]
+"""A field's name, the types that msgpack may give for it, and what those of a list's or map's entries are."""
+_FIELDS: dict[str, tuple[Field, ...]] = {}
 REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
 
 
@@ -216,21 +221,29 @@ def decode(method: Any, values: Any) -> Request:
         raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")
     wanted = _fields_of(kind)
     if not isinstance(values, list) or len(values) != len(wanted):
-        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(n for n, _ in wanted)}.")
-    for value, (name, allowed) in zip(values, wanted):
+        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(n for n, _, _ in wanted)}.")
+    for value, (name, allowed, within) in zip(values, wanted):
         if type(value) not in allowed:
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {type(value).__name__}.")
+        if within and not _fit(value, within):
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} holds something else.")
         if type(value) is float and value != value:  # a timer of no time confuses all others of the event loop
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is no number.")
     return kind(*values)
 
 
-def _fields_of(kind: type[Request]) -> tuple[tuple[str, tuple[type, ...]], ...]:
-    """The names of a request's fields, and the types that msgpack may give for them."""
+def _fit(value: Any, within: tuple[Any, ...]) -> bool:
+    rows = zip(*value.items()) if isinstance(value, dict) else (value,)
+    return all(kind is Any or all(type(one) is kind for one in row) for row, kind in zip(rows, within))
+
+
+def _fields_of(kind: type[Request]) -> tuple[Field, ...]:
     found = _FIELDS.get(kind.method)
     if found is None:
         hints = typing.get_type_hints(kind)
-        found = _FIELDS[kind.method] = tuple((field.name, _allowed(hints[field.name])) for field in fields(kind))
+        found = _FIELDS[kind.method] = tuple(
+            (field.name, _allowed(hints[field.name]), _within(hints[field.name])) for field in fields(kind)
+        )
     return found
 
 
@@ -241,3 +254,7 @@ def _allowed(hint: Any) -> tuple[type, ...]:
     if hint is float:
         return (float, int)
     return (origin or hint,)
+
+
+def _within(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (list, dict) else ()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgpack
 
-from actorflow.dtypes import as_dtype
-from actorflow.errors import DataLossError
-from actorflow.graph.codec import decode_nodes, encode_nodes
+from actorflow.cluster.signatures import Form, decode_endpoint, decode_feed
+from actorflow.errors import DataLossError, InvalidArgumentError
+from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Options
-from actorflow.passes.subgraph import Subgraph
+from actorflow.passes.subgraph import Subgraph, topological
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class TaskPart:
     crossings: tuple[Crossing, ...]
     options: Options
 
+    def forms(self) -> tuple[Form, ...]:
+        """The types and shapes of its feeds."""
+        known = {endpoint: form for graph in self.graphs.values() for endpoint, form in graph.feeds.items()}
+        return tuple(known[endpoint] for endpoint in self.feeds)
+
 
 def encode_part(part: TaskPart) -> bytes:
     """The part in msgpack."""
@@ -67,7 +72,7 @@ def decode_part(content: bytes) -> TaskPart:
             session=int(found["session"]),
             number=int(found["number"]),
             graphs={str(device): _decode_graph(graph) for device, graph in found["graphs"]},
-            feeds=tuple(_endpoint(e) for e in found["feeds"]),
+            feeds=tuple(map(decode_endpoint, found["feeds"])),
             places=tuple((int(part), int(position)) for part, position in found["places"]),
             crossings=tuple(
                 Crossing(str(key), int(edge), bool(out), str(peer), str(address), int(incarnation))
@@ -75,8 +80,56 @@ def decode_part(content: bytes) -> TaskPart:
             ),
             options=Options(**{str(name): bool(value) for name, value in found["options"].items()}),
         )
-    except (TypeError, ValueError, KeyError, msgpack.UnpackException) as error:
+    except Exception as error:
         raise DataLossError(f"What was to be registered is no part of a plan: {error}") from error
+
+
+def check_part(part: TaskPart, devices: Sequence[str]) -> None:
+    """Whether a part that has arrived can be built on these devices. What comes from a master of this version can.
+
+    Raises:
+        InvalidArgumentError: something in it leads nowhere.
+    """
+    try:
+        _check(part.graphs.keys() <= set(devices), "it is for devices that are not here")
+        feeds = frozenset(part.feeds)
+        known = {endpoint for graph in part.graphs.values() for endpoint in graph.feeds}
+        _check(len(feeds) == len(part.feeds) and feeds <= known, "its feeds are not those of its graphs")
+        graphs = list(part.graphs.values())
+        for index, position in part.places:
+            _check(0 <= index < len(graphs) and 0 <= position < len(graphs[index].fetches), "a place is nowhere")
+        for crossing in part.crossings:
+            _check(0 <= crossing.edge < 1 << 30 and crossing.incarnation >= 0, "an edge has no such number")
+        for device, graph in part.graphs.items():
+            _check_graph(graph, device, feeds)
+    except (TypeError, ValueError, KeyError, AssertionError) as error:
+        raise InvalidArgumentError(f"The part of a plan can't be built here: {error}") from error
+
+
+def _check_graph(graph: Subgraph, device: str, feeds: Set[Endpoint]) -> None:
+    nodes = graph.nodes
+    fed: Any = {endpoint.node: _Fed() for endpoint in feeds}
+    check_nodes([replace(node, colocate=()) for node in nodes.values()], fed)
+    for node in nodes.values():
+        _check(node.device == device, f"{node.name} is for another device")
+        _check(all(e in feeds or e.node in nodes for e in node.inputs), f"{node.name} lacks an input")
+        _check(nodes.keys() >= set(node.controls), f"{node.name} lacks a control input")
+    for endpoint in graph.fetches:
+        there = endpoint in feeds or (endpoint.node in nodes and endpoint.port < len(nodes[endpoint.node].dtypes))
+        _check(there, f"there is no {endpoint}")
+    _check(all(target in nodes for target in graph.targets), "a target is not there")
+    topological(graph)
+
+
+class _Fed:
+    """Stands for a node of which only outputs are there, because they are fed."""
+
+    dtypes = range(1 << 31)
+
+
+def _check(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
 
 
 def _encode_graph(graph: Subgraph) -> dict[str, Any]:
@@ -95,16 +148,8 @@ def _encode_graph(graph: Subgraph) -> dict[str, Any]:
 def _decode_graph(found: Mapping[str, Any]) -> Subgraph:
     return Subgraph(
         {node.name: node for node in decode_nodes(found["nodes"])},
-        {
-            _endpoint((node, port)): (as_dtype(dtype), None if shape is None else tuple(shape))
-            for node, port, dtype, shape in found["feeds"]
-        },
-        tuple(_endpoint(e) for e in found["fetches"]),
+        dict(map(decode_feed, found["feeds"])),
+        tuple(map(decode_endpoint, found["fetches"])),
         tuple(map(str, found["targets"])),
         {str(name): tuple(map(str, enters)) for name, enters in found["entered"].items()},
     )
-
-
-def _endpoint(found: Any) -> Endpoint:
-    node, port = found
-    return Endpoint(str(node), int(port))

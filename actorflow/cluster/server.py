@@ -14,9 +14,9 @@ import structlog
 from anyio.lowlevel import checkpoint
 
 from actorflow import machine
-from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target
 from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.failures import first_of
 from actorflow.cluster.links import VERSION, Link, Links
 from actorflow.cluster.master import MasterSession, TaskAddress
 from actorflow.cluster.messages import (
@@ -130,6 +130,8 @@ class Server:
         self._numbers = itertools.count((made & (1 << 62) - 1) >> 31 << 31)
         self._closed: anyio.Event | None = None
         self._started = 0.0
+        self._only = ""
+        """The client that has the cluster for itself; "" for none."""
 
     async def __aenter__(self) -> Server:
         self._closed = anyio.Event()
@@ -278,6 +280,11 @@ class Server:
 
         def find_plan(request: RunPlan) -> Served:
             self._check_open()
+            if self._only not in ("", link.task):
+                raise UnavailableError(
+                    f"{self.task} takes no steps now: the chief's supervisor restores variables.",
+                    hint="Try again in a moment. If that lasts, the chief is gone; it has to be started again.",
+                )
             session = self._session(request.session, link)
             try:
                 check_epoch(link, request.epoch)
@@ -317,6 +324,7 @@ class Server:
                     await found.call(Reset(request.containers))
 
         async def set_epoch(request: SetEpoch) -> None:
+            self._only = request.only if request.epoch >= self.epoch else self._only
             await self.set_epoch(request.epoch)
 
         async def status(request: Status) -> dict[str, Any]:
@@ -427,11 +435,5 @@ class Server:
                 hint="Start the missing ones; a session waits for its tasks.",
             ) from None
         except BaseExceptionGroup as group_error:
-            raise _first(group_error) from None
+            raise first_of(group_error) from None
         return found
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -12,12 +12,12 @@ from actorflow.cluster.failures import decode_error
 from actorflow.cluster.links import Link, Links
 from actorflow.cluster.meeting import Meeting, Route
 from actorflow.cluster.messages import AbortStep, Carried, Pending, Register, Release, Reset, RunPart
-from actorflow.cluster.parts import Crossing, TaskPart, decode_part
+from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import Served, serve_step
 from actorflow.device.base import Device
-from actorflow.errors import AbortedError, NotFoundError, UnavailableError
+from actorflow.errors import AbortedError, AlreadyExistsError, NotFoundError, UnavailableError
 from actorflow.registry import plugins
 from actorflow.runtime.resources import ResourceManager
 from actorflow.runtime.trace import Trace
@@ -93,7 +93,9 @@ class WorkerService:
         link.control.on_end(lambda error: self.forget(link))
 
         async def register(request: Register) -> None:
-            await self.register(decode_part(request.content), link)
+            part = decode_part(request.content)
+            check_part(part, [device.name for device in self.devices])
+            await self.register(part, link)
 
         def find_part(request: RunPart) -> Served:
             check_epoch(link, request.epoch)
@@ -281,7 +283,7 @@ class WorkerService:
             self._parts.clear()
 
     def _find(self, number: int, owner: object) -> _Registered:
-        found = self._parts.get(number)
-        if found is None or found.owner is not owner:
+        found = self._parts.get((id(owner), number))
+        if found is None:
             raise NotFoundError(f"Part {number} of a plan is not registered here.")
         return found

@@ -4,7 +4,7 @@ The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of
 stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
 """
 
-from . import softmax, updates
+from . import ops_elementwise, softmax, updates
 from .compiler import LlvmCompiler
 
-__all__ = ["LlvmCompiler", "softmax", "updates"]
+__all__ = ["LlvmCompiler", "ops_elementwise", "softmax", "updates"]

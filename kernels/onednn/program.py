@@ -24,7 +24,7 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, WORKSPACE: 135}
 _QUERY_SCRATCHPAD = 136
 
-SPLIT_FLOPS = 5e6
+SPLIT_FLOPS = 2e7
 """Below so much work a call takes one thread: several gain microseconds, and may lose a time slice."""
 _MOST_PROGRAMS = 256
 

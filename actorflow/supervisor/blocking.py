@@ -1,0 +1,120 @@
+"""`blocking.Supervisor`: training that goes on across deaths, for code without `await`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from actorflow.cluster import blocking_local
+from actorflow.cluster.local import LocalCluster
+from actorflow.graph.graph import Graph
+from actorflow.session.driver import LoopDriver
+from actorflow.supervisor import supervisor as asynchronous
+from actorflow.supervisor.attempts import Attempt
+from actorflow.supervisor.events import Event
+
+
+class BlockingAttempt:
+    """`with attempt as step:`; see `Attempt`."""
+
+    def __init__(self, attempt: Attempt, driver: LoopDriver) -> None:
+        self._attempt, self._driver = attempt, driver
+
+    @property
+    def step(self) -> int:
+        """The global step at its begin."""
+        return self._attempt.step
+
+    def __enter__(self) -> int:
+        return self._attempt.enter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._attempt.reset()
+        return self._driver.call(lambda: self._attempt.leave(error))
+
+
+class Supervisor:
+    """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
+
+        with af.blocking.LocalCluster({"ps": 1, "worker": 2}) as cluster:
+            with af.blocking.Supervisor(cluster, graph=g, checkpoint_dir=path, save_steps=100) as supervisor:
+                for attempt in supervisor.steps(until=1000):
+                    with attempt as step:
+                        loss, _ = supervisor.run([loss_t, train_op], {x: batch(step)})
+
+    It watches the cluster while one of its methods runs: a loss in between is found by the next one.
+    """
+
+    def __init__(
+        self,
+        cluster: blocking_local.LocalCluster | str | None = None,
+        graph: Graph | None = None,
+        **options: Any,
+    ) -> None:
+        inner: LocalCluster | str | None
+        if isinstance(cluster, blocking_local.LocalCluster):
+            inner, self._driver, self._own = cluster._cluster, cluster._driver, False
+        else:
+            inner, self._driver, self._own = cluster, LoopDriver(), True
+        try:
+            self._supervisor = asynchronous.Supervisor(inner, graph, **options)
+        except BaseException:
+            if self._own:
+                self._driver.close()
+            raise
+
+    def start(self) -> None:
+        """See `actorflow.Supervisor.start`."""
+        self._driver.call(self._supervisor.start)
+
+    def steps(self, until: int | None = None) -> Iterator[BlockingAttempt]:
+        """See `actorflow.Supervisor.steps`."""
+        while (attempt := self._driver.call(lambda: self._supervisor.next_attempt(until))) is not None:
+            yield BlockingAttempt(attempt, self._driver)
+
+    def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, timeout: float | None = None) -> Any:
+        """See `actorflow.Supervisor.run`."""
+        return self._driver.call(lambda: self._supervisor.run(fetches, feeds, timeout=timeout))
+
+    def save(self) -> str:
+        """See `actorflow.Supervisor.save`."""
+        return self._driver.call(self._supervisor.save)
+
+    @property
+    def history(self) -> list[Event]:
+        """See `actorflow.Supervisor.history`."""
+        return self._supervisor.history
+
+    @property
+    def epoch(self) -> int:
+        """See `actorflow.Supervisor.epoch`."""
+        return self._supervisor.epoch
+
+    def events(self) -> Iterator[Event]:
+        """The events so far."""
+        return iter(self._supervisor.history)
+
+    def close(self, *, save: bool = True) -> None:
+        """See `actorflow.Supervisor.close`."""
+        try:
+            self._driver.call(lambda: self._supervisor.close(save=save))
+        finally:
+            if self._own:
+                self._driver.close()
+
+    def __enter__(self) -> Supervisor:
+        try:
+            self.start()
+        except BaseException:
+            if self._own:
+                self._driver.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(save=error is None)

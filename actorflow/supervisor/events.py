@@ -1,0 +1,159 @@
+"""What a supervisor tells: each event is a record, and goes to the log and to all who follow `Supervisor.events()`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import anyio
+import structlog
+
+_LOG = structlog.get_logger("actorflow.supervisor")
+_KEPT = 1000
+_SHOWN_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DeathReport:
+    """What is known of a task that was lost.
+
+    `how` is a sentence on the evidence: a signal or exit status, or how the connection ended. `status` is the exit status,
+    negative for a signal, None where there is none. Memory is what the process had, and its tensors, when it was looked at
+    last. `last_node` is where the step failed that noticed the loss, if that is a node of this task.
+    """
+
+    task: str
+    how: str
+    epoch: int
+    incarnation: int
+    pid: int | None = None
+    status: int | None = None
+    resident_bytes: int | None = None
+    tensor_bytes: int | None = None
+    last_node: str | None = None
+    log_lines: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        found = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
+        if self.resident_bytes is not None:
+            found.append(f"its memory, when last seen: {self.resident_bytes:,} bytes")
+        if self.tensor_bytes is not None:
+            found.append(f"its tensors, when last seen: {self.tensor_bytes:,} bytes")
+        if self.last_node is not None:
+            found.append(f"its last node: {self.last_node}")
+        if self.log_lines:
+            found.append("what it wrote last:")
+            found += (f"  | {line}" for line in self.log_lines[-_SHOWN_LINES:])
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The root of all events. `time` is in seconds since 1970."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLost(Event):
+    """A task is lost, a worker or any other."""
+
+    task: str
+    report: DeathReport
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStalled(Event):
+    """A task is connected, but has not beaten for so many seconds: a kernel holds its interpreter, say."""
+
+    task: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepAborted(Event):
+    """The step of this number will be done again, or another one in its place."""
+
+    step: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRestarted(Event):
+    """A task was started again."""
+
+    task: str
+    seconds: float
+    """From the loss on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Event):
+    """Variables have their values: from a checkpoint, or with `path` None initial ones."""
+
+    path: str | None
+    step: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSaved(Event):
+    """A checkpoint is there."""
+
+    path: str
+    step: int
+
+
+class Follower:
+    """Somebody who reads events."""
+
+    def __init__(self, past: list[Event]) -> None:
+        self.waiting = deque(past, maxlen=_KEPT)
+        self.news = anyio.Event()
+
+
+class Events:
+    """The events so far, at most a thousand, and those who follow them. `clock` gives the time in seconds since 1970."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.past: deque[Event] = deque(maxlen=_KEPT)
+        self._clock = clock
+        self._followers: list[Follower] = []
+        self._closed = False
+
+    def tell(self, kind: Callable[..., Event], *facts: Any) -> None:
+        """Makes an event, and tells it."""
+        event = kind(self._clock(), *facts)
+        self.past.append(event)
+        shown = {f.name: getattr(event, f.name) for f in fields(event) if f.name not in ("time", "report")}
+        if isinstance(event, WorkerLost):
+            shown["report"] = "\n".join(["", *event.report.lines()])
+        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled)
+        (_LOG.warning if bad else _LOG.info)(type(event).__name__, **shown)
+        for follower in self._followers:
+            follower.waiting.append(event)
+            follower.news.set()
+
+    async def follow(self) -> AsyncIterator[Event]:
+        """The events so far, and then each as it comes, until `close`. Who is a thousand behind misses the oldest."""
+        follower = Follower(list(self.past))
+        self._followers.append(follower)
+        try:
+            while True:
+                while follower.waiting:
+                    yield follower.waiting.popleft()
+                if self._closed:
+                    return
+                follower.news = anyio.Event()
+                await follower.news.wait()
+        finally:
+            self._followers.remove(follower)
+
+    def close(self) -> None:
+        """There are no further ones."""
+        self._closed = True
+        for follower in self._followers:
+            follower.news.set()

@@ -1,0 +1,240 @@
+"""`Keeper`: from a loss to the next epoch. It aborts, fences, restarts, restores, and lets training go on (paper section 3.3).
+
+An epoch ends with a loss. The keeper gives the next one: it is written down first, and then told to all tasks that are
+there. Each stops the steps of the former epoch, replies when nothing of them runs any more, and refuses what still comes from
+it. So when the restore begins, no update of an aborted step can follow. Until it is over, tasks take steps of this
+supervisor's session only.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+import anyio
+import structlog
+
+from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.messages import SetEpoch
+from actorflow.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from actorflow.session.root import RootTask
+from actorflow.supervisor.epochs import EpochStore
+from actorflow.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerLost
+from actorflow.supervisor.liveness import Life, State
+from actorflow.supervisor.monitor import Monitor, is_loss
+from actorflow.supervisor.restarts import Restarts
+
+_LOG = structlog.get_logger("actorflow.supervisor")
+_TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
+_RESTORE = "the restore"
+STEPS = "the steps"
+
+
+class Keeper:
+    """Keeps a cluster alive for one chief.
+
+    Args:
+        monitor: watches the tasks; tells `changed`.
+        cluster: what starts lost tasks again; None leaves that to a scheduler.
+        client: gives the name by which tasks know the session that restores.
+        restore: gives variables their values.
+        holds_state: whether the loss of a task takes all back; else it is only started again.
+        on_abort: called when a loss takes all back, with what is to be said of it.
+        on_up: called when training may go on.
+        on_failure: called when it can't.
+    """
+
+    def __init__(
+        self,
+        store: EpochStore,
+        restarts: Restarts,
+        events: Events,
+        *,
+        cluster: LocalCluster | None,
+        client: Callable[[], str],
+        restore: Callable[[], Awaitable[None]],
+        holds_state: Callable[[str], bool],
+        on_abort: Callable[[Exception], object],
+        on_up: Callable[[], object],
+        on_failure: Callable[[Exception], object],
+    ) -> None:
+        self.epoch = 0
+        self.monitor: Monitor
+        self._store, self._restarts, self._events = store, restarts, events
+        self._cluster, self._client, self._restore = cluster, client, restore
+        self._holds_state = holds_state
+        self._on_abort, self._on_up, self._on_failure = on_abort, on_up, on_failure
+        self._generation = 0
+        self._work = anyio.Event()
+        self._phase: anyio.CancelScope | None = None
+        self._root = RootTask()
+        self._told: dict[str, tuple[int, int | None]] = {}
+        """The epoch that each incarnation of a task has confirmed."""
+
+    def start(self, monitor: Monitor) -> None:
+        """Begins the first epoch, and keeps the cluster from then on."""
+        self.monitor = monitor
+        monitor.start()
+        self._root.start(self._keep())
+        self._work.set()
+
+    async def close(self) -> None:
+        """Leaves the cluster as it is."""
+        await self._root.close()
+        await self.monitor.close()
+
+    # ---- what happens
+
+    def changed(self, task: str, before: Life, after: Life) -> None:
+        """A task's state has changed."""
+        if after.state is State.BUSY:
+            self._events.tell(LoopStalled, task, after.looked - after.heard)
+        if not is_loss(before, after):
+            return
+        report = self.monitor.report(task)
+        assert report is not None
+        self._events.tell(WorkerLost, task, report)
+        if self._cluster is not None:
+            self._root.start(self._nurse(task, self._cluster))
+        if self._holds_state(task):
+            self.take_back(
+                AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
+            )
+
+    def take_back(self, error: Exception) -> None:
+        """Ends the epoch: all goes back to the last checkpoint. `error` says why."""
+        self._generation += 1
+        self._on_abort(error)
+        self._work.set()
+        if self._phase is not None:
+            self._phase.cancel()
+
+    def may_retry(self, what: str) -> float | None:
+        """The pause before something that failed without a loss is tried again; None where it has failed too often."""
+        return self._restarts.next_pause(what, anyio.current_time())
+
+    # ---- restarts
+
+    async def _nurse(self, task: str, cluster: LocalCluster) -> None:
+        """Starts a task again, as often as the budget allows."""
+        begin = anyio.current_time()
+        try:
+            await cluster.kill(task)  # where it only hangs it must not come back
+            while True:
+                pause = self._restarts.next_pause(task, anyio.current_time())
+                if pause is None:
+                    self._fail(self._used_up(task))
+                    return
+                await anyio.sleep(pause)
+                try:
+                    await cluster.restart(task, epoch=self.epoch)
+                    break
+                except UnavailableError as error:
+                    _LOG.warning("a task did not start", task=task, error=str(error))
+        except Exception as error:
+            self._fail(error)
+            return
+        self._events.tell(TaskRestarted, task, anyio.current_time() - begin)
+        self.monitor.started_again(task)
+
+    def _used_up(self, task: str) -> Exception:
+        policy = self._restarts.policy
+        report = self.monitor.report(task)
+        return ResourceExhaustedError(
+            f"{task} was lost once more after {policy.most} restarts within {policy.window_seconds:g} s; it stays down.",
+            details=[] if report is None else report.lines(),
+            hint="Look for the cause in what it wrote. RestartPolicy(most=...) allows more restarts.",
+        )
+
+    def _fail(self, error: Exception) -> None:
+        self._on_failure(error)
+        self._root.closed = True  # nothing else is begun
+        if self._phase is not None:
+            self._phase.cancel()
+
+    # ---- epochs
+
+    async def _keep(self) -> None:
+        while not self._root.closed:
+            await self._work.wait()
+            self._work = anyio.Event()
+            try:
+                await self._begin_epoch()
+            except _TRANSIENT as error:
+                await self._again(error)
+            except Exception as error:
+                self._fail(error)
+
+    async def _begin_epoch(self) -> None:
+        """One round. Returns without effect where a loss comes between: that one begins another."""
+        generation = self._generation
+        with anyio.CancelScope() as self._phase:
+            if not self.epoch:
+                await self.monitor.all_up()
+                self.epoch = await self._former()
+            self.epoch += 1
+            await self._store.write(self.epoch)
+            await self._announce(self._client())
+            await self.monitor.all_up()
+            await self._announce(self._client())
+            await self._restore()
+            self._told.clear()
+            await self._announce("")
+        self._phase = None
+        if generation == self._generation and not self._root.closed:
+            self._restarts.forget(_RESTORE)
+            self._on_up()
+
+    async def _former(self) -> int:
+        """The highest epoch that was ever given."""
+        epochs = [await self._store.read()]
+        for task in self.monitor.lives:
+            epochs.append(int((await self.monitor.ask_status(task))["epoch"]))
+        return max(epochs)
+
+    async def _announce(self, only: str) -> None:
+        """Tells the epoch to all tasks that are there and have not heard of it. They take steps of the client `only`."""
+
+        async def tell(task: str, incarnation: int) -> None:
+            try:
+                await self.monitor.call(task, SetEpoch(self.epoch, only))
+                self._told[task] = self.epoch, incarnation
+            except ValueError as error:
+                failures.append(
+                    FailedPreconditionError(
+                        f"{task} is in a later epoch than {self.epoch}: another chief has taken over. ({error})",
+                        hint="Only one supervisor of a cluster may be the chief; the others get is_chief=False.",
+                    )
+                )
+            except _TRANSIENT as error:
+                _LOG.info("a task has not heard of the epoch", task=task, epoch=self.epoch, error=str(error))
+
+        failures: list[Exception] = []
+        async with anyio.create_task_group() as group:
+            for task in self.monitor.lives:
+                incarnation = self.monitor.incarnation(task)
+                if incarnation is not None and self._told.get(task) != (self.epoch, incarnation):
+                    group.start_soon(tell, task, incarnation)
+        if failures:
+            raise failures[0]
+
+    async def _again(self, error: Exception) -> None:
+        """The restore failed. Where that was a loss the next round begins anyway, else there are some more tries."""
+        pause = self.may_retry(_RESTORE)
+        if pause is None:
+            self._fail(error)
+            return
+        _LOG.warning("the restore has to be tried again", error=str(error))
+        await anyio.sleep(pause)
+        self._work.set()
+
+
+def chance(seed: int | None = None) -> Callable[[], float]:
+    """Numbers from 0 to 1."""
+    return random.Random(seed).random

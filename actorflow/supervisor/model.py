@@ -1,0 +1,131 @@
+"""`Model`: what a supervisor does with the graph of a training program: initial values, checkpoints, the global step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from actorflow import machine
+from actorflow.errors import DataLossError, FailedPreconditionError
+from actorflow.graph.graph import Graph
+from actorflow.session.session import Session
+from actorflow.train.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
+from actorflow.train.global_steps import get_global_step
+from actorflow.train.saver import Saver
+from actorflow.variables.collections import (
+    GraphKeys,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+
+_LOG = structlog.get_logger("actorflow.supervisor")
+_NAME = "model.ckpt"
+
+
+def folder_path(folder: str | os.PathLike[str] | None) -> str | None:
+    """A checkpoint folder as all tasks may name it: absolute, unless it is a URL."""
+    if folder is None:
+        return None
+    path = os.fspath(folder)
+    return path if "://" in path else os.path.abspath(path)
+
+
+class Model:
+    """The nodes that a supervisor runs, which are added to `graph`. See `Supervisor` for the arguments."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        folder: str | None,
+        *,
+        init_op: Any = None,
+        init_feeds: Mapping[Any, Any] | None = None,
+        local_init_op: Any = None,
+        saver: Saver | None = None,
+        max_to_keep: int | None = 5,
+    ) -> None:
+        self.graph = graph
+        self.folder = folder
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope("supervisor"):
+            self.variables = [
+                variable
+                for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
+                for variable in graph.get_collection(key)
+            ]
+            self._init_op = global_variables_initializer() if init_op is None else init_op
+            self._local_init_op = local_variables_initializer() if local_init_op is None else local_init_op
+            self._missing = report_uninitialized_variables(self.variables)
+            counter = get_global_step(graph)
+            self._step = None if counter is None else counter.read_value()
+            if saver is None and folder is not None:
+                saver = Saver(max_to_keep=max_to_keep)
+        self.saver = saver
+        self._init_feeds = init_feeds
+
+    async def prepare(self, session: Session) -> tuple[str | None, int]:
+        """Gives the variables their values: those of the latest checkpoint, or where there is none initial ones. The result
+        is the checkpoint's path and the global step.
+
+        Raises:
+            FailedPreconditionError: variables have no value then; all are named.
+            DataLossError: no checkpoint can be read.
+        """
+        path = await self._restore(session)
+        if path is None:
+            await session.run(self._init_op, self._init_feeds)
+        await session.run(self._local_init_op)
+        if names := await self.missing(session):
+            raise FailedPreconditionError(
+                f"{len(names)} variables have no value after the {'restore' if path else 'init_op'}: {', '.join(names)}.",
+                hint="Let init_op (local_init_op, the saver) take them too.",
+            )
+        return path, 0 if self._step is None else await self.step(session)
+
+    async def _restore(self, session: Session) -> str | None:
+        """Restores the latest checkpoint that can be read."""
+        if self.folder is None or self.saver is None:
+            return None
+        state = await machine.on_thread(get_checkpoint_state, self.folder)
+        if state is None:
+            return None
+        paths = await machine.on_thread(_existing, state)
+        await machine.on_thread(self.saver.recover_last_checkpoints, list(reversed(paths)))
+        for number, path in enumerate(paths):
+            try:
+                await self.saver.restore(session, path)
+                return path
+            except DataLossError as error:
+                if number == len(paths) - 1:
+                    raise
+                _LOG.warning("a checkpoint is damaged; the one before it is taken", path=path, error=error.message)
+        return None
+
+    async def missing(self, session: Session) -> list[str]:
+        """The names of the variables that have no value."""
+        return [os.fsdecode(name) for name in await session.run(self._missing)]
+
+    async def step(self, session: Session) -> int:
+        """The global step. Raises FailedPreconditionError where the graph has none."""
+        if self._step is None:
+            raise FailedPreconditionError(
+                "The graph has no global step, by which a supervisor counts.",
+                hint="step = af.train.get_or_create_global_step(), and minimize(loss, global_step=step)",
+            )
+        return int(await session.run(self._step))
+
+    async def save(self, session: Session, step: int) -> str:
+        """Saves a checkpoint when no step of this session is under way, and gives its path."""
+        if self.saver is None or self.folder is None:
+            raise FailedPreconditionError("The supervisor has no checkpoint_dir to save to.")
+        path: str = await self.saver.save(session, f"{self.folder.rstrip('/')}/{_NAME}", step, consistent=True)
+        return path
+
+
+def _existing(state: CheckpointState) -> list[str]:
+    """The checkpoints of a folder, latest first."""
+    paths = dict.fromkeys([state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)])
+    return [path for path in paths if checkpoint_exists(path)]

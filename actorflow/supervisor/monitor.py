@@ -1,0 +1,263 @@
+"""`Monitor`: a link to each task of the cluster. It gathers the evidence that `liveness` judges, and the reports of deaths."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import structlog
+
+from actorflow import machine
+from actorflow.cluster.child import LocalProcess
+from actorflow.cluster.links import Link, Links
+from actorflow.cluster.messages import Request, Status
+from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
+from actorflow.session.root import RootTask
+from actorflow.supervisor.events import DeathReport
+from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
+
+_LOG = structlog.get_logger("actorflow.supervisor")
+_POLL_SECONDS = 2.0
+_REACH_SECONDS = 10.0
+_EXIT_SECONDS = 0.3
+"""How long a process is waited for whose connection has ended: its exit status says more."""
+_REPORT_SECONDS = 4.0
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A task, and what the last look at it found."""
+
+    address: str
+    life: Life
+    link: Link | None = None
+    process: LocalProcess | None = None
+    resident_bytes: int | None = None
+    tensor_bytes: int | None = None
+    report: DeathReport | None = None
+    again: anyio.Event | None = None
+    """Set when the task was started again; until then nobody answers there who should be listened to."""
+
+
+class Monitor:
+    """Watches tasks until it is closed.
+
+    Args:
+        tasks: their addresses.
+        links: of the supervisor itself, apart from those of its session.
+        key: the public key that they must prove to have.
+        process: finds the process of a task that this program has started; None for others.
+        restarts: this program starts lost tasks again, and says so by `started_again`. Otherwise whoever answers at
+            the task's address is taken for it.
+        on_change: called with a task and its former and present life, when its state changes.
+        epoch: gives the present epoch, for reports.
+    """
+
+    def __init__(
+        self,
+        tasks: Mapping[str, str],
+        links: Links,
+        key: str | None,
+        *,
+        process: Callable[[str], LocalProcess | None],
+        restarts: bool,
+        on_change: Callable[[str, Life, Life], object],
+        epoch: Callable[[], int],
+        rules: Rules,
+    ) -> None:
+        now = _now()
+        self._tasks = {task: _Watched(address, Life(since=now)) for task, address in tasks.items()}
+        self._links, self._key = links, key
+        self._process, self._restarts = process, restarts
+        self._on_change, self._epoch = on_change, epoch
+        self._rules = rules
+        self._changed = anyio.Event()
+        self._root = RootTask()
+        self._refused: Exception | None = None
+
+    def start(self) -> None:
+        """Begins to watch."""
+        for task in self._tasks:
+            self._root.start(self._follow(task))
+        self._root.start(self._look())
+
+    async def close(self) -> None:
+        """Ends the watch, and all links."""
+        await self._root.close()
+        with anyio.CancelScope(shield=True):
+            await self._links.aclose()
+
+    @property
+    def lives(self) -> dict[str, Life]:
+        """What is known of each task."""
+        return {task: watched.life for task, watched in self._tasks.items()}
+
+    def report(self, task: str) -> DeathReport | None:
+        """How the task was lost last."""
+        return self._tasks[task].report
+
+    def incarnation(self, task: str) -> int | None:
+        """The incarnation of a task that is up."""
+        life = self._tasks[task].life
+        return life.incarnation if life.is_up else None
+
+    def started_again(self, task: str) -> None:
+        """The task has another process now."""
+        again = self._tasks[task].again
+        if again is not None:
+            again.set()
+
+    async def all_up(self) -> None:
+        """Waits until all tasks are connected. Says after a while which are not.
+
+        Raises:
+            FailedPreconditionError: one refuses the connection, and will do so for ever.
+        """
+        told = anyio.current_time() + _REPORT_SECONDS
+        while missing := [task for task, watched in self._tasks.items() if not watched.life.is_up]:
+            if self._refused is not None:
+                raise self._refused
+            with anyio.move_on_after(max(0.0, told - anyio.current_time())) as scope:
+                await self._changed.wait()
+            if scope.cancelled_caught:
+                told += 10 * _REPORT_SECONDS
+                _LOG.warning("the supervisor waits for tasks", tasks=missing)
+
+    async def next_change(self) -> None:
+        """Waits until the state of a task changes."""
+        await self._changed.wait()
+
+    async def call(self, task: str, request: Request) -> Any:
+        """Asks a task; it may be busy, and takes its time. Raises what `Rpc.call` raises."""
+        link = self._tasks[task].link
+        if link is None:
+            raise UnavailableError(f"{task} is not connected to the supervisor.")
+        return await link.call(request)
+
+    async def ask_status(self, task: str) -> dict[str, Any]:
+        """What a task says of itself."""
+        found: dict[str, Any] = await self.call(task, Status())
+        return found
+
+    # ---- evidence
+
+    def _see(self, task: str, seen: Seen) -> None:
+        watched = self._tasks[task]
+        before = watched.life
+        watched.life = observe(before, seen, _now(), self._rules)
+        if watched.life.state is not before.state:
+            changed, self._changed = self._changed, anyio.Event()
+            changed.set()
+            self._on_change(task, before, watched.life)
+
+    async def _follow(self, task: str) -> None:
+        """Connects to a task, watches its connection and its process to their end, and so on."""
+        watched = self._tasks[task]
+        while True:
+            try:
+                link = await self._links.to(task, watched.address, key=self._key, timeout=_REACH_SECONDS)
+            except FailedPreconditionError as error:
+                self._refused = error
+                self._changed.set()
+                _LOG.warning("a task refuses the supervisor", task=task, error=str(error))
+                await anyio.sleep(_POLL_SECONDS)
+                continue
+            except OpError:
+                await anyio.sleep(random.uniform(0.05, 0.3))
+                continue
+            self._refused = None
+            incarnation = link.identity.incarnation
+            watched.link, watched.process = link, self._process(task)
+            watched.resident_bytes = watched.tensor_bytes = None
+            watched.again = anyio.Event()
+            self._see(task, Connected(incarnation))
+            why = await self._until_end(watched)
+            watched.link = None
+            watched.report = self._report(task, watched, incarnation, why)
+            link.close()
+            self._see(task, Ended(incarnation, watched.report.how))
+            if self._restarts:
+                await watched.again.wait()
+
+    async def _until_end(self, watched: _Watched) -> str:
+        """Waits until the connection or the process has ended, and gives how the connection did."""
+        over = anyio.Event()
+        why: list[BaseException] = []
+        link, process = watched.link, watched.process
+        assert link is not None
+
+        def ended(error: BaseException) -> None:
+            why.append(error)
+            over.set()
+
+        async def exited(of: LocalProcess) -> None:
+            await of.wait()
+            over.set()
+
+        link.control.on_end(ended)
+        async with anyio.create_task_group() as group:
+            if process is not None:
+                group.start_soon(exited, process)
+            group.start_soon(self._poll, watched, link)
+            await over.wait()
+            if process is not None:
+                with anyio.move_on_after(_EXIT_SECONDS):
+                    await process.wait()
+            group.cancel_scope.cancel()
+        return str(why[0]) or type(why[0]).__name__ if why else "its process has ended"
+
+    async def _poll(self, watched: _Watched, link: Link) -> None:
+        """Keeps what the task says of its memory."""
+        while True:
+            try:
+                status = await link.call(Status())
+            except OpError:
+                return  # the end of the link tells
+            watched.resident_bytes = status.get("resident_bytes")
+            watched.tensor_bytes = sum(device["live_bytes"] for device in status["devices"])
+            await anyio.sleep(_POLL_SECONDS)
+
+    async def _look(self) -> None:
+        """Looks at the beats of all tasks, again and again."""
+        while True:
+            await anyio.sleep(self._rules.look_seconds)
+            for task, watched in self._tasks.items():
+                if watched.link is not None:
+                    self._see(task, Looked(watched.link.control.statistics().last_heard))
+                if watched.process is not None and watched.process.returncode is None:
+                    watched.resident_bytes = machine.resident_bytes(watched.process.pid) or watched.resident_bytes
+
+    def _report(self, task: str, watched: _Watched, incarnation: int, why: str) -> DeathReport:
+        process = watched.process
+        status = None if process is None else process.returncode
+        if process is None:
+            how = f"{task} is lost: {why}"
+        elif status is None:
+            how = f"{task} (pid {process.pid}) does not answer any more, though its process is there: {why}"
+        else:
+            how = process.epitaph()
+        return DeathReport(
+            task,
+            re.sub(r"\s+", " ", how),
+            self._epoch(),
+            incarnation,
+            None if process is None else process.pid,
+            status,
+            watched.resident_bytes,
+            watched.tensor_bytes,
+            log_lines=() if process is None else tuple(process.last_log_lines),
+        )
+
+
+def _now() -> float:
+    """The monotonic clock by which beats are timed."""
+    return machine.current().clocks()[0] / 1e9
+
+
+def is_loss(before: Life, after: Life) -> bool:
+    """Whether a change of a task's life is its loss."""
+    return after.state is State.LOST and before.state is not State.LOST

@@ -1,0 +1,50 @@
+"""`RestartPolicy`: how often a task is started again, and after which pause. Time and chance come from the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """A budget of restarts for each task, and an exponential back-off with jitter between them.
+
+    Args:
+        most: so many restarts of one task are made within `window_seconds`.
+        first_seconds, factor, longest_seconds: the pauses grow from the first by the factor up to the longest. Of each one
+            between a half and all is taken by chance, so that tasks that died together don't come back together.
+    """
+
+    most: int = 5
+    window_seconds: float = 600.0
+    first_seconds: float = 0.1
+    factor: float = 2.0
+    longest_seconds: float = 30.0
+
+    def pause(self, before: int, draw: float) -> float:
+        """The seconds before a restart, if there were `before` others in the window; `draw` is from 0 to 1."""
+        full = min(self.longest_seconds, self.first_seconds * self.factor ** min(before, 64))
+        return full * (0.5 + draw / 2)
+
+
+@dataclass(slots=True)
+class Restarts:
+    """The restarts of each task so far. `draw` gives numbers from 0 to 1."""
+
+    policy: RestartPolicy
+    draw: Callable[[], float]
+    _times: dict[str, list[float]] = field(default_factory=dict)
+
+    def next_pause(self, what: str, now: float) -> float | None:
+        """Counts a restart, and gives the pause before it; None where the budget is used up."""
+        times = [time for time in self._times.get(what, []) if now - time < self.policy.window_seconds]
+        self._times[what] = times
+        if len(times) >= self.policy.most:
+            return None
+        times.append(now)
+        return self.policy.pause(len(times) - 1, self.draw())
+
+    def forget(self, what: str) -> None:
+        """It went well: the next time counts as the first."""
+        self._times.pop(what, None)
