@@ -4,10 +4,21 @@
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 BENCH_ARGS ?=
+SEEDS ?= 500
+FIRST ?= 0
+SHOW ?=
 PYTEST_ARGS ?=
+
+# The GPU's machine: a Python with CuPy, numpy and pytest, and wheels for the rest.
+GPU_PYTHON ?= $(PYTHON)
+GPU_WHEELS ?= dist/gpu-wheels
+GPU_VERSION ?= 3.11
+GPU_PLATFORM ?= manylinux_2_28_x86_64
+GPU_NEEDS := anyio msgpack pyzmq structlog ml_dtypes pytest-asyncio pytest-timeout hypothesis 'setuptools>=77'
 
 VENV := .venv
 BENCH := .venv-bench
+GPU := .venv-gpu
 BIN := $(VENV)/bin
 FOLDERS := actorflow transports devices kernels checkpoint
 PROJECT := pyproject.toml setup.py
@@ -15,7 +26,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-extras lint types unit bench format clean
+.PHONY: help run test test-extras lint types unit soak simulate bench format clean test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
@@ -24,6 +35,9 @@ help:
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    pytest'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
+	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
+	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events)'
+	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/gpu.md'
 	@echo 'make format  let ruff repair and format the sources'
 	@echo 'make bench   compare with TensorFlow (in an environment of its own, .venv-bench)'
 	@echo 'make clean   remove the environments, builds and caches'
@@ -50,12 +64,40 @@ unit: $(VENV)/.dev
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
 
+# tests/soak is collected by this only. SOAK=0.001 shows within minutes that all of it runs.
+SOAK ?= 1
+soak: $(VENV)/.dev
+	SOAK=$(SOAK) $(BIN)/python -m pytest --timeout 0 $(PYTEST_ARGS) tests/soak/soak_*.py
+
+simulate: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show)
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
+
+test-gpu: gpu-here
+	ACTORFLOW_GPU=required PYTHONPATH=$(GPU) $(GPU_PYTHON) -P -m pytest -m gpu tests/gpu $(PYTEST_ARGS)
+
+bench-gpu: gpu-here
+	PYTHONPATH=$(GPU) $(GPU_PYTHON) -P benchmarks/gpu.py $(BENCH_ARGS)
+
+# A copy of the project as it is now, beside what the wheels hold. With -P, Python does not look into the checkout first.
+gpu-here: $(GPU)/.wheels
+	PYTHONPATH=$(GPU) $(GPU_PYTHON) $(PIP) install --no-index --no-deps --no-build-isolation --upgrade --target $(GPU) .
+	@rm -rf build
+
+# What `test-gpu` and `bench-gpu` need beside CuPy, numpy and pytest, for a machine without a network.
+gpu-wheels: $(VENV)/.made
+	rm -rf $(GPU_WHEELS)
+	$(BIN)/python $(PIP) download --only-binary :all: --python-version $(GPU_VERSION) --platform $(GPU_PLATFORM) \
+		--platform manylinux2014_x86_64 --dest $(GPU_WHEELS) $(GPU_NEEDS)
+	rm -f $(GPU_WHEELS)/numpy-*
+	@test "$$(du -sm $(GPU_WHEELS) | cut -f1)" -lt 64 || { echo 'The wheels take 64 MiB or more.' >&2; exit 1; }
+	@du -sh $(GPU_WHEELS)
 
 # The stamps: an environment is made once, and installed into again when the project's files change.
 $(VENV)/.made $(BENCH)/.made:
@@ -75,10 +117,14 @@ $(VENV)/.extras: $(VENV)/.dev
 	$(BIN)/python $(PIP) install --editable '.[ray]'
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
+$(GPU)/.wheels:
+	$(GPU_PYTHON) $(PIP) install --no-index --no-deps --target $(GPU) $(GPU_WHEELS)/*.whl
+	@touch $@
+
 $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
 	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(BENCH) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(GPU) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -109,7 +109,7 @@ def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str,
         )
     groups: dict[str, list[Taken]] = {}
     for target in found:
-        value = Taken(target.key, "variable", target.state.read(), target.region)
+        value = Taken(target.key, "variable", target.state.on_host(), target.region)
         groups.setdefault(target.device, []).append(value)
     if state:
         groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))

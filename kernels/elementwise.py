@@ -15,7 +15,7 @@ _WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of a
 @functools.lru_cache(1024)
 def scalar(xp: Any, dtype: Any, value: Any) -> Any:
     """A number as an array of rank 0: as an operand it costs a small ufunc half of what a Python number costs."""
-    return xp.array(value, dtype)
+    return xp.array(value, dtype) if xp is np else np.dtype(dtype).type(value)  # a kept array is memory of one device
 
 
 def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
@@ -26,7 +26,7 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     time.
     """
     kind = _WHOLE.get(x.dtype.itemsize)
-    if kind is None or x.dtype.hasobject or (out is None and condition.size < _WORTH_BLENDING):
+    if kind is None or xp is not np or x.dtype.hasobject or (out is None and condition.size < _WORTH_BLENDING):
         if out is None:
             return xp.where(condition, x, y)
         if y is not out:

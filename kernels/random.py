@@ -24,14 +24,19 @@ _lock = threading.Lock()
 
 
 def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:
-    """The stream for the next run of a node; `ctx.state["runs"]` counts them."""
+    """The stream for the next run of a node."""
+    key, runs = next_run(ctx, seed, seed2)
+    return Stream(key, run=runs)
+
+
+def next_run(ctx: KernelContext, seed: int, seed2: int) -> tuple[Any, int]:
+    """The key of a node's streams, and the number of its next run; `ctx.state["runs"]` counts them."""
     with _lock:
         runs = ctx.state.get("runs", 0)
         ctx.state["runs"] = runs + 1
         if "key" not in ctx.state:
             ctx.state["key"] = np.array((seed, seed2), np.uint64) if seed or seed2 else _fresh_key()
-        key = ctx.state["key"]
-    return Stream(key, run=runs)
+        return ctx.state["key"], runs
 
 
 def _fresh_key() -> Any:

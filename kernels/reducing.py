@@ -45,6 +45,8 @@ def smallest(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = No
 
 
 def _extreme(xp: Any, ufunc: Any, x: Any, axis: Axis, keep_dims: bool, out: Any) -> Any:
+    if xp is not np:  # cupy's ufuncs reduce sums and products only
+        return (x.max if ufunc is xp.maximum else x.min)(axis, out, keep_dims)
     split = None if x.size < _LEAST or not _is_fast(xp, x) else _split(x.shape, axis, keep_dims)
     if split is None or split.columns:
         return ufunc.reduce(x, axis, None, out, keep_dims)

@@ -18,8 +18,9 @@ def variable(
     xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext
 ) -> VariableState:
     name = shared_name or ctx.node.name
+    make = getattr(ctx.device, "variable", VariableState)
     return ctx.resources.lookup_or_create(
-        container, name, VariableState, lambda: VariableState(name, dtype, shape, ctx.device.allocator)
+        container, name, VariableState, lambda: make(name, dtype, shape, ctx.device.allocator)
     )
 
 
@@ -45,7 +46,7 @@ def assign_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
 
 
 def _update(ref: VariableState, function: Any, value: Any) -> None:
-    ref.check_shape(np.shape(value))
+    ref.check_shape(value.shape)
     buffer = ref.writable()
     function(buffer, value, out=buffer)
 

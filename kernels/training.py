@@ -23,7 +23,7 @@ _BLOCK = 65536  # elements: smaller ones lose to the call overhead of a dozen op
 def opened(grad: Any, *refs: VariableState) -> list[Any]:
     """The buffers of the variables, all of the gradient's shape, to be written."""
     for ref in refs:
-        ref.check_shape(np.shape(grad))
+        ref.check_shape(grad.shape)
     return [ref.writable() for ref in refs]
 
 

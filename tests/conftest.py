@@ -27,6 +27,7 @@ from hypothesis import settings
 from poison import PoisonAllocator
 
 from actorflow.devices import cpu
+from actorflow.runtime import jit
 
 GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
 POLL = 0.002
@@ -40,6 +41,7 @@ settings.load_profile("actorflow")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"allow_leaks(*kinds): the test may leave these behind: {', '.join(KINDS)}")
+    config.addinivalue_line("markers", "gpu: the test needs a GPU and CuPy; make test-gpu runs it")
     config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
 
@@ -185,6 +187,7 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     if "tasks" not in allowed:
         found += request.node.stash.get(LEFT_TASKS, [])
     if "threads" not in allowed:
+        jit.background.wait(30)  # what compiles ends by itself
         found += map(_say_thread, _settled(_threads, threads))
     if "children" not in allowed:
         found += map(_say_child, _settled(_children, children))

@@ -118,6 +118,13 @@ def test_f101_the_model_parallel_example() -> None:
     assert "2 layers on 1 devices; in a step 0 bytes" in printed
 
 
+def test_f63_f68_the_supervised_example() -> None:
+    printed = run("supervised.py", "--steps", "25", "--kills", "2", "--every", "5")
+    assert printed.count(": kill /job:") == printed.count("was ended by SIGKILL") == 2
+    assert printed.count("begins with the initial values") >= 2 and "epoch 3 begins with the " in printed
+    assert "the same weights, bit by bit: True" in printed
+
+
 # ---- between graphs
 
 

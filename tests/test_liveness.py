@@ -69,10 +69,10 @@ def test_f64_a_task_that_never_beats_is_busy_and_never_lost(waits: list[float], 
     """A kernel that holds the interpreter for half a minute, or for a day."""
     waits = waits if late else [min(wait, RULES.look_seconds) for wait in waits]
     life = observe(Life(), Connected(1), 0.0, RULES)
-    for now, _, life in follow(life, [(wait, Looked(0.0)) for wait in waits]):
-        assert life.is_up
+    for now, _, after in follow(life, [(wait, Looked(0.0)) for wait in waits]):
+        assert after.is_up
         if not late:
-            assert (life.state is State.BUSY) == (now >= RULES.busy_seconds)
+            assert (after.state is State.BUSY) == (now >= RULES.busy_seconds)
 
 
 @given(histories)

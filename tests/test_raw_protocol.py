@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import zlib
 from typing import Any
 
 import anyio
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 import zmq
 from channels import SERVER, endpoint, start_zmq_collector, until
+from clusters import make_spec
 
+from actorflow.cluster.server import Server
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Channel
 
@@ -101,9 +104,9 @@ class ByZmq(ByHand):
             lane.setsockopt(zmq.ROUTING_ID, name + bytes([number]))
             lane.connect(address)
 
-    async def greet(self) -> None:
+    async def greet(self, **other: Any) -> None:
         for lane in self.lanes:
-            lane.send(record(HELLO, 0, meta=GREETING))
+            lane.send(record(HELLO, 0, meta=GREETING | other))
 
     async def send(self, head: bytes, body: bytes | None = None) -> None:
         if body is None:
@@ -236,3 +239,153 @@ async def test_f62_a_client_written_from_the_document_can_take_part(kind: str) -
     finally:
         mine.close()
         there.close()
+
+
+# ---- the control plane: a session on a server, by a client that has nothing of the library
+
+
+class SessionByHand:
+    """Asks a master, and sends and takes the tokens of steps."""
+
+    FEED, FETCH = 1 << 31, (1 << 31) + (1 << 30)
+
+    def __init__(self, wire: ByZmq) -> None:
+        self.wire = wire
+        self.sequence = self.number = 0
+        self.replies: dict[int, list[Any]] = {}
+        self.tokens: dict[tuple[int, int], dict[str, Any]] = {}
+        self.messages = bytearray()
+
+    async def open(self) -> None:
+        await self.wire.greet(cluster="", task="/client:by-hand")
+        while (await self.wire.next())[0]["kind"] != HELLO:
+            pass
+
+    async def send(self, kind: int, **fields: Any) -> None:
+        self.sequence += 1
+        await self.wire.send(record(kind, self.sequence, flags=LAST, **fields))
+
+    async def take(self) -> None:
+        """One packet: replies, whose pieces are put together, and tokens."""
+        for found in await self.wire.next():
+            if found["kind"] == MESSAGE:
+                self.messages += found["body"]
+                if found["flags"] & LAST:
+                    reply = msgpack.unpackb(bytes(self.messages))
+                    self.messages.clear()
+                    self.replies[reply[1]] = reply
+            elif found["kind"] == TENSOR:
+                self.tokens[found["step"], found["edge"]] = found
+
+    async def ask(self, method: str, *fields: Any) -> Any:
+        """The result; an error is raised as what it says."""
+        self.number += 1
+        await self.send(MESSAGE, body=msgpack.packb([1, self.number, method, list(fields)]))
+        while self.number not in self.replies:
+            await self.take()
+        kind, _, result = self.replies.pop(self.number)
+        if kind == 3:
+            raise RuntimeError(f"{result['class']}: {result['message']}")
+        return result
+
+    async def run(self, session: int, plan: int, step: int, feeds: list[Any], fetches: int) -> list[Any]:
+        """A step. Feeds are float32; the fetches are what comes."""
+        for index, value in enumerate(feeds):
+            array = np.asarray(value, "<f4")
+            meta = ["float32", list(array.shape)]
+            await self.send(TENSOR, step=step, edge=self.FEED + index, meta=meta, body=array.tobytes())
+        assert await self.ask("run_plan", session, plan, step, 5.0, False, 0) is None
+        results = []
+        for index in range(fetches):
+            while (step, self.FETCH + index) not in self.tokens:
+                await self.take()
+            found = self.tokens.pop((step, self.FETCH + index))
+            results.append(np.frombuffer(found["body"], np.dtype(found["meta"][0])).reshape(found["meta"][1]))
+        return results
+
+
+def graph_by_hand(nodes: list[list[Any]]) -> bytes:
+    content = msgpack.packb(nodes)
+    return msgpack.packb([2, zlib.crc32(content), content])
+
+
+def dtype(name: str) -> Any:
+    return msgpack.ExtType(1, name.encode())
+
+
+def array(values: Any) -> Any:
+    found = np.asarray(values, "<f4")
+    return msgpack.ExtType(2, msgpack.packb(["float32", list(found.shape), found.tobytes()]))
+
+
+def sizes(*found: int | None) -> Any:
+    return msgpack.ExtType(4, msgpack.packb(list(found)))
+
+
+def node(
+    name: str, op: str, inputs: list[Any], attrs: dict[str, Any], types: list[str], shapes: list[Any]
+) -> list[Any]:
+    return [name, op, inputs, [], attrs, types, shapes, "", None, None, []]
+
+
+async def test_f53_f61_a_session_written_from_the_document() -> None:
+    spec = make_spec({"ps": 1}, "zmq")
+    async with Server(spec, "ps", 0, transport="zmq", incarnation=SERVER.incarnation) as server:
+        wire = ByZmq(server.address)
+        try:
+            client = SessionByHand(wire)
+            await client.open()
+            about = await client.ask("hello", "1", 0)
+            assert (about["task"], about["version"], about["epoch"]) == ("/job:ps/task:0", "1", 0)
+            name = "/job:ps/replica:0/task:0/device:CPU:0"
+            assert [device[:2] for device in about["devices"]] == [[name, "CPU"]]
+
+            session, devices = await client.ask("open_session", {"coalesce": True}, 5.0)
+            assert devices == [[name, "CPU"]]
+            first = [
+                node("x", "Placeholder", [], {"dtype": dtype("float32"), "shape": sizes(None)}, ["float32"], [[None]]),
+                node("two", "Const", [], {"value": array(2.0), "dtype": dtype("float32")}, ["float32"], [[]]),
+                node("y", "Mul", [["x", 0], ["two", 0]], {}, ["float32"], [[None]]),
+            ]
+            assert await client.ask("extend", session, 0, graph_by_hand(first)) == 3
+            wanted = msgpack.packb([[["x", 0, "float32", [None]]], [["y", 0], ["two", 0]], []])
+            plan, placed = await client.ask("prepare", session, wanted, True)
+            assert msgpack.unpackb(placed) == dict.fromkeys(("x", "two", "y"), name)
+            y, two = await client.run(session, plan, 1, [[1.0, 2.5]], 2)
+            assert y.tolist() == [2.0, 5.0] and two.tolist() == 2.0
+
+            # a variable, in an extension
+            kept = {"shape": sizes(2), "dtype": dtype("float32"), "container": "", "shared_name": ""}
+            more = [
+                node("v", "VariableV2", [], kept, ["float32_ref"], [[2]]),
+                node("set", "AssignVariableOp", [["v", 0], ["y", 0]], {}, [], []),
+                node("get", "ReadVariableOp", [["v", 0]], {}, ["float32"], [[2]]),
+            ]
+            assert await client.ask("extend", session, 3, graph_by_hand(more)) == 6
+            fed = [["x", 0, "float32", [None]]]
+            store, _ = await client.ask("prepare", session, msgpack.packb([fed, [], ["set"]]), True)
+            read, _ = await client.ask("prepare", session, msgpack.packb([[], [["get", 0]], []]), True)
+            assert await client.run(session, store, 2, [[3.0, 4.0]], 0) == []
+            (value,) = await client.run(session, read, 3, [], 1)
+            assert value.tolist() == [6.0, 8.0]
+
+            # what goes wrong is told, and all goes on
+            for asked, said in [
+                (
+                    ("extend", session, 2, graph_by_hand(more)),
+                    "InvalidArgumentError: The graph here has 6 nodes, not 2",
+                ),
+                (("extend", session, 6, b"junk"), "no serialised graph"),
+                (("prepare", session, msgpack.packb([[], [["nowhere", 0]], []]), True), "no tensor nowhere:0"),
+                (("run_plan", session, 77, 9, 5.0, False, 0), "NotFoundError: The session has no plan 77"),
+                (("close_session", session + 1), "FailedPreconditionError"),
+                (("hello", "2", 0), "answers requests of version 1, and /client:by-hand asks in version 2"),
+                (("dance",), "UnimplementedError: This task does not answer 'dance'"),
+            ]:
+                with pytest.raises(RuntimeError, match=said):
+                    await client.ask(*asked)
+            assert await client.ask("explain", session, "y") != ""
+            assert await client.ask("close_session", session) is None
+            assert not server.status()["sessions"]
+        finally:
+            wire.close()

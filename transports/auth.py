@@ -83,11 +83,13 @@ class Gate:
                 return
             try:
                 reply = self.answer(request)
-            except Exception:  # whatever a request holds, the next one is answered too
-                _LOG.exception("a ZAP request could not be read")
+            except Exception as error:  # whatever a request holds, the next one is answered too
+                self._loop.call_soon(_tell_fault, error)
                 reply = [_VERSION, request[1] if len(request) > 1 else b"", b"500", b"internal error", b"", b""]
             self._socket.send_multipart(reply)
         self._loop.call_soon(self._drain)
+
+    # The log is written later: if that failed between a question and its answer, nobody would be let in any more.
 
     def answer(self, request: list[bytes]) -> list[bytes]:
         """The reply to a request: 200 with the key as user id, or 400."""
@@ -96,6 +98,14 @@ class Gate:
             key = zmq.utils.z85.encode(credentials[0]).decode()
             if key in self.allowed:
                 return [_VERSION, number, b"200", b"OK", key.encode(), b""]
-            _LOG.warning("refused a client whose key is not allowed", peer=address.decode("latin-1"), key=key)
+            self._loop.call_soon(_tell_refused, address.decode("latin-1"), key)
         self.refused += 1
         return [_VERSION, number, b"400", b"this key is not allowed here", b"", b""]
+
+
+def _tell_refused(peer: str, key: str) -> None:
+    _LOG.warning("refused a client whose key is not allowed", peer=peer, key=key)
+
+
+def _tell_fault(error: Exception) -> None:
+    _LOG.error("a ZAP request could not be read", exc_info=error)

@@ -326,8 +326,8 @@ class Connection:
             code, text = self._read_close(record)
             self.state = State.CLOSED
             self.outbox.clear()
-            failed: BaseException = PeerLost(text) if code == Close.GONE else HandshakeRejected(text)
-            self._end(failed, events)
+            is_lost = code in (Close.GONE, Close.NORMAL)  # it ends, whoever asks
+            self._end(PeerLost(text or "it has ended.") if is_lost else HandshakeRejected(text), events)
             return
         if record.kind != Kind.HELLO or record.sequence != 0:
             raise ProtocolError("The first record is no HELLO.")

@@ -26,6 +26,7 @@ from .shm_channel import ShmChannel, user_of
 
 _LOG = structlog.get_logger(__name__)
 _PER_TURN = 64
+_PAUSE_SECONDS = 0.5
 _GREETING_SECONDS = 5.0
 
 
@@ -119,18 +120,24 @@ class ShmEndpoint(BaseEndpoint):
                 wire, _ = self._listener.accept()
             except BlockingIOError:
                 return
-            except OSError as error:
+            except OSError as error:  # too many files are open: at once it would fail again, in each turn of the loop
+                self.loop.remove_reader(self._listener.fileno())
+                self.loop.call_later(_PAUSE_SECONDS, self._listen_again)
                 _LOG.warning("cannot accept a connection", error=str(error))
                 return
             wire.setblocking(False)
             pid, uid = user_of(wire)
             if uid != os.geteuid():
-                _LOG.warning("refused a process of another user", pid=pid, uid=uid)
                 wire.close()
+                _LOG.warning("refused a process of another user", pid=pid, uid=uid)
                 continue
             channel = ShmChannel(self, wire, "", None, server=True)
             self._greeting.add(channel)
             self.loop.call_later(_GREETING_SECONDS, channel.hurry)
+
+    def _listen_again(self) -> None:
+        if self._listener is not None:
+            self.loop.add_reader(self._listener.fileno(), self._arrived)
 
     def greeted(self, channel: ShmChannel) -> None:
         """A peer's handshake is over, in one way or the other."""

@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from actorflow.cli.main import Command
 from actorflow.cluster import credentials, environment, process
@@ -201,10 +201,33 @@ def _log_to(folder: str, name: str) -> None:
     os.close(number)
 
 
+class Unfailing:
+    """A stream whose writes may be lost: a full disk for its log ends no task."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def _configure_logs() -> None:
     """Lines on stderr, without colours where nobody sees them. A library never configures logs; this is the program."""
     import structlog
 
+    sys.stderr = cast(TextIO, Unfailing(sys.stderr))
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

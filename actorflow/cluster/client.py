@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import anyio
 import msgpack
+import structlog
 
 from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target, resolve
@@ -43,7 +44,9 @@ from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
+_LOG = structlog.get_logger(__name__)
 _CLOSE_SECONDS = 1.0
+_QUIET_SECONDS = 10.0
 _SLACK = 5.0
 """How much longer than its deadline a step may take before the master itself is taken for lost."""
 
@@ -244,11 +247,14 @@ class RemoteEngine:
     @asynccontextmanager
     async def snapshot(self, *, consistent: bool) -> AsyncIterator[None]:
         """With `consistent`, the steps that this session has in flight end before, and no other begins until the save has
-        ended; those of other clients go on."""
-        if not consistent:
-            yield
-            return
-        async with self.admission.alone():
+        ended; those of other clients go on. Steps that take longer than ten seconds are not waited for: they wait for a queue,
+        perhaps, that only others fill."""
+        async with AsyncExitStack() as stack:
+            if consistent:
+                with anyio.move_on_after(_QUIET_SECONDS) as scope:
+                    await stack.enter_async_context(self.admission.alone())
+                if scope.cancelled_caught:
+                    _LOG.warning("a checkpoint is made while steps run", steps=self.admission.inflight)
             yield
 
     def statistics(self) -> SessionStatistics:

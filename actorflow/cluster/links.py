@@ -78,6 +78,8 @@ class Links:
         self.inbound: dict[Identity, Link] = {}
         self._serve = serve
         self._root = root
+        self._accepted: dict[Link, None] = {}
+        """All that were opened to this process and are alive: a peer may open one anew while the former one ends."""
         self._unattached: dict[Identity, Channel] = {}
         self._opening: dict[str, asyncio.Future[None]] = {}
         self.endpoints = open_endpoints(me, self._accept)
@@ -186,13 +188,18 @@ class Links:
                 raise FailedPreconditionError(f"{link.task} has no channel over shared memory.")
             link.carry(tokens)
 
+        self._accepted[link] = None
         self.inbound[identity] = link
         channel.on_end(lambda error: self._left(link))
         link.rpc.start({**self._serve(link), "attach": attach}, self._root)
 
     def _left(self, link: Link) -> None:
+        self._accepted.pop(link, None)
         if self.inbound.get(link.identity) is link:
             del self.inbound[link.identity]
+            for other in self._accepted:
+                if other.identity == link.identity:
+                    self.inbound[link.identity] = other
 
     def from_task(self, task: str, incarnation: int) -> Link:
         """The link that this incarnation of a task has opened to us. Raises UnavailableError where there is none."""
@@ -213,3 +220,4 @@ class Links:
         self.endpoints.close()
         self.outbound.clear()
         self.inbound.clear()
+        self._accepted.clear()

@@ -272,6 +272,11 @@ class LocalCluster:
                 self._processes[task].close()
                 raise
 
+    def runs(self, task: str) -> bool:
+        """Whether a task has a process that has not ended."""
+        process = self._processes.get(task)
+        return task in self._here or (process is not None and process.returncode is None)
+
     async def allow_files(self, folder: str | os.PathLike[str]) -> None:
         """Lets the ops of all tasks read and write files in one more folder, an absolute path; those that start later too."""
         path = os.fspath(folder)

@@ -15,18 +15,19 @@ from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Sh
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Register, Release, RunPart
-from actorflow.cluster.parts import Crossing, TaskPart, encode_part
+from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
 from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import call_step
 from actorflow.cluster.worker import WorkerService
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.errors import InvalidArgumentError, OpError, UnknownNameError
+from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.runtime.trace import Trace
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
 
-_RELEASE_SECONDS = 1.0
+_ABORT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class MasterSession:
         self.number = number
         self.graph = Graph()
         self.plans: list[MasterPlan] = []
+        self.alive = True
+        """Until it is closed."""
         self._tasks = {task.name: task for task in tasks}
         self._worker = worker
         self._me = me
@@ -91,6 +94,8 @@ class MasterSession:
         self._lock = anyio.Lock()
         self._edges: dict[int, Edge] = {}
         self._told = 0
+        self._lent: dict[Link, None] = {}
+        """The links over which tasks were told of the session."""
 
     async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
@@ -109,14 +114,31 @@ class MasterSession:
         return devices
 
     def extend(self, since: int, nodes: bytes) -> int:
-        """Adds nodes behind the first `since`. Raises InvalidArgumentError where the graph has another number of them."""
-        if since != len(self.graph):
-            raise InvalidArgumentError(f"The graph here has {len(self.graph)} nodes, not {since}.")
+        """Adds nodes behind the first `since`. Some may be here already: the client sends them again when it did not wait for
+        the reply.
+
+        Raises:
+            InvalidArgumentError: the graph has others behind those, or they don't fit.
+            NotFoundError: this process knows no such op.
+        """
         try:
+            if since != len(self.graph):
+                nodes = self._without_known(since, nodes)
             self.graph.extend_from_bytes(nodes)
+        except UnknownNameError as error:  # a ValueError too
+            raise unknown_op(error, self._me) from error
+        except InvalidArgumentError:
+            raise
         except ValueError as error:
             raise InvalidArgumentError(f"The nodes can't be added: {error}") from error
         return len(self.graph)
+
+    def _without_known(self, since: int, nodes: bytes) -> bytes:
+        """Those of the nodes behind the first `since` that the graph here lacks."""
+        known, sent = list(self.graph.nodes.values())[since:], decode_nodes(nodes)
+        if since > len(self.graph) or encode_nodes(sent[: len(known)]) != encode_nodes(known):
+            raise InvalidArgumentError(f"The graph here has {len(self.graph)} nodes, not {since}.")
+        return encode_nodes(sent[len(known) :])
 
     async def prepare(
         self,
@@ -182,9 +204,10 @@ class MasterSession:
         plan.members = tuple(members)
 
     async def _bring(self, part: TaskPart, link: Link | None) -> None:
-        if link is None:
+        if link is None or not self.alive:
             await self._worker.register(part, self)
         else:
+            self._lent[link] = None
             await link.call(Register(part.session, part.number, encode_part(part)))
 
     def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
@@ -255,7 +278,7 @@ class MasterSession:
             self._worker.abort(step, error, self)
             return
         try:
-            await member.link.call(AbortStep(step, encode_error(error)), timeout=_RELEASE_SECONDS)
+            await member.link.call(AbortStep(step, encode_error(error)), timeout=_ABORT_SECONDS)
         except OpError:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
 
@@ -283,16 +306,18 @@ class MasterSession:
         return self._divider.placer.explain(node)
 
     async def close(self) -> None:
-        """Lets the tasks forget what belongs to the session."""
+        """Lets the tasks forget what belongs to the session; waits for each as long as its link lasts."""
+        self.alive = False
         self._worker.forget(self)
+        async with self._lock:  # a task must not hear of a part after the release
+            pass
         async with anyio.create_task_group() as group:
-            links = {m.link.task: m.link for plan in self.plans for m in plan.members if m.link is not None}
-            for link in links.values():
+            for link in self._lent:
                 if link.alive:
                     group.start_soon(self._release, link)
 
     async def _release(self, link: Link) -> None:
         try:
-            await link.call(Release(self.number), timeout=_RELEASE_SECONDS)
+            await link.call(Release(self.number))
         except OpError:
             pass  # it is gone, and what it had of the session with it

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
+from actorflow.errors import UnavailableError
 from actorflow.transport.base import Callback, Channel, Rendezvous
 
 
@@ -34,7 +37,11 @@ class Meeting:
         if route is None:
             self._local.send(key, token, tag, lossy=lossy)
         else:
-            route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
+            try:
+                route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
+            except anyio.ClosedResourceError as error:
+                peer = route.channel.peer.identity.task
+                raise UnavailableError(f"The link to {peer} is being closed, by this task or by {peer}.") from error
 
     async def recv(self, key: str, tag: bytes = b"") -> Any:
         route = self._routes.get(key)

@@ -211,6 +211,8 @@ class Status(Request):
 Field = tuple[str, tuple[type, ...], tuple[Any, ...]]
 """A field's name, the types that msgpack may give for it, and what those of a list's or map's entries are."""
 _FIELDS: dict[str, tuple[Field, ...]] = {}
+_BOUNDS = {"epoch": 1 << 32, "step": 1 << 64}
+"""What a record can carry."""
 REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
 
 
@@ -225,6 +227,8 @@ def decode(method: Any, values: Any) -> Request:
     for value, (name, allowed, within) in zip(values, wanted):
         if type(value) not in allowed:
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {type(value).__name__}.")
+        if type(value) is int and not 0 <= value < _BOUNDS.get(name, 1 << 63):
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} can't be {value}.")
         if within and not _fit(value, within):
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} holds something else.")
         if type(value) is float and value != value:  # a timer of no time confuses all others of the event loop

@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 
 from actorflow.cluster.signatures import Form, decode_endpoint, decode_feed
-from actorflow.errors import DataLossError, InvalidArgumentError
+from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Options
@@ -89,6 +89,7 @@ def check_part(part: TaskPart, devices: Sequence[str]) -> None:
 
     Raises:
         InvalidArgumentError: something in it leads nowhere.
+        NotFoundError: an op is not known here.
     """
     try:
         _check(part.graphs.keys() <= set(devices), "it is for devices that are not here")
@@ -102,8 +103,19 @@ def check_part(part: TaskPart, devices: Sequence[str]) -> None:
             _check(0 <= crossing.edge < 1 << 30 and crossing.incarnation >= 0, "an edge has no such number")
         for device, graph in part.graphs.items():
             _check_graph(graph, device, feeds)
+    except UnknownNameError as error:
+        raise unknown_op(error, devices[0].partition("/device")[0]) from error
     except (TypeError, ValueError, KeyError, AssertionError) as error:
         raise InvalidArgumentError(f"The part of a plan can't be built here: {error}") from error
+
+
+def unknown_op(error: UnknownNameError, task: str) -> NotFoundError:
+    """What to do about an op of the program's own, which tasks know only if they import it."""
+    what = str(error.args[0]).partition(";")[0]
+    return NotFoundError(
+        f"{what} in {task}.",
+        hint="Let the tasks import the module that declares it: `--import MODULE`, or LocalCluster(..., imports=[...]).",
+    )
 
 
 def _check_graph(graph: Subgraph, device: str, feeds: Set[Endpoint]) -> None:

@@ -130,7 +130,10 @@ def _bound_the_end(seconds: float) -> None:
 
 
 def _say(text: str) -> None:
-    os.write(2, f"actorflow: {text}\n".encode())  # a handler may come amid a print
+    try:
+        os.write(2, f"actorflow: {text}\n".encode())  # a handler may come amid a print
+    except OSError:  # where the disk is full, nothing is said
+        pass
 
 
 def import_module(name: str) -> None:

@@ -80,7 +80,10 @@ class Rpc:
         if self.ended is not None:
             raise self._gone()
         number = next(self._numbers)
-        self.channel.post([_REQUEST, number, request.method, request.encode()])
+        try:
+            self.channel.post([_REQUEST, number, request.method, request.encode()])
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as closed:  # this side closes it
+            raise self._gone() from closed
         reply = self._waiting[number] = self._loop.create_future()
         try:
             if timeout is None:
@@ -198,7 +201,10 @@ class Rpc:
                 reply.set_result((None, self._gone()))
 
     def _gone(self) -> UnavailableError:
-        why = str(self.ended) or type(self.ended).__name__
+        if isinstance(self.ended, anyio.EndOfStream):
+            why = "it has closed the connection."
+        else:
+            why = f"{self.ended or 'the connection is being closed here'}".rstrip(".") + "."
         return UnavailableError(
             f"{self.peer} is lost: {why}",
             hint="Its process has ended, hangs, or can't be reached; the next run tries to reach it again.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import sys
@@ -47,6 +48,7 @@ from actorflow.errors import (
     InvalidArgumentError,
     NotFoundError,
     OpError,
+    ResourceExhaustedError,
     UnavailableError,
 )
 from actorflow.passes.compile import Options
@@ -61,6 +63,8 @@ REPORT_SECONDS = 4.0
 """After so long a session that waits for tasks says which are missing."""
 _RETRY_SECONDS = 0.5
 _REACH_SECONDS = 5.0
+MOST_SESSIONS = 1024
+"""So many sessions one connection may have."""
 _FLUSH_SECONDS = 1.0
 
 
@@ -130,6 +134,8 @@ class Server:
         self._numbers = itertools.count((made & (1 << 62) - 1) >> 31 << 31)
         self._closed: anyio.Event | None = None
         self._started = 0.0
+        self._chief = ""
+        """The client that has begun the epoch, as far as this task has heard."""
         self._only = ""
         """The client that has the cluster for itself; "" for none."""
 
@@ -196,7 +202,9 @@ class Server:
 
     async def set_epoch(self, epoch: int) -> None:
         """A new epoch of the cluster: steps of the former one are stopped, and have ended when this returns; clients connect
-        again. Raises ValueError where it goes back."""
+        again. Raises InvalidArgumentError, a ValueError, where it goes back."""
+        if epoch < self.epoch:
+            raise InvalidArgumentError(f"Epoch {epoch} cannot follow epoch {self.epoch}, in which {self.task} is.")
         if epoch != self.epoch:
             self.links.endpoints.set_epoch(epoch)
             self.epoch = epoch
@@ -232,6 +240,7 @@ class Server:
             ],
             "steps_in_flight": len(self.worker.steps.running),
             "steps": self.worker.steps.count,
+            "kernels": self.worker.kernels(),
             "sessions": len(self._sessions),
             "links": sorted(
                 [{"peer": link.task, "direction": "to"} for link in self.links.outbound.values() if link.alive]
@@ -255,7 +264,13 @@ class Server:
         link.control.on_end(lambda error: self._lost_client(link))
 
         async def hello(request: Hello) -> dict[str, Any]:
+            if request.version != VERSION:
+                raise FailedPreconditionError(
+                    f"{self.task} answers requests of version {VERSION}, and {link.task} asks in version {request.version[:20]}.",
+                    hint="Install the same release of actorflow on both sides.",
+                )
             if request.epoch > self.epoch:
+                self._chief = ""
                 await self.set_epoch(request.epoch)
             return {
                 "task": self.task,
@@ -307,7 +322,9 @@ class Server:
         async def close_session(request: CloseSession) -> None:
             session = self._session(request.session, link)
             del self._sessions[request.session]
-            await session.close()
+            closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
+            if closing is not None:
+                await asyncio.shield(closing)
 
         async def explain(request: Explain) -> str:
             return self._session(request.session, link).explain(request.node)
@@ -324,7 +341,10 @@ class Server:
                     await found.call(Reset(request.containers))
 
         async def set_epoch(request: SetEpoch) -> None:
-            self._only = request.only if request.epoch >= self.epoch else self._only
+            if request.epoch == self.epoch and self._chief not in ("", link.task):
+                raise InvalidArgumentError(f"Epoch {request.epoch} was begun by another chief.")
+            if request.epoch >= self.epoch:
+                self._chief, self._only = link.task, request.only
             await self.set_epoch(request.epoch)
 
         async def status(request: Status) -> dict[str, Any]:
@@ -348,7 +368,10 @@ class Server:
     async def _let_go(self, link: Link) -> None:
         """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
         with anyio.move_on_after(_FLUSH_SECONDS):
-            await link.control.flush()
+            try:
+                await link.control.flush()
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # it is gone, or let go of already
+                return
         link.control.close(f"the cluster is in epoch {self.epoch}")
 
     def _check_open(self) -> None:
@@ -362,6 +385,10 @@ class Server:
         return session
 
     async def _open_session(self, request: OpenSession, link: Link) -> list[Any]:
+        if sum(owner is link for _, owner in self._sessions.values()) >= MOST_SESSIONS:
+            raise ResourceExhaustedError(
+                f"{link.task} has {MOST_SESSIONS:,} sessions here; it has to close some first."
+            )
         try:
             options = Options(**request.options)
         except TypeError as error:

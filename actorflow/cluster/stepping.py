@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 import msgpack
 
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import Request, RunPart, RunPlan
 from actorflow.cluster.signatures import Form, check_feeds
+from actorflow.errors import UnavailableError
 from actorflow.graph.node import Endpoint
 from actorflow.runtime.trace import Trace
 
@@ -25,8 +27,11 @@ async def call_step(
     """Runs a step there. Cancelled, it returns when the step has stopped there, or after a moment."""
     tokens = link.tokens
     try:
-        for index, value in enumerate(feeds):
-            tokens.send(FEED + index, step, b"", value)
+        try:
+            for index, value in enumerate(feeds):
+                tokens.send(FEED + index, step, b"", value)
+        except anyio.ClosedResourceError as error:
+            raise UnavailableError(f"The link to {link.task} is being closed.") from error
         rows = await link.call(request)
         if trace is not None and rows is not None:
             ahead = link.control.statistics().clock_offset or 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgpack
 
@@ -29,6 +29,13 @@ from actorflow.session.steps import Steps
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
+
+
+class Owner(Protocol):
+    """Who registers parts: a link to a master, or the master of this very task."""
+
+    @property
+    def alive(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -112,6 +119,8 @@ class WorkerService:
             try:
                 return await serve_step(link, request, lambda: find_part(request))
             finally:
+                if request.step not in self._meetings:
+                    self._drop_tokens(request.step)
                 self.finish(request.step)
 
         async def abort_step(request: AbortStep) -> None:
@@ -140,18 +149,21 @@ class WorkerService:
             "carried": carried,
         }
 
-    async def register(self, part: TaskPart, owner: object) -> None:
+    async def register(self, part: TaskPart, owner: Owner) -> None:
         """Takes a part, and opens the links to the tasks that it sends to.
 
         Raises:
             UnimplementedError: a node has no kernel here.
             UnavailableError: a task that it sends to can't be reached.
+            AbortedError: the owner is gone.
         """
         self.steps.open()
-        session = self._sessions.get((id(owner), part.session))
+        key = id(owner), part.session
+        if not owner.alive:
+            raise AbortedError("The master of the part is gone.")
+        session = self._sessions.get(key)
         if session is None:
-            session = _Session(PlanBuilder(self.devices, self.resources))
-            self._sessions[id(owner), part.session] = session
+            session = self._sessions[key] = _Session(PlanBuilder(self.devices, self.resources))
         builder = session.builder
         if sum(len(graph.nodes) for graph in part.graphs.values()) <= LARGE_GRAPH:
             plans = builder.build(part.graphs, part.options)
@@ -161,6 +173,8 @@ class WorkerService:
         for crossing in part.crossings:
             if crossing.outgoing:
                 await self._link_of(crossing)
+        if self._sessions.get(key) is not session:
+            raise AbortedError("The session of the part was closed meanwhile.")
         self._parts[id(owner), part.number] = _Registered(part, compiled, owner, part.forms())
         session.parts.add(part.number)
 
@@ -199,11 +213,11 @@ class WorkerService:
         found = self._find(number, owner)
         if found.routes is None:
             found.routes = await self._routes(found)
+        meeting = Meeting(step, self.local.rendezvous(step), found.routes)
+        self._meetings[step] = (meeting, owner)
         if (error := self._aborted.pop(step, None)) is not None:
             raise error
         values = dict(zip(found.part.feeds, feeds, strict=True))
-        meeting = Meeting(step, self.local.rendezvous(step), found.routes)
-        self._meetings[step] = (meeting, owner)
         return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
 
     def finish(self, step: int) -> None:
@@ -220,9 +234,15 @@ class WorkerService:
         if running is not None:
             running.stop(error)
         else:
+            self._drop_tokens(step)
             self._aborted[step] = error
             if len(self._aborted) > _REMEMBERED:
                 del self._aborted[next(iter(self._aborted))]
+
+    def _drop_tokens(self, step: int) -> None:
+        """Nobody here will take what other tasks send for a step, which does not begin."""
+        for link in self._links.inbound.values():
+            link.tokens.finish(step)
 
     def abort_all(self, error: BaseException) -> None:
         """Stops all steps that are under way."""
@@ -254,6 +274,10 @@ class WorkerService:
         for manager in self.resources.values():
             known = {container for container, _, _ in manager.names()}
             manager.reset(known.intersection(containers) if containers else known)
+
+    def kernels(self) -> list[str]:
+        """The names of the nodes whose kernels run on a thread now."""
+        return [node.node.name for step in self.steps.running.values() for _, node in step.on_threads.values()]
 
     def pending(self) -> str:
         """Which nodes of the steps in flight wait, and for what."""

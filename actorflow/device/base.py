@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from actorflow.device.spec import DeviceSpec
+
+if TYPE_CHECKING:
+    from actorflow.graph.node import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,42 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Ends threads; waits for none that still runs a kernel."""
+
+
+class AsynchronousDevice(Device, Protocol):
+    """A device whose kernels are only launched, such as a GPU. Its attribute `asynchronous` is true.
+
+    Launches are carried out in their order, so that a node's consumers may be launched as soon as it is. Its tensors are
+    arrays of `xp`, or numpy's: what is small, or is wanted in host memory (`actorflow.runtime.residence`), stays there.
+    """
+
+    asynchronous: bool
+    host: Device
+    """The CPU beside it, which computes what only host memory is needed for."""
+
+    def launcher(self, node: Node, call: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
+        """`call`, the kernel of a node, on this device: brings what is in host memory and not wanted there. `on_host` is
+        the kernel for the CPU, where the op has one that may take its place."""
+
+    def constant(self, value: Any) -> Any:
+        """A value that is the same in all steps: brought once, or where small, kept for being brought once."""
+
+    def bring(self, value: Any) -> Any:
+        """A value of the host or of another device as it is passed on here: on its way to this device where it is large."""
+
+    def lend(self, value: Any) -> Any:
+        """A value for another device of this type in this process to `bring`."""
+
+    def take(self, value: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        """Calls `done` on the running event loop with the value in host memory, or an error. Never before it returns."""
+
+    def settle(self, done: Callable[[BaseException | None], None]) -> None:
+        """Calls `done` on the running event loop when all that was launched so far has run; with the error that ended it."""
+
+
+def as_asynchronous(device: Device) -> AsynchronousDevice | None:
+    """The device, if its kernels are only launched."""
+    return cast(AsynchronousDevice, device) if getattr(device, "asynchronous", False) else None
 
 
 DeviceFactory = Callable[..., Device]

@@ -85,7 +85,7 @@ def _verdict(device: Candidate, chosen: str, group: Sequence[Node], nodes: Mappi
         return prefix + ("its memory has no room" if math.isinf(ends) else f"done {_time(ends)} after the step begins")
     for member in group:
         kinds = kernel.devices_of(member.op, types_of(member, nodes))
-        if device.type not in kinds and kernel.ANY_DEVICE not in kinds:
+        if not kernel.includes(kinds, device.type):
             return prefix + f"{member.op} ({member.name}) has no kernel for {device.type}"
     for member in group:
         if not DeviceSpec.parse(member.device).matches(device.spec) and not reason.relaxed:

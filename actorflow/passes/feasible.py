@@ -63,7 +63,7 @@ def feasible(
             device
             for device in devices
             if all(c.matches(device.spec) for c in asked)
-            and all(device.type in kinds or kernel.ANY_DEVICE in kinds for kinds in available)
+            and all(kernel.includes(kinds, device.type) for kinds in available)
         ]
         if found:
             break
@@ -93,7 +93,11 @@ def able(group: Sequence[Node], nodes: Mapping[str, Node], devices: Sequence[Can
     if first is None:
         return []
     kinds = {node.name: kernel.devices_of(node.op, types_of(node, nodes)) for node in group}
-    return [node for node in group if first.type in kinds[node.name] or kernel.ANY_DEVICE in kinds[node.name]]
+    return [node for node in group if kernel.includes(kinds[node.name], first.type)]
+
+
+def _names(kinds: Sequence[str]) -> str:
+    return ", ".join(kind for kind in kinds if not kind.startswith("-")) or "no device"
 
 
 def _refusal(
@@ -118,16 +122,16 @@ def _refusal(
         )
     available = [kernel.devices_of(node.op, dtypes) for node, dtypes in zip(group, types)]
     first = fitting[0].type
-    at = next((i for i, kinds in enumerate(available) if kernel.ANY_DEVICE not in kinds and first not in kinds), 0)
+    at = next((i for i, kinds in enumerate(available) if not kernel.includes(kinds, first)), 0)
     lacking = group[at]
     registered = kernel.devices_of(lacking.op)
-    if first in registered or kernel.ANY_DEVICE in registered:  # it takes other types
+    if kernel.includes(registered, first):  # it takes other types
         try:
             kernel.lookup(lacking.op, first, types[at])
         except UnimplementedError as error:
             return error.located(node=lacking.name, op=lacking.op, device=fitting[0].name, where=lacking.where)
     return UnimplementedError(
-        f"Op {lacking.op} has no kernel for {fitting[0].type}; it has kernels for: {', '.join(registered) or 'no device'}.",
+        f"Op {lacking.op} has no kernel for {fitting[0].type}; it has kernels for: {_names(registered)}.",
         node=lacking.name,
         op=lacking.op,
         device=fitting[0].name,

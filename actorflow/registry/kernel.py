@@ -17,7 +17,7 @@ never changes its inputs. An `async def` kernel holds no thread while it waits.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -59,7 +59,17 @@ class KernelDef:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What a device type takes of the kernels for every device that a package has."""
+
+    package: str
+    ops: frozenset[str]
+    without: frozenset[DType]
+
+
 _KERNELS: dict[str, list[KernelDef]] = {}
+_LIMITS: dict[str, list[_Limit]] = {}
 _FROM_LIBRARIES: dict[str, list[KernelDef]] = {}
 
 
@@ -150,7 +160,7 @@ def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
     """
     entries = _KERNELS.get(op, ())
     for entry in entries:
-        if entry.device in (device, ANY_DEVICE) and entry.accepts(dtypes):
+        if entry.device in (device, ANY_DEVICE) and entry.accepts(dtypes) and _takes_part(entry, device, dtypes):
             return entry
     if not entries:
         raise UnimplementedError(f"Op {op} has no kernel on any device.", hint="Import the package that registers it.")
@@ -164,9 +174,41 @@ def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
     )
 
 
+def limit(device: str, package: str, ops: Iterable[str], without: Iterable[DType] = ()) -> None:
+    """Says that of the kernels for every device that are defined in `package`, this type of device takes those of `ops`
+    alone, and none for the element types `without`: the others call numpy itself, say."""
+    _LIMITS.setdefault(device, []).append(_Limit(package + ".", frozenset(ops), frozenset(without)))
+
+
+def _takes_part(entry: KernelDef, device: str, dtypes: Sequence[DType]) -> bool:
+    """Whether a kernel for every device is one for this type too."""
+    limits = _LIMITS.get(device) if entry.device == ANY_DEVICE else None
+    if limits is None:
+        return True
+    module = entry.function.__module__
+    return all(
+        entry.op in limit.ops and not any(d.base_dtype in limit.without for d in dtypes)
+        for limit in limits
+        if module.startswith(limit.package)
+    )
+
+
 def devices_of(op: str, dtypes: Sequence[DType] = ()) -> tuple[str, ...]:
-    """The device types for which `op` has a kernel that takes these element types; `*` stands for each device."""
-    return tuple(dict.fromkeys(entry.device for entry in _KERNELS.get(op, ()) if entry.accepts(dtypes)))
+    """The device types for which `op` has a kernel that takes these element types; `*` stands for each device, and a type
+    with a `-` before it for one that is not among them. `includes` reads it."""
+    found: dict[str, None] = {}
+    for entry in _KERNELS.get(op, ()):
+        if entry.accepts(dtypes):
+            found[entry.device] = None
+            for device in _LIMITS:
+                if not _takes_part(entry, device, dtypes):
+                    found["-" + device] = None
+    return tuple(found)
+
+
+def includes(kinds: Sequence[str], device: str) -> bool:
+    """Whether a device type is among those that `devices_of` gave."""
+    return device in kinds or (ANY_DEVICE in kinds and "-" + device not in kinds)
 
 
 def registered() -> Mapping[str, Sequence[KernelDef]]:

@@ -40,6 +40,19 @@ class Cost:
         return self.samples >= _SAMPLES
 
 
+class LaunchCost(Cost):
+    """The cost of a kernel that is only launched: however long the launch takes (the first one compiles), it is made on the
+    loop, in the order in which nodes fire."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+    def add(self, nanoseconds: float) -> None:
+        self.samples += 1
+
+
 class Costs:
     """The costs of a node whose input sizes differ from run to run, by the number of input elements."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Device
+from actorflow.device.base import AsynchronousDevice, Device, as_asynchronous
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Node
@@ -50,11 +50,41 @@ def bind(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) ->
     checked first, also for kernels that allocate themselves, whose results are counted afterwards.
     """
     call = grouped(node, keyword_bound(node, entry, device, context_of))
+    launching = as_asynchronous(device)
+    if launching is not None:  # its allocator stands behind its array module
+        return call if entry.is_async or entry.takes_step else launching.launcher(node, call, _on_host(node, launching))
     if entry.is_async or entry.takes_step or not needs_memory(node, device):
         return call
     if len(node.dtypes) == 1 and is_static(node.shapes[0]):
         return _static(node, entry, device, call)
     return _dynamic(node, entry, device, call)
+
+
+def _on_host(node: Node, device: AsynchronousDevice) -> Launch | None:
+    """The CPU's kernel of a node, where that needs nothing but its inputs."""
+    definition = opdef.lookup(node.op)
+    if definition.stateful or definition.has_ref_input or any(dtype.is_ref for dtype in node.dtypes):
+        return None
+    try:
+        entry = kernel.lookup(node.op, device.host.type, node.dtypes)
+    except UnimplementedError:
+        return None
+    if entry.is_async or entry.takes_step or entry.takes_context:
+        return None
+    return grouped(node, functools.partial(entry.function, device.host.xp, **{n: node.attrs[n] for n in entry.attrs}))
+
+
+def handing_to_host(launch: Launch, device: AsynchronousDevice) -> Launch:
+    """`launch` as a kernel with a continuation, which gets the result when it has arrived in host memory."""
+
+    def launch_and_take(*inputs: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+        result = launch(*inputs)
+        if isinstance(result, (np.ndarray, np.generic)):
+            done(result, None)
+        else:
+            device.take(result, done)
+
+    return launch_and_take
 
 
 def keyword_bound(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) -> Launch:

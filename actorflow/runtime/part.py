@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import numpy as np
 
+from actorflow.device.base import as_asynchronous
 from actorflow.graph.node import Endpoint
 from actorflow.runtime import faults
 from actorflow.runtime.costs import INLINE_LIMIT_NS, Cost
@@ -100,10 +101,17 @@ class Part:
 
     def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
         """Delivers what is fed."""
+        launching = as_asynchronous(self.plan.device)
         for endpoint, value in feeds.items():
             used = self.plan.feeds.get(endpoint)
             if used:
                 edges, merges = used
+                if launching is not None:
+                    try:
+                        value = launching.bring(value)
+                    except Exception as error:
+                        self.step.stop(error)
+                        return
                 self.deliver(edges, value)
                 for edge in merges:
                     self.merge(edge, value)
@@ -298,6 +306,8 @@ def start_continuing(part: Part, node: PlanNode) -> None:
     step = part.step
     inputs = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
+    if part.dead and node.index in part.dead and node.node.op == "_Send":
+        inputs = [DEAD]
     keywords: dict[str, Any] = {"step": step} if node.takes_step else {}
     if node.takes_tag:
         keywords["iteration_tag"] = part.tag

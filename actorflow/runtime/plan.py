@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from actorflow.device.base import Device
+from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import members_of
 from actorflow.passes.cost_model import expected_cost, expected_elements, node_cost
@@ -20,12 +20,13 @@ from actorflow.passes.frames import ROOT, frames, is_free
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
-from actorflow.runtime.costs import Cost, Costs
+from actorflow.runtime.costs import Cost, Costs, LaunchCost
 from actorflow.runtime.frames import PRIMITIVES, Primitive
 from actorflow.runtime.jit import find_compiler
-from actorflow.runtime.launch import ContextOf, bind, kernel_of
+from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
 from actorflow.runtime.loop import Loop
 from actorflow.runtime.region import Region
+from actorflow.runtime.residence import wanted_on_host, with_fetches_copied
 from actorflow.runtime.resources import one_at_a_time
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.shapes import is_static
@@ -151,9 +152,10 @@ class _Builder:
     def __init__(
         self, graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool, without: AbstractSet[str]
     ) -> None:
-        self._graph = graph
+        self._graph = graph = with_fetches_copied(graph, device)
         self._without = without
         self._device = device
+        self._on_host = wanted_on_host(graph, device)
         self._context_of = context_of
         self._frames = frames(graph)
         merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
@@ -201,7 +203,7 @@ class _Builder:
         filled = self._filled(layout)
         for endpoint in inputs:
             if endpoint.node in filled and endpoint not in self._graph.feeds:
-                layout.slots.append(_constant(self._graph.nodes[endpoint.node]))
+                layout.slots.append(_constant(self._graph.nodes[endpoint.node], self._device))
             else:
                 self._data.setdefault(endpoint, []).append((len(layout.slots), consumer))
                 layout.slots.append(EMPTY)
@@ -239,6 +241,7 @@ class _Builder:
                     self._context_of,
                     frame != ROOT,
                     self._without,
+                    any(e in self._on_host for e in outputs),
                 )
             )
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
@@ -260,9 +263,11 @@ class _Builder:
         )
 
 
-def _constant(node: Node) -> Any:
+def _constant(node: Node, device: Device) -> Any:
     """A constant's value as it travels: a scalar for rank 0, which computes ten times faster than an array."""
     value = node.attrs["value"]
+    if (launching := as_asynchronous(device)) is not None:
+        return launching.constant(value)
     return value[()] if value.ndim == 0 and not value.dtype.hasobject else value
 
 
@@ -278,6 +283,7 @@ def _plan_node(
     context_of: ContextOf,
     in_loop: bool,
     without: AbstractSet[str],
+    on_host: bool,
 ) -> PlanNode:
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
@@ -299,6 +305,10 @@ def _plan_node(
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
         takes_tag, takes_done = entry.takes_tag and in_loop, entry.takes_done
     guess = sum_of_members(node, graph)
+    launching = as_asynchronous(device)
+    if launching is not None:
+        if on_host and not asynchronous and not takes_step and node.op not in PRIMITIVES:
+            launch, asynchronous, takes_done = handing_to_host(launch, launching), True, True
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
     return PlanNode(
@@ -317,8 +327,12 @@ def _plan_node(
         takes_step=takes_step,
         fires_dead=definition.fires_dead,
         touches_state=any(d.is_ref for m in members_of(node) for d in m.dtypes) or any(d.is_ref for d, _ in types),
-        cost=Cost(guess),
-        costs=Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref)) if open_shapes else None,
+        cost=Cost(guess) if launching is None else LaunchCost(),
+        costs=(
+            Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
+            if open_shapes and launching is None
+            else None
+        ),
         region=region,
         takes_tag=takes_tag,
         takes_done=takes_done,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import Any
 
+from actorflow.device.base import as_asynchronous
 from actorflow.graph.node import Endpoint
 from actorflow.runtime import faults, starvation
 from actorflow.runtime.dispatcher import Dispatcher
@@ -56,6 +57,7 @@ class Step:
         self.rendezvous = rendezvous
         self.parts = [Part(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
+        self._settled: list[Part] = []
         self._blocked = False
         self._on_blocked = on_blocked
         self._grace = grace
@@ -168,7 +170,8 @@ class Step:
         elif self.finished:
             return
         elif self.stopped or all(part.done for part in self.parts):
-            self._finish()
+            if self.stopped or not self._settles():
+                self._finish()
         elif self.expected_feeds <= 0:
             self.stopped = True
             self.error = starvation.error(self)
@@ -181,6 +184,25 @@ class Step:
         left = len(self.continuing)
         idle = self.live == left and not self.stopped and self.expected_feeds <= 0
         return idle and self.rendezvous.is_local and all(n.node.op == "_Recv" for _, n in self.continuing.values())
+
+    def _settles(self) -> bool:
+        """Has devices that only launched their kernels say when these have run; false where there is no such device, or all
+        have. Until then the step is not done, so that their errors are its own."""
+        for part in self.parts:
+            device = as_asynchronous(part.plan.device)
+            if device is None or not part.launched or part in self._settled:
+                continue
+            self._settled.append(part)
+            self.live += 1
+            device.settle(self._has_settled)
+        return self.live > 0
+
+    def _has_settled(self, error: BaseException | None) -> None:
+        self.live -= 1
+        if error is not None:
+            self.stop(error)
+        if not self.live and not self.finished:
+            self.quiet()
 
     def _finish(self) -> None:
         self.finished = True

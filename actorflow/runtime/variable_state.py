@@ -74,6 +74,10 @@ class VariableState:
         self._snapshot = weakref.ref(snapshot)
         return snapshot
 
+    def on_host(self) -> Any:
+        """What `read` gives, in host memory; a device with memory of its own has to wait for it."""
+        return self.read()
+
     def assign(self, value: Any) -> None:
         """Makes a copy of `value` the new value. Raises InvalidArgumentError where its shape is not the variable's."""
         value = np.asarray(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Device
+from actorflow.device.base import Device, as_asynchronous
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Endpoint, Node
@@ -71,6 +71,8 @@ class PlanBuilder:
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
         """Runs a node's kernel now, for constant folding; None where it can't run outside of a step."""
         device = self.devices[node.device]
+        if (launching := as_asynchronous(device)) is not None:
+            device = launching.host
         entry = kernel_of(node, device, ())
         if entry.takes_context or entry.takes_step or entry.is_async:
             return None
@@ -85,6 +87,8 @@ class PlanBuilder:
         definition = opdef.lookup(node.op)
         if definition.asynchronous or definition.fires_dead or definition.emits_dead:
             return False
+        if as_asynchronous(self.devices[node.device]) is not None:
+            return False  # a launch costs more than a task, and what a member wants in host memory has to be waited for
         kind = self.devices[node.device].type
         if not node.dtypes and any(
             e.dtypes and e.device in (kind, kernel.ANY_DEVICE) for e in kernel.registered().get(node.op, ())

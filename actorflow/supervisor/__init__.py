@@ -5,9 +5,33 @@ monitor.py      links to all tasks, whose ends and beats are the evidence
 restarts.py     how often a task is started again, and after which pause
 epochs.py       the numbers of epochs, in the checkpoint folder
 keeper.py       from a loss to the next epoch
+gate.py         what runs pass, while all is well
+judge.py        which errors are losses
 saves.py        when a checkpoint is due
 model.py        initial values, checkpoints and the global step of a graph
 attempts.py     the steps of a training loop, of which a loss takes some back
-supervisor.py   `Supervisor`, all of these together
+events.py       what a supervisor tells
+supervisor.py   `Supervisor`, all of these together; wiring.py joins them
 blocking.py     the same for code without `await`
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorflow.lazy import lazily
+
+if TYPE_CHECKING:
+    from actorflow.supervisor.events import CheckpointSaved as CheckpointSaved
+    from actorflow.supervisor.events import DeathReport as DeathReport
+    from actorflow.supervisor.events import Event as Event
+    from actorflow.supervisor.events import LoopStalled as LoopStalled
+    from actorflow.supervisor.events import Restored as Restored
+    from actorflow.supervisor.events import StepAborted as StepAborted
+    from actorflow.supervisor.events import TaskRestarted as TaskRestarted
+    from actorflow.supervisor.events import WorkerLost as WorkerLost
+    from actorflow.supervisor.liveness import Rules as Rules
+    from actorflow.supervisor.restarts import RestartPolicy as RestartPolicy
+    from actorflow.supervisor.supervisor import Supervisor as Supervisor
+
+__getattr__, __dir__ = lazily(__name__, __file__)

@@ -21,7 +21,7 @@ class DeathReport:
 
     `how` is a sentence on the evidence: a signal or exit status, or how the connection ended. `status` is the exit status,
     negative for a signal, None where there is none. Memory is what the process had, and its tensors, when it was looked at
-    last. `last_node` is where the step failed that noticed the loss, if that is a node of this task.
+    last, and `last_node` whose kernel ran on a thread then.
     """
 
     task: str

@@ -34,6 +34,7 @@ _LOG = structlog.get_logger("actorflow.supervisor")
 _TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
 _RESTORE = "the restore"
 STEPS = "the steps"
+_LOOK_SECONDS = 0.2
 
 
 class Keeper:
@@ -74,6 +75,8 @@ class Keeper:
         self._work = anyio.Event()
         self._phase: anyio.CancelScope | None = None
         self._root = RootTask()
+        self._nursed: set[str] = set()
+        """The tasks that are being started again."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
 
@@ -100,12 +103,16 @@ class Keeper:
         report = self.monitor.report(task)
         assert report is not None
         self._events.tell(WorkerLost, task, report)
-        if self._cluster is not None:
-            self._root.start(self._nurse(task, self._cluster))
+        self._nurse(task)
         if self._holds_state(task):
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
+
+    def heard_epoch(self, task: str, epoch: int) -> None:
+        """A task says which epoch it is in."""
+        if self.epoch and epoch > self.epoch:
+            self._fail(_superseded(task, self.epoch))
 
     def take_back(self, error: Exception) -> None:
         """Ends the epoch: all goes back to the last checkpoint. `error` says why."""
@@ -121,27 +128,49 @@ class Keeper:
 
     # ---- restarts
 
-    async def _nurse(self, task: str, cluster: LocalCluster) -> None:
-        """Starts a task again, as often as the budget allows."""
+    def _nurse(self, task: str) -> None:
+        """Lets a task be started again, where that is ours and nobody does so yet."""
+        if self._cluster is not None and task not in self._nursed:
+            self._nursed.add(task)
+            self._root.start(self._start_again(task, self._cluster))
+
+    async def _start_again(self, task: str, cluster: LocalCluster) -> None:
+        """Starts a task until the monitor has reached it, as often as the budget allows."""
         begin = anyio.current_time()
         try:
-            await cluster.kill(task)  # where it only hangs it must not come back
             while True:
+                await cluster.kill(task)  # where it only hangs it must not come back
                 pause = self._restarts.next_pause(task, anyio.current_time())
                 if pause is None:
                     self._fail(self._used_up(task))
                     return
                 await anyio.sleep(pause)
+                former = self.monitor.lives[task].incarnation
                 try:
                     await cluster.restart(task, epoch=self.epoch)
-                    break
                 except UnavailableError as error:
                     _LOG.warning("a task did not start", task=task, error=str(error))
+                    continue
+                self.monitor.started_again(task)
+                if await self._is_reached(task, cluster, former):
+                    break
         except Exception as error:
             self._fail(error)
             return
+        finally:
+            self._nursed.discard(task)
         self._events.tell(TaskRestarted, task, anyio.current_time() - begin)
-        self.monitor.started_again(task)
+
+    async def _is_reached(self, task: str, cluster: LocalCluster, former: int | None) -> bool:
+        """Waits until the monitor is connected to a task that was started. False where it has died, before or since."""
+        while True:
+            life = self.monitor.lives[task]
+            if life.is_up:
+                return True
+            if not cluster.runs(task) or (life.state is State.LOST and life.incarnation != former):
+                return False
+            with anyio.move_on_after(_LOOK_SECONDS):
+                await self.monitor.next_change()
 
     def _used_up(self, task: str) -> Exception:
         policy = self._restarts.policy
@@ -174,6 +203,9 @@ class Keeper:
     async def _begin_epoch(self) -> None:
         """One round. Returns without effect where a loss comes between: that one begins another."""
         generation = self._generation
+        for task in self.monitor.lives:
+            if self._cluster is not None and not self._cluster.runs(task):
+                self._nurse(task)  # it died before it was reached
         with anyio.CancelScope() as self._phase:
             if not self.epoch:
                 await self.monitor.all_up()
@@ -205,13 +237,8 @@ class Keeper:
             try:
                 await self.monitor.call(task, SetEpoch(self.epoch, only))
                 self._told[task] = self.epoch, incarnation
-            except ValueError as error:
-                failures.append(
-                    FailedPreconditionError(
-                        f"{task} is in a later epoch than {self.epoch}: another chief has taken over. ({error})",
-                        hint="Only one supervisor of a cluster may be the chief; the others get is_chief=False.",
-                    )
-                )
+            except ValueError:
+                failures.append(_superseded(task, self.epoch))
             except _TRANSIENT as error:
                 _LOG.info("a task has not heard of the epoch", task=task, epoch=self.epoch, error=str(error))
 
@@ -233,6 +260,13 @@ class Keeper:
         _LOG.warning("the restore has to be tried again", error=str(error))
         await anyio.sleep(pause)
         self._work.set()
+
+
+def _superseded(task: str, epoch: int) -> Exception:
+    return FailedPreconditionError(
+        f"{task} is in a later epoch than {epoch}, which this supervisor has begun: another chief has taken over.",
+        hint="Only one supervisor of a cluster may be the chief; the others get is_chief=False.",
+    )
 
 
 def chance(seed: int | None = None) -> Callable[[], float]:

@@ -21,7 +21,7 @@ from actorflow.supervisor.events import DeathReport
 from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
 
 _LOG = structlog.get_logger("actorflow.supervisor")
-_POLL_SECONDS = 2.0
+_POLL_SECONDS = 1.0
 _REACH_SECONDS = 10.0
 _EXIT_SECONDS = 0.3
 """How long a process is waited for whose connection has ended: its exit status says more."""
@@ -38,6 +38,7 @@ class _Watched:
     process: LocalProcess | None = None
     resident_bytes: int | None = None
     tensor_bytes: int | None = None
+    last_node: str | None = None
     report: DeathReport | None = None
     again: anyio.Event | None = None
     """Set when the task was started again; until then nobody answers there who should be listened to."""
@@ -54,6 +55,7 @@ class Monitor:
         restarts: this program starts lost tasks again, and says so by `started_again`. Otherwise whoever answers at
             the task's address is taken for it.
         on_change: called with a task and its former and present life, when its state changes.
+        on_epoch: called with a task and its epoch, each second.
         epoch: gives the present epoch, for reports.
     """
 
@@ -66,6 +68,7 @@ class Monitor:
         process: Callable[[str], LocalProcess | None],
         restarts: bool,
         on_change: Callable[[str, Life, Life], object],
+        on_epoch: Callable[[str, int], object],
         epoch: Callable[[], int],
         rules: Rules,
     ) -> None:
@@ -73,7 +76,7 @@ class Monitor:
         self._tasks = {task: _Watched(address, Life(since=now)) for task, address in tasks.items()}
         self._links, self._key = links, key
         self._process, self._restarts = process, restarts
-        self._on_change, self._epoch = on_change, epoch
+        self._on_change, self._on_epoch, self._epoch = on_change, on_epoch, epoch
         self._rules = rules
         self._changed = anyio.Event()
         self._root = RootTask()
@@ -172,10 +175,10 @@ class Monitor:
             self._refused = None
             incarnation = link.identity.incarnation
             watched.link, watched.process = link, self._process(task)
-            watched.resident_bytes = watched.tensor_bytes = None
+            watched.resident_bytes = watched.tensor_bytes = watched.last_node = None
             watched.again = anyio.Event()
             self._see(task, Connected(incarnation))
-            why = await self._until_end(watched)
+            why = await self._until_end(task)
             watched.link = None
             watched.report = self._report(task, watched, incarnation, why)
             link.close()
@@ -183,8 +186,9 @@ class Monitor:
             if self._restarts:
                 await watched.again.wait()
 
-    async def _until_end(self, watched: _Watched) -> str:
+    async def _until_end(self, task: str) -> str:
         """Waits until the connection or the process has ended, and gives how the connection did."""
+        watched = self._tasks[task]
         over = anyio.Event()
         why: list[BaseException] = []
         link, process = watched.link, watched.process
@@ -202,7 +206,7 @@ class Monitor:
         async with anyio.create_task_group() as group:
             if process is not None:
                 group.start_soon(exited, process)
-            group.start_soon(self._poll, watched, link)
+            group.start_soon(self._poll, task, link)
             await over.wait()
             if process is not None:
                 with anyio.move_on_after(_EXIT_SECONDS):
@@ -210,14 +214,17 @@ class Monitor:
             group.cancel_scope.cancel()
         return str(why[0]) or type(why[0]).__name__ if why else "its process has ended"
 
-    async def _poll(self, watched: _Watched, link: Link) -> None:
+    async def _poll(self, task: str, link: Link) -> None:
         """Keeps what the task says of its memory."""
+        watched = self._tasks[task]
         while True:
             try:
                 status = await link.call(Status())
             except OpError:
                 return  # the end of the link tells
             watched.resident_bytes = status.get("resident_bytes")
+            self._on_epoch(task, int(status["epoch"]))
+            watched.last_node = next(iter(status["kernels"]), None)
             watched.tensor_bytes = sum(device["live_bytes"] for device in status["devices"])
             await anyio.sleep(_POLL_SECONDS)
 
@@ -249,6 +256,7 @@ class Monitor:
             status,
             watched.resident_bytes,
             watched.tensor_bytes,
+            watched.last_node,
             log_lines=() if process is None else tuple(process.last_log_lines),
         )
 

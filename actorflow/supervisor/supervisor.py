@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import structlog
 
 from actorflow import machine
-from actorflow.cluster.client import RemoteEngine, connect, query_status
-from actorflow.cluster.credentials import Credentials, resolve
+from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.credentials import Credentials, Target, resolve
 from actorflow.cluster.division import task_of
-from actorflow.cluster.endpoints import open_endpoints
 from actorflow.cluster.local import LocalCluster
 from actorflow.errors import (
-    AbortedError,
-    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
-    UnavailableError,
 )
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.runtime.trace import Trace
 from actorflow.session.session import Session
 from actorflow.supervisor.attempts import CURRENT, Attempt, Attempts
-from actorflow.supervisor.epochs import EpochStore
-from actorflow.supervisor.events import CheckpointSaved, Event, Events, Restored, StepAborted
+from actorflow.supervisor.events import CheckpointSaved, Event, Events, Restored
+from actorflow.supervisor.gate import Gate
+from actorflow.supervisor.judge import Judge
 from actorflow.supervisor.keeper import STEPS, Keeper, chance
 from actorflow.supervisor.liveness import Life, Rules
 from actorflow.supervisor.model import Model, folder_path
-from actorflow.supervisor.monitor import Monitor
 from actorflow.supervisor.restarts import RestartPolicy, Restarts
 from actorflow.supervisor.saves import SaveTimer
+from actorflow.supervisor.wiring import Watch
 from actorflow.train.saver import Saver
 
+T = TypeVar("T")
 _LOG = structlog.get_logger("actorflow.supervisor")
-_LOSSES = (UnavailableError, AbortedError, DeadlineExceededError)
-_EVIDENCE_HEARTBEATS = 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0
 _REPORT_SECONDS = 4.0
 
@@ -130,16 +126,12 @@ class Supervisor:
         self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
         self._wait_seconds = wait_seconds
         self._timer = SaveTimer(save_steps, save_seconds)
-        self._draw = chance(seed)
-        self._restarts = Restarts(restarts or RestartPolicy(), self._draw)
+        self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
         self._keeper: Keeper | None = None
         self._session: Session | None = None
-        self._up: anyio.Event
-        self._generation = 0
-        self._loss: Exception | None = None
-        self._failure: Exception | None = None
-        self._scopes: set[anyio.CancelScope] = set()
+        self._gate: Gate
+        self._judge: Judge
         self._stateful: frozenset[str] | None = None
         self._is_changed = False
         """Whether something was run since the last checkpoint."""
@@ -154,74 +146,65 @@ class Supervisor:
         """
         if self._session is not None:
             raise FailedPreconditionError("The supervisor has been started already.")
-        self._up = anyio.Event()
+        self._gate = Gate()
         target = self._target if self._cluster is None else self._cluster.target
         if target:
             target = resolve(target, self._credentials)
         if self._cluster is not None and self.model.folder is not None and "://" not in self.model.folder:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, **self._session_options)
+        engine = self._session._engine
+        self._judge = Judge(
+            self._gate,
+            self.model,
+            self._session,
+            self._restarts,
+            self._events,
+            self.is_chief,
+            self._recovery,
+            self._heartbeat,
+            self._wait_seconds,
+        )
         try:
             if not self.is_chief:
-                await self._wait_for_chief()
-            elif not target:
-                await self._prepare()
-                self._up.set()
+                await self._judge.wait_for_chief()
+            elif isinstance(engine, RemoteEngine):
+                await self._watch(engine.target, engine)
             else:
-                await self._keep(target)
+                await self._prepare()
+                self._gate.open()
         except BaseException:
             await self._end()
             raise
 
-    async def _keep(self, target: Any) -> None:
+    async def _watch(self, target: Target, engine: RemoteEngine) -> None:
         """Begins to watch the cluster, and waits until it is up."""
-        assert self._session is not None
-        engine = self._session._engine
-        assert isinstance(engine, RemoteEngine)
-        cluster = self._cluster
-        if cluster is not None:
-            tasks = {task: cluster.spec.address_of(task) for task in cluster.spec.tasks}
-        else:
-            tasks = (await query_status(target, timeout=self._heartbeat + 30.0))["tasks"]
-        keys = target.credentials
-        transport, options = "zmq", {"heartbeat_seconds": self._heartbeat}
-        if target.startswith("local://"):
-            transport, options = "local", {}
-        links = connect(target, open_endpoints(transport, credentials=keys, options=options))
-        keeper = Keeper(
-            EpochStore(self.model.folder),
-            self._restarts,
-            self._events,
-            cluster=cluster,
-            client=lambda: engine.name,
+        watch = Watch(
+            events=self._events,
+            restarts=self._restarts,
+            rules=self._rules,
+            heartbeat_seconds=self._heartbeat,
+            folder=self.model.folder,
             restore=self._prepare,
             holds_state=self._holds_state,
-            on_abort=self._abort,
-            on_up=self._up_again,
-            on_failure=self._fail,
+            on_abort=self._gate.turn_back,
+            on_up=self._gate.open,
+            on_failure=self._gate.fail,
         )
-        monitor = Monitor(
-            tasks,
-            links,
-            None if keys is None else keys.peer_key(),
-            process=lambda task: None if cluster is None else cluster.processes.get(task),
-            restarts=cluster is not None,
-            on_change=keeper.changed,
-            epoch=lambda: keeper.epoch,
-            rules=self._rules,
-        )
-        self._keeper = keeper
-        keeper.start(monitor)
-        await self._wait_up()
+        self._keeper = self._judge.keeper = await watch.begin(target, self._cluster, engine)
+        await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:
-        """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is.
+        """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is. While
+        something is lost there is nothing to save.
 
         Raises:
             OpError: the last checkpoint could not be saved.
         """
         try:
-            if save and self._saves and self._is_changed and self._failure is None:
+            if save and self._saves and self._is_changed and not self._gate.is_open:
+                _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
+            elif save and self._saves and self._is_changed:
                 step = await self._guarded(lambda: self.model.step(self.session))
                 if step != self._timer.saved_step:
                     await self._guarded(lambda: self._save(step))
@@ -298,8 +281,8 @@ class Supervisor:
     async def next_attempt(self, until: int | None) -> Attempt | None:
         """The next attempt when all is well; None at the end."""
         while True:
-            await self._wait_up()
-            attempt = Attempt(self, -1, self._generation)
+            await self._gate.wait()
+            attempt = Attempt(self, -1, self._gate.generation)
             try:
                 step = await self._between_steps(attempt, until)
                 if until is not None and step >= until:
@@ -335,107 +318,26 @@ class Supervisor:
         runs of that attempt. Outside of attempts it waits until all is well.
 
         Raises:
-            AbortedError: a task was lost. An attempt ends with it, and the next one begins at the restored step.
-            OpError: what `Session.run` raises.
+            AbortedError, UnavailableError: a task was lost. An attempt ends with it, and the next one begins at the restored
+                step.
+            OpError: what else `Session.run` raises.
         """
         self._is_changed = True
         return await self._guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
 
-    async def _guarded(self, start: Callable[[], Any]) -> Any:
+    async def _guarded(self, start: Callable[[], Awaitable[T]]) -> T:
         """Awaits `start()`, unless there is a loss."""
+        self.session  # noqa: B018  (raises before the start)
         attempt = CURRENT.get()
-        if attempt is not None and attempt.supervisor is not self:
-            attempt = None
-        if attempt is None:
-            await self._wait_up()
-        generation = self._generation if attempt is None else attempt.generation
-        try:
-            self._check(generation)
-            with anyio.CancelScope() as scope:
-                self._scopes.add(scope)
-                try:
-                    return await start()
-                finally:
-                    self._scopes.discard(scope)
-            self._check(generation)
-            raise AbortedError("The run was stopped.")
-        except Exception as error:
-            if attempt is not None:
-                attempt.failures.append(error)
-            raise
-
-    def _check(self, generation: int) -> None:
-        """Raises what has happened since."""
-        if self._failure is not None:
-            raise self._failure
-        if generation != self._generation:
-            loss = self._loss
-            raise AbortedError(
-                "The step was aborted, because something was lost." if loss is None else _first_line(loss),
-                details=getattr(loss, "details", ()),
-                hint="An attempt of supervisor.steps() begins again by itself.",
-            )
+        return await self._gate.through(attempt if attempt is not None and attempt.supervisor is self else None, start)
 
     async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
-        """Whether an error of a run is a loss, for which there has to be evidence soon, or else not many of them in a row."""
-        leaves = _leaves(error)
-        if self._is_quiet(attempt):
-            if not isinstance(self.session._engine, RemoteEngine):
-                return False
-            if not all(isinstance(leaf, (*_LOSSES, FailedPreconditionError)) for leaf in leaves):
-                return False
-            if _has(leaves, FailedPreconditionError) and not await self._lacks_values():
-                return False
-            await self._gather_evidence(attempt)
-        if self._is_quiet(attempt):
-            pause = self._restarts.next_pause(STEPS, anyio.current_time())
-            if pause is None or _has(leaves, DeadlineExceededError):
-                return False
-            _LOG.warning("a step failed, and nothing was lost; it is tried again", error=str(error), pause=pause)
-            await anyio.sleep(pause)
-            if self._keeper is not None and self._recovery == "all" and self._is_quiet(attempt):
-                self._keeper.take_back(AbortedError(f"A step failed: {_first_line(leaves[0])}"))
-        if attempt.step >= 0:
-            taken_back = attempt.generation != self._generation and self._loss is not None
-            self._events.tell(StepAborted, attempt.step, _first_line(self._loss if taken_back else leaves[0]))
-        if not self.is_chief:
-            await self._wait_for_chief()
-        elif self._keeper is not None and self._recovery == "task":
-            await self._until_changed(self._keeper.monitor.all_up)
-        return True
-
-    def _is_quiet(self, attempt: Attempt) -> bool:
-        """Whether nothing is known to be lost since the attempt began. Raises the failure that ends all."""
-        if self._failure is not None:
-            raise self._failure
-        return attempt.generation == self._generation and all(life.is_up for life in self.lives.values())
-
-    async def _gather_evidence(self, attempt: Attempt) -> None:
-        """Waits a moment for the monitor to see what a run has felt."""
-        if self._keeper is not None:
-            with anyio.move_on_after(_EVIDENCE_HEARTBEATS * self._heartbeat):
-                while self._is_quiet(attempt):
-                    await self._keeper.monitor.next_change()
-
-    async def _until_changed(self, wait: Callable[[], Any]) -> None:
-        """Awaits `wait()`, at most until all is taken back, or there is no way to go on."""
-        with anyio.CancelScope() as scope:
-            self._scopes.add(scope)
-            try:
-                await wait()
-            finally:
-                self._scopes.discard(scope)
+        """Whether an error of a run is a loss, and training goes on without it; see `Judge`."""
+        return await self._judge.is_loss(error, attempt)
 
     def went_well(self) -> None:
         """A step was made."""
         self._restarts.forget(STEPS)
-
-    async def _lacks_values(self) -> bool:
-        """Whether variables have lost their values, or that can't be asked."""
-        try:
-            return bool(await self.model.missing(self.session))
-        except _LOSSES:
-            return True
 
     # ---- state
 
@@ -446,7 +348,7 @@ class Supervisor:
     async def save(self) -> str:
         """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`."""
         step = await self._guarded(lambda: self.model.step(self.session))
-        return str(await self._guarded(lambda: self._save(step)))
+        return await self._guarded(lambda: self._save(step))
 
     async def _save(self, step: int) -> str:
         path = await self.model.save(self.session, step)
@@ -466,64 +368,3 @@ class Supervisor:
 
     def _holds_state(self, task: str) -> bool:
         return self._recovery == "all" or self._stateful is None or task in self._stateful
-
-    async def _wait_for_chief(self) -> None:
-        """Waits until all variables have values. Raises DeadlineExceededError when that takes more than `wait_seconds`."""
-        pause, begin = _SHORTEST_WAIT, anyio.current_time()
-        told = False
-        with anyio.move_on_after(self._wait_seconds):
-            while True:
-                if not await self._lacks_values():
-                    self._up.set()
-                    return
-                if not told and anyio.current_time() - begin > _REPORT_SECONDS:
-                    told = True
-                    _LOG.warning("waiting for the chief to give variables their values")
-                await anyio.sleep(pause * (0.5 + self._draw() / 2))
-                pause = min(pause * 2, _LONGEST_WAIT)
-        raise DeadlineExceededError(
-            f"The chief has not given all variables their values within {self._wait_seconds:g} s.",
-            hint="Does the chief run (is_chief=True), with a graph that has the same variables?",
-        )
-
-    # ---- losses
-
-    async def _wait_up(self) -> None:
-        while self._failure is None and not self._up.is_set():
-            await self._up.wait()
-        if self._failure is not None:
-            raise self._failure
-
-    def _abort(self, error: Exception) -> None:
-        """All that is under way is taken back."""
-        self._loss = error
-        self._generation += 1
-        if self._up.is_set():
-            self._up = anyio.Event()
-        for scope in list(self._scopes):
-            scope.cancel()
-
-    def _up_again(self) -> None:
-        self._up.set()
-
-    def _fail(self, error: Exception) -> None:
-        """There is no way to go on."""
-        self._failure = error
-        self._generation += 1
-        for scope in list(self._scopes):
-            scope.cancel()
-        self._up.set()
-
-
-def _has(errors: list[BaseException], kind: type[BaseException]) -> bool:
-    return any(isinstance(error, kind) for error in errors)
-
-
-def _first_line(error: BaseException | None) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
-    return [error]

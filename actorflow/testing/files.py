@@ -74,6 +74,8 @@ class SimulatedFiles:
         self.crashed = False
         self.on_crash: Callable[[], object] | None = None
         """Told when `fail_at` stops the machine."""
+        self.on_fault: Callable[[], object] | None = None
+        """Told when chance lets an operation fail."""
         self._chance = chance or random.Random(0)
         self._names: dict[str, _File] = {}
         self._flushed_names: dict[str, _File] = {}
@@ -169,7 +171,10 @@ class SimulatedFiles:
             raise Crash(what)
 
     def _happens(self, probability: float) -> bool:
-        return bool(probability) and self._chance.random() < probability
+        happens = bool(probability) and self._chance.random() < probability
+        if happens and self.on_fault is not None:
+            self.on_fault()
+        return happens
 
     def _change(self, *change: tuple[str, _File | None]) -> None:
         _apply(self._names, change)

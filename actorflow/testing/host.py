@@ -75,8 +75,7 @@ class Host:
         self.world = world
         self.name = name
         self._random = random.Random(f"{world.seed}/host {name}")
-        self._files = files
-        files.on_crash = lambda: self.death()
+        self.mount(files)
         self.work_clock = machine.counting_clock()
         self.station = world.network.add(name, self.deliver, self.clocks, self.random_bytes)
         self.is_frozen = False
@@ -108,6 +107,11 @@ class Host:
     @property
     def files(self) -> SimulatedFiles:
         return self._files
+
+    def mount(self, files: SimulatedFiles) -> None:
+        """Gives it this file system."""
+        self._files = files
+        files.on_crash = lambda: self.death()
 
     def clocks(self) -> tuple[int, int]:
         now = round(self.world.now * 1e9)
@@ -192,7 +196,8 @@ class Host:
         """The scheduler's question: when its process can go on by itself. Infinity where it can't."""
         if not self.is_alive or self.is_frozen:
             return math.inf
-        return max(self.loop.next_moment(), self.busy_until)
+        when = self.loop.next_moment()
+        return when if when > self.busy_until else self.busy_until
 
 
 def _finish(job: Job[Any], task: asyncio.Task[Any]) -> None:

@@ -11,6 +11,7 @@ import inspect
 import itertools
 import math
 import random
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
@@ -126,10 +127,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def turn(self, calls: int) -> None:
         """Runs at most `calls` ready callbacks, and lets no time pass."""
-        self._burst = calls
-        self.stop()
-        self.run_forever()
-        self._burst = MOST_CALLS
+        # what `run_forever` does for one round, without its checks: bursts are short and many
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
+        self._thread_id = threading.get_ident()
+        asyncio._set_running_loop(self)
+        self._burst, self._stopping = calls, True
+        try:
+            self._run_once()
+        finally:
+            self._burst, self._stopping = MOST_CALLS, False
+            asyncio._set_running_loop(None)
+            self._thread_id = None  # type: ignore[assignment]
+            sys.set_asyncgen_hooks(*hooks)
 
     def _run_once(self) -> None:
         """What asyncio calls again and again. As there, callbacks that come in a turn run in the next."""

@@ -14,6 +14,7 @@ from actorflow.testing.files import FileFaults, SimulatedFiles
 from actorflow.testing.host import Host, Job, Program
 from actorflow.testing.loop import DAY, MOST_CALLS, Clock, Deadlock, VirtualLoop, waiting
 from actorflow.testing.network import Link, Network
+from actorflow.testing.shared import SharedFiles
 from actorflow.testing.trace import Trace
 
 T = TypeVar("T")
@@ -96,6 +97,13 @@ class World:
     def files(self, name: str) -> SimulatedFiles:
         """The files of a machine."""
         return self.host(name).files
+
+    def share_files(self, *names: str) -> None:
+        """Gives these machines one file system, instead of one each."""
+        shared: dict[str, Any] = {}
+        for name in names:
+            chance = random.Random(f"{self.seed}/shared files {name}")
+            self.host(name).mount(SharedFiles(shared, faults=self._file_faults, chance=chance))
 
     def spawn(self, name: str, program: Program[T], *arguments: Any, again: bool = True) -> Job[T]:
         """Runs `program(*arguments)` on a machine; with `again` also whenever it is restarted. `await` gives its result."""

@@ -4,7 +4,17 @@ The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of
 stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
 """
 
-from . import ops_elementwise, softmax, updates
+from . import ops_arrays, ops_elementwise, ops_norm, ops_random, ops_reduce, ops_rows, softmax, updates
 from .compiler import LlvmCompiler
 
-__all__ = ["LlvmCompiler", "ops_elementwise", "softmax", "updates"]
+__all__ = [
+    "LlvmCompiler",
+    "ops_arrays",
+    "ops_elementwise",
+    "ops_norm",
+    "ops_random",
+    "ops_reduce",
+    "ops_rows",
+    "softmax",
+    "updates",
+]

@@ -21,7 +21,7 @@ import numpy as np
 from actorflow.runtime.jit import background
 
 from . import engine
-from .arrays import CHECKS, FIELDS, HEADER
+from .arrays import FIELDS, HEADER
 from .blocks import TYPES, stored
 from .routine import Operand, Routine, Value
 
@@ -66,16 +66,15 @@ class Native:
                 background.add(functools.partial(self.compile, types))
         return self._python(*arguments)
 
-    def compile(self, types: Types) -> bool:
-        """Puts the function for arguments of these types in front; False where there is none."""
+    def compile(self, types: Types) -> None:
+        """Puts the function for arguments of these types in front, if there is one."""
         if types in self._asked:
-            return False
+            return
         self._asked.add(types)
-        text = self._write(types, self.call)
-        if text is None or not engine.available():
-            return False
-        self.call = function_of(text, self.call)
-        return True
+        before = self.call  # to which the code refers
+        text = self._write(types, before)
+        if text is not None and engine.available():
+            self.call = function_of(text, before)
 
 
 def types_of(arguments: Sequence[Any]) -> Types:
@@ -101,7 +100,7 @@ _kept: list[Any] = []
 
 def function_of(text: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The builtin function of a module's `@call(self, arguments, count)`; its code refers to `otherwise` by its address."""
-    code = engine.compiled(text)
+    code = engine.compiled(text, unrolled=False)
     definition = _Definition(b"kernel", code.engine.get_function_address("call"), _FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
@@ -119,7 +118,7 @@ def python_address(name: str) -> int:
 
 
 @functools.cache
-def _numpy_address(number: int) -> int:
+def numpy_address(number: int) -> int:
     """Where a function of numpy's C interface lies, by its number, which is part of the binary interface."""
     table = ctypes.pythonapi.PyCapsule_GetPointer
     table.restype, table.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
@@ -148,7 +147,7 @@ class Kernel(Routine):
         given = (self._args, self._number, self.number(0, "ptr"))
         callee = self.number(id(self._otherwise), "ptr")
         self.give(self.call(python_address("PyObject_Vectorcall"), "ptr", callee, *given))
-        return "\n".join([CHECKS, *others, self.text()])
+        return "\n".join([*others, self.text()])
 
     def object(self, index: int) -> Value:
         return self.load(self._args, "ptr", index)
@@ -188,7 +187,7 @@ class Kernel(Routine):
         self.call(python_address("Py_IncRef"), "void", self.number(id(kind), "ptr"))
         nothing = self.number(0, "ptr")
         made = self.call(
-            _numpy_address(_NEW_FROM_DESCR),
+            numpy_address(_NEW_FROM_DESCR),
             "ptr",
             self.number(id(np.ndarray), "ptr"),
             self.number(id(kind), "ptr"),
@@ -201,15 +200,23 @@ class Kernel(Routine):
         )
         with self.when(made.equals(0)):
             self.give(0)
-            self.block(self._name("never"))
+            self.block(self.name("never"))
         return Array(self, made, dtype)
 
-    def sizes(self, *some: Operand) -> Value:
-        """Dimensions for `make`."""
-        found = self.buffer("i64", max(1, len(some)))
-        for i, size in enumerate(some):
-            self.store(size, found, "i64", i)
+    def result(self, dtype: str, sizes: Value, rank: Value, into: int | None) -> Array:
+        """A fresh array, or the argument with this number if it has this type and these sizes."""
+        if into is None:
+            return self.make(dtype, sizes, rank)
+        found = self.array(into, dtype)
+        self.refuse(found.rank.equals(rank))
+        with self.loop(rank) as axis:
+            self.refuse(found.size(axis).equals(self.load(sizes, "i64", axis)))
+        self.call(python_address("Py_IncRef"), "void", found.object)
         return found
+
+    def drop(self, value: Value) -> None:
+        """Lets go of an object that the code made."""
+        self.call(python_address("Py_DecRef"), "void", value)
 
     def pair(self, one: Array, other: Array) -> None:
         """Gives two arrays."""

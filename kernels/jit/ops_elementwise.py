@@ -5,6 +5,7 @@ The recipes are those of `rules`, so the results are the same bits as numpy's ke
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -12,28 +13,90 @@ import numpy as np
 
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.jit_recipe import Block
+from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit_recipe import CALLED, Block, Recipe
 from actorflow.shapes import num_elements
 
 from .. import cast as casts
 from .. import logic, math, nn, unary
+from . import engine
 from .arrays import HEADER
+from .blocks import arrays_of, stored
 from .builtin import Kernel, Native, Types
 from .emit import module_text
+from .parallel import Parallel, address
 from .rules import RULES, SAME_SHAPE, TYPES
+from .ufuncs import inner_loop
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEAST, MOST = 2, 1 << 14
 """Elements: with one, numpy's scalars cost no more; many go into buffers of the device's."""
+LARGE = 1 << 18
+"""Elements: the work of two threads."""
+_PIECE = 1 << 15
+_SEVERAL = frozenset(("AddN", "Rsqrt", "Select", "Sigmoid"))
+"""Ops that numpy computes in several walks over the elements."""
 KNOWN = frozenset(TYPES)
 
 
-def small(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Whether these are few elements, in one array at least."""
-    return LEAST <= max((num_elements(s) or 0 for s in shapes), default=0) < MOST
+def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Whether these are few elements, in one array at least, or very many."""
+    most = max((num_elements(s) or 0 for s in shapes), default=0)
+    return LEAST <= most < MOST or most >= LARGE
 
 
-def _native(op: str, base: Callable[..., Any], target: DType | None = None, listed: bool = False) -> Native:
+def _several(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """The same for ops that numpy computes in several walks over the elements."""
+    return max((num_elements(s) or 0 for s in shapes), default=0) >= LEAST
+
+
+class Elementwise(Native):
+    """A kernel of an elementwise op: small tensors by a builtin function, large ones by two threads, others by numpy."""
+
+    __slots__ = ("_base", "_large", "_least", "_loop_of", "_seen")
+
+    def __init__(
+        self, base: Callable[..., Any], write: Any, types: Any, loop_of: Callable[[Types], str | None], least: int
+    ) -> None:
+        super().__init__(lambda *given: base(np, *given), write, types)
+        self._base = base
+        self._loop_of = loop_of
+        self._least = least
+        self._large: dict[Types, Parallel | None] = {}
+        self._seen: dict[Types, int] = {}
+
+    def into(self, *given: Any, out: Any) -> Any:
+        """The result in `out`, which may be one of the tensors."""
+        if out.size < self._least or not out.flags.c_contiguous:
+            return self._base(np, *given, out=out)
+        arrays = given[0] if type(given[0]) is list else given
+        types = self._types(given)
+        work = self._large.get(types)
+        sizes = {"full": out.size, "row": out.shape[-1], "scalar": 1}
+        fit = all(a.flags.c_contiguous and a.size == sizes.get(t[3:]) for a, t in zip(arrays, types, strict=True))
+        if work is None or not fit:
+            self._ask(types)
+            return self._base(np, *given, out=out)
+        if "row" in "".join(types):
+            work.run(
+                out.size // out.shape[-1], max(1, _PIECE // out.shape[-1]), out.shape[-1], *map(address, (*arrays, out))
+            )
+        else:
+            work.run(out.size, _PIECE, out.size, *map(address, (*arrays, out)))
+        return out
+
+    def _ask(self, types: Types) -> None:
+        seen = self._seen[types] = self._seen.get(types, 0) + 1
+        if seen == RUNS:
+            background.add(functools.partial(self.compile_large, types))
+
+    def compile_large(self, types: Types) -> None:
+        """Makes the two threads' function for these types."""
+        part = self._loop_of(types) if engine.available() else None
+        self._large[types] = None if part is None else Parallel(part, ["i64", *["ptr"] * (len(types) + 1)])
+
+
+def _native(op: str, base: Callable[..., Any], target: DType | None = None, listed: bool = False) -> Elementwise:
     """The kernel `base` of an op, as a builtin function where its inputs have the result's shape, or are numbers, or rows of
     the result's."""
     attrs = {"DstT": target, "data_format": "NHWC"}
@@ -43,7 +106,7 @@ def _native(op: str, base: Callable[..., Any], target: DType | None = None, list
         deepest = max(one.ndim for one in given)
         return tuple([_layout(one, deepest) for one in given])
 
-    def write(types: Types, otherwise: Any) -> str | None:
+    def recipe_of(types: Types) -> Recipe | None:
         kinds, layouts = [t[:2] for t in types], [t[3:] for t in types]
         accepted, lower = RULES[op]
         if any(kind not in TYPES.values() for kind in kinds) or kinds[0] not in accepted or "full" not in layouts:
@@ -52,11 +115,17 @@ def _native(op: str, base: Callable[..., Any], target: DType | None = None, list
             return None
         block = Block()
         found = lower([block.operand(*of) for of in zip(kinds, layouts)], attrs)
-        if found is None:
-            return None
-        return _module(module_text(block.finish([(found, None)])), kinds, layouts, found.dtype, listed, otherwise)
+        return None if found is None else block.finish([(found, None)])
 
-    return Native(lambda *given: base(np, *given), write, types)
+    def write(types: Types, otherwise: Any) -> str | None:
+        recipe = recipe_of(types)
+        return None if recipe is None else _module(recipe, listed, otherwise)
+
+    def loop_of(types: Types) -> str | None:
+        recipe = recipe_of(types)
+        return None if recipe is None else _part(recipe)
+
+    return Elementwise(base, write, types, loop_of, MOST if op in _SEVERAL else LARGE)
 
 
 def _layout(one: Any, deepest: int) -> str:
@@ -66,9 +135,49 @@ def _layout(one: Any, deepest: int) -> str:
     return f"{one.dtype.str[1:]}:{layout}"
 
 
-def _module(
-    loop: str, kinds: Sequence[str], layouts: Sequence[str], result: str, listed: bool, otherwise: Any
-) -> str:
+def _part(recipe: Recipe) -> str:
+    """`@part(begin, count, columns, addresses...)` of `parallel`: some elements, or with a row among the operands, some rows."""
+    arrays = arrays_of(recipe)
+    if len(recipe.body) == 1 and recipe.body[0].op in CALLED:
+        return _called(recipe.body[0].op, arrays[0].dtype)
+    rows = any(array.layout == "row" for array in arrays)
+    declared = "".join(f", ptr %x{i}" for i in range(len(arrays)))
+    lines = [f"define internal void @part(i64 %begin, i64 %count, i64 %columns{declared}) {{"]
+    lines.append(f"  %at = mul i64 %begin, {'%columns' if rows else '1'}")
+    given = ""
+    for i, array in enumerate(arrays):
+        place = "%at" if array.layout == "full" else "0"
+        lines.append(f"  %p{i} = getelementptr {stored(array.dtype)}, ptr %x{i}, i64 {place}")
+        given += f", ptr %p{i}"
+    given += ", i64 %columns" * sum(array.layout == "full" for array in arrays)
+    size = "i64 %count, i64 %columns" if rows else "i64 1, i64 %count"
+    return "\n".join([module_text(recipe), *lines, f"  call void @blocks({size}{given})", "  ret void", "}"])
+
+
+def _called(name: str, dtype: str) -> str:
+    """The same for a function of numpy's, which needs no loop around it."""
+    found = inner_loop(name, dtype)
+    assert found is not None, name
+    pointer, data = (f"inttoptr (i64 {one} to ptr)" for one in found)
+    lines = ["define internal void @part(i64 %begin, i64 %count, i64 %columns, ptr %x0, ptr %x1) {"]
+    lines += [
+        "  %args = alloca [2 x ptr]",
+        "  %size = alloca i64",
+        "  %steps = alloca [2 x i64]",
+        "  store i64 %count, ptr %size",
+    ]
+    for i in range(2):
+        lines += [f"  %p{i} = getelementptr {stored(dtype)}, ptr %x{i}, i64 %begin"]
+        lines += [f"  %a{i} = getelementptr ptr, ptr %args, i64 {i}", f"  store ptr %p{i}, ptr %a{i}"]
+        lines += [f"  %s{i} = getelementptr i64, ptr %steps, i64 {i}", f"  store i64 {dtype[1]}, ptr %s{i}"]
+    return "\n".join(
+        [*lines, f"  call void {pointer}(ptr %args, ptr %size, ptr %steps, ptr {data})", "  ret void", "}"]
+    )
+
+
+def _module(recipe: Recipe, listed: bool, otherwise: Any) -> str:
+    loop, result = module_text(recipe), recipe.type_of(recipe.outputs[0][0])
+    kinds, layouts = [o.dtype for o in recipe.operands], [o.layout for o in recipe.operands]
     f = Kernel(1 if listed else len(kinds), otherwise)
     if listed:
         values = f.object(0)
@@ -81,6 +190,7 @@ def _module(
     arrays = [f.array_at(one, kind) for one, kind in zip(objects, kinds, strict=True)]
     first = arrays[layouts.index("full")]
     rank, rows, columns = first.rank, f.number(1), first.elements()
+    f.refuse(rank > ("row" in layouts))
     if "row" in layouts:
         width = first.size(rank - 1)
         f.refuse(width > 0)
@@ -103,7 +213,8 @@ def _module(
 
 
 def _same(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return bool(shapes) and len(shapes[0]) > 0 and all(s == shapes[0] for s in shapes)
+    """Whether these are several tensors of one shape. (A list whose elements are not known has no shape.)"""
+    return bool(shapes and shapes[0]) and all(s == shapes[0] for s in shapes)
 
 
 def _fitting(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -114,7 +225,7 @@ def _fitting(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _fast(op: str, can: Callable[..., bool] = _fitting) -> Callable[[F], F]:
-    return kernel(op, device="CPU", dtypes=KNOWN, library="jit", can=can, pays=small)
+    return kernel(op, device="CPU", dtypes=KNOWN, library="jit", can=can, pays=_several if op in _SEVERAL else _pays)
 
 
 # Each kernel is one expression, which generated code contains as it is.
@@ -142,101 +253,101 @@ _sigmoid_grad = _native("SigmoidGrad", unary.sigmoid_grad)
 
 @_fast("Add")
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _add.call(x, y) if out is None else math.add(xp, x, y, out=out)
+    return _add.call(x, y) if out is None else _add.into(x, y, out=out)
 
 
 @_fast("Sub")
 def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _subtract.call(x, y) if out is None else math.subtract(xp, x, y, out=out)
+    return _subtract.call(x, y) if out is None else _subtract.into(x, y, out=out)
 
 
 @_fast("Mul")
 def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _multiply.call(x, y) if out is None else math.multiply(xp, x, y, out=out)
+    return _multiply.call(x, y) if out is None else _multiply.into(x, y, out=out)
 
 
 @_fast("RealDiv")
 def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _divide.call(x, y) if out is None else math.real_div(xp, x, y, out=out)
+    return _divide.call(x, y) if out is None else _divide.into(x, y, out=out)
 
 
 @_fast("Maximum")
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _maximum.call(x, y) if out is None else math.maximum(xp, x, y, out=out)
+    return _maximum.call(x, y) if out is None else _maximum.into(x, y, out=out)
 
 
 @_fast("Minimum")
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _minimum.call(x, y) if out is None else math.minimum(xp, x, y, out=out)
+    return _minimum.call(x, y) if out is None else _minimum.into(x, y, out=out)
 
 
 @_fast("AddN", _same)
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
-    return _add_n.call(inputs) if out is None else math.add_n(xp, inputs, out=out)
+    return _add_n.call(inputs) if out is None else _add_n.into(inputs, out=out)
 
 
 @_fast("Neg", _same)
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _negative.call(x) if out is None else unary.negative(xp, x, out=out)
+    return _negative.call(x) if out is None else _negative.into(x, out=out)
 
 
 @_fast("Square", _same)
 def square(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _square.call(x) if out is None else unary.square(xp, x, out=out)
+    return _square.call(x) if out is None else _square.into(x, out=out)
 
 
 @_fast("Sqrt", _same)
 def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _sqrt.call(x) if out is None else unary.sqrt(xp, x, out=out)
+    return _sqrt.call(x) if out is None else _sqrt.into(x, out=out)
 
 
 @_fast("Rsqrt", _same)
 def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _rsqrt.call(x) if out is None else unary.rsqrt(xp, x, out=out)
+    return _rsqrt.call(x) if out is None else _rsqrt.into(x, out=out)
 
 
 @_fast("Exp", _same)
 def exp(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _exp.call(x) if out is None else unary.exp(xp, x, out=out)
+    return _exp.call(x) if out is None else _exp.into(x, out=out)
 
 
 @_fast("Log", _same)
 def log(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _log.call(x) if out is None else unary.log(xp, x, out=out)
+    return _log.call(x) if out is None else _log.into(x, out=out)
 
 
 @_fast("Tanh", _same)
 def tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _tanh.call(x) if out is None else unary.tanh(xp, x, out=out)
+    return _tanh.call(x) if out is None else _tanh.into(x, out=out)
 
 
 @_fast("Sigmoid", _same)
 def sigmoid(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _sigmoid.call(x) if out is None else unary.sigmoid(xp, x, out=out)
+    return _sigmoid.call(x) if out is None else _sigmoid.into(x, out=out)
 
 
 @_fast("Relu", _same)
 def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
-    return _relu.call(x) if out is None else nn.relu(xp, x, out=out)
+    return _relu.call(x) if out is None else _relu.into(x, out=out)
 
 
 @_fast("ReluGrad", _same)
 def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
-    return _relu_grad.call(dy, x) if out is None else nn.relu_grad(xp, dy, x, out=out)
+    return _relu_grad.call(dy, x) if out is None else _relu_grad.into(dy, x, out=out)
 
 
 @_fast("TanhGrad", _same)
 def tanh_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
-    return _tanh_grad.call(y, dy) if out is None else unary.tanh_grad(xp, y, dy, out=out)
+    return _tanh_grad.call(y, dy) if out is None else _tanh_grad.into(y, dy, out=out)
 
 
 @_fast("SigmoidGrad", _same)
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
-    return _sigmoid_grad.call(y, dy) if out is None else unary.sigmoid_grad(xp, y, dy, out=out)
+    return _sigmoid_grad.call(y, dy) if out is None else _sigmoid_grad.into(y, dy, out=out)
 
 
-def _bias(xp: Any, value: Any, bias: Any) -> Any:
-    return nn.bias_add(xp, value, bias, data_format="NHWC")
+def _bias(xp: Any, value: Any, bias: Any, *, out: Any = None) -> Any:
+    return nn.bias_add(xp, value, bias, data_format="NHWC", out=out)
 
 
 _bias_add = _native("BiasAdd", _bias)
@@ -244,7 +355,7 @@ _bias_add = _native("BiasAdd", _bias)
 
 @_fast("BiasAdd")
 def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
-    return _bias_add.call(value, bias) if out is None else nn.bias_add(xp, value, bias, data_format=data_format, out=out)
+    return _bias_add.call(value, bias) if out is None else _bias_add.into(value, bias, out=out)
 
 
 _select = _native("Select", logic.select)
@@ -252,15 +363,13 @@ _select = _native("Select", logic.select)
 
 @_fast("Select", _same)
 def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return _select.call(condition, x, y) if out is None else logic.select(xp, condition, x, y, out=out)
+    return _select.call(condition, x, y) if out is None else _select.into(condition, x, y, out=out)
 
 
 # A type of results has a function of its own, in front of which that of each type of elements goes.
-_casts = {
-    dtype: _native("Cast", lambda xp, x, dtype=dtype: casts.cast(xp, x, DstT=dtype), dtype) for dtype in TYPES
-}
+_casts = {dtype: _native("Cast", functools.partial(casts.cast, DstT=dtype), dtype) for dtype in TYPES}
 
 
 @_fast("Cast", _same)
 def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
-    return _casts[DstT].call(x) if out is None else casts.cast(xp, x, DstT=DstT, out=out)
+    return _casts[DstT].call(x) if out is None else _casts[DstT].into(x, out=out)

@@ -138,7 +138,7 @@ class Routine:
         return kind in _FLOATING or kind.endswith(("float>", "double>"))
 
     def text(self) -> str:
-        return "\n".join([self._head, "entry:", *self._places, "  br label %begin", "begin:", *self._lines, "}"])
+        return "\n".join([self._head, "entry:", *self._places, "  br label %b.first", "b.first:", *self._lines, "}"])
 
     def spelled(self, value: Operand, kind: str) -> str:
         if isinstance(value, Value):
@@ -156,18 +156,18 @@ class Routine:
 
     def add(self, expression: str, kind: str) -> Value:
         """A line that gives a value."""
-        name = self._name("v")
+        name = self.name("v")
         self.do(f"%{name} = {expression}")
         return Value(self, f"%{name}", kind)
 
-    def _name(self, prefix: str) -> str:
+    def name(self, prefix: str) -> str:
         self._count += 1
         return f"{prefix}{self._count}"
 
     # ---- memory
 
     def variable(self, kind: str, value: Operand | None = None) -> Variable:
-        place = f"%{self._name('p')}"
+        place = f"%{self.name('p')}"
         self._places.append(f"  {place} = alloca {kind}")
         found = Variable(self, place, kind)
         if value is not None:
@@ -176,7 +176,7 @@ class Routine:
 
     def buffer(self, kind: str, count: int) -> Value:
         """Memory for so many elements, until the function ends."""
-        place = f"%{self._name('p')}"
+        place = f"%{self.name('p')}"
         self._places.append(f"  {place} = alloca [{count} x {kind}], align 64")
         return Value(self, place, "ptr")
 
@@ -200,11 +200,17 @@ class Routine:
     def smaller(self, one: Value, other: Operand) -> Value:
         return self.select(one < other, one, other)
 
+    def copy(self, target: Value, source: Value, count: Value, kind: str) -> None:
+        """Copies elements that do not overlap."""
+        size = {"float": 4, "double": 8}.get(kind) or int(kind[1:]) // 8
+        given = f"ptr {target.text}, ptr {source.text}, i64 {(count * size).text}, i1 false"
+        self.do(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
     @contextmanager
     def loop(self, count: Operand, start: Operand = 0) -> Iterator[Value]:
         """The block once for each whole number from `start` on, up to `count`."""
         at = self.variable("i64", start)
-        head, body, after = (self._name(name) for name in ("head", "body", "after"))
+        head, body, after = (self.name(name) for name in ("head", "body", "after"))
         self.do(f"br label %{head}")
         self._lines.append(f"{head}:")
         index = at.value
@@ -218,7 +224,7 @@ class Routine:
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        yes, after = self._name("yes"), self._name("after")
+        yes, after = self.name("yes"), self.name("after")
         self.do(f"br i1 {condition.text}, label %{yes}, label %{after}")
         self._lines.append(f"{yes}:")
         yield
@@ -227,7 +233,7 @@ class Routine:
 
     def demand(self, condition: Value, otherwise: str) -> None:
         """Goes to the block `otherwise` where the condition does not hold."""
-        on = self._name("on")
+        on = self.name("on")
         self.do(f"br i1 {condition.text}, label %{on}, label %{otherwise}")
         self._lines.append(f"{on}:")
 

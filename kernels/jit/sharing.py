@@ -15,6 +15,8 @@ import time
 from time import perf_counter_ns
 from typing import Any
 
+from actorflow import machine
+
 from ..blas import Governor
 from .compiler import Loop
 
@@ -60,7 +62,9 @@ def _together(loop: Loop, elements: int, arrays: list[Any]) -> None:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """How many cores this process may use: one in a simulation, where threads would leave things to chance."""
+    if not machine.current().is_real:
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -20,6 +20,7 @@ from .. import nn
 from . import engine
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES
+from .ops_rows import cross_entropy
 from .ufuncs import inner_loop
 
 _BLOCK = 512
@@ -71,7 +72,7 @@ def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return bool(0 < shapes[0][1] <= nn.FEW_CLASSES)
+    return bool(shapes[0][1] > 0)
 
 
 @kernel(
@@ -86,6 +87,10 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if type(logits) is type(labels) is np.ndarray and logits.ndim == 2 and 0 < logits.shape[1] <= nn.FEW_CLASSES:
         types = logits.dtype.str[1:], labels.dtype.str[1:]
         found = cross_entropy_of(*types).run(logits, labels) if labels.shape == logits.shape[:1] else None
+        if found is not None:
+            return found
+    elif type(logits) is type(labels) is np.ndarray and logits.ndim == 2 and labels.shape == logits.shape[:1]:
+        found = cross_entropy(logits, labels)
         if found is not None:
             return found
     return nn.sparse_softmax_cross_entropy(xp, logits, labels)

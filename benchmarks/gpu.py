@@ -1,0 +1,173 @@
+"""Figures of the GPU device, beside the same calls written by hand in CuPy: `make bench-gpu`, or `python -m benchmarks.gpu`.
+
+Each pair runs in turns, in one process, after both have been warmed up. A figure is the median of rounds; the ratio is that of
+medians. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+
+Run = Callable[[], Awaitable[Any]]
+
+
+async def paired(ours: Run, theirs: Run, rounds: int) -> tuple[float, float]:
+    """The median seconds of each, taken in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(rounds + 3):
+        for which, run in enumerate((ours, theirs)):
+            begun = time.perf_counter()
+            await run()
+            if number >= 3:
+                times[which].append(time.perf_counter() - begun)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def model(batch: int) -> tuple[af.Graph, Any, Any, Any, list[Any]]:
+    """An MLP 784-4096-4096-10 and a step of gradient descent."""
+    rng = np.random.default_rng(0)
+    sizes = (784, 4096, 4096, 10)
+    weights = [(rng.normal(size=s) / np.sqrt(s[0])).astype(np.float32) for s in pairwise(sizes)]
+    graph = af.Graph()
+    with graph.as_default(), af.device("/gpu:0"):
+        x, labels = af.placeholder(af.float32, [batch, 784]), af.placeholder(af.int32, [batch])
+        y = x
+        for number, start in enumerate(weights):
+            y = af.matmul(y, af.Variable(start))
+            y = af.nn.relu(y) if number < 2 else y
+        loss = af.reduce_mean(af.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=y))
+        train = af.train.GradientDescentOptimizer(0.01).minimize(loss)
+        af.global_variables_initializer()
+    return graph, x, labels, (loss, train), weights
+
+
+def by_hand(cupy: Any, weights: list[Any], x: Any, labels: Any) -> Callable[[], Any]:
+    """The same step in CuPy."""
+    w = [cupy.asarray(start) for start in weights]
+
+    def step() -> Any:
+        a, b = cupy.asarray(x), cupy.asarray(labels)
+        h1 = cupy.maximum(a @ w[0], 0)
+        h2 = cupy.maximum(h1 @ w[1], 0)
+        logits = h2 @ w[2]
+        shifted = logits - logits.max(1, keepdims=True)
+        powers = cupy.exp(shifted)
+        total = powers.sum(1, keepdims=True)
+        rows = cupy.arange(len(b))
+        loss = (cupy.log(total[:, 0]) - shifted[rows, b]).mean()
+        slope = powers / total
+        slope[rows, b] -= 1
+        slope /= np.float32(len(b))
+        d2 = (slope @ w[2].T) * (h2 > 0)
+        d1 = (d2 @ w[1].T) * (h1 > 0)
+        for weight, below, above in ((w[2], h2, slope), (w[1], h1, d2), (w[0], a, d1)):
+            weight -= (below.T @ above) * np.float32(0.01)
+        return loss.get()
+
+    return step
+
+
+async def training(cupy: Any, rounds: int) -> dict[str, float]:
+    batch = 1024
+    graph, x, labels, fetches, weights = model(batch)
+    rng = np.random.default_rng(1)
+    images = rng.normal(size=(batch, 784)).astype(np.float32)
+    classes = rng.integers(0, 10, batch).astype(np.int32)
+    hand = by_hand(cupy, weights, images, classes)
+    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}) as session:
+        await session.run("init")
+
+        async def ours() -> Any:
+            return await session.run(fetches, {x: images, labels: classes})
+
+        async def theirs() -> Any:
+            return hand()
+
+        mine, other = await paired(ours, theirs, rounds)
+    return {"ms": mine * 1e3, "by hand, ms": other * 1e3, "ratio": mine / other}
+
+
+async def launches(cupy: Any, rounds: int) -> dict[str, float]:
+    """A chain of 200 small kernels, of which a fetch takes the sum."""
+    graph = af.Graph()
+    with graph.as_default(), af.device("/gpu:0"):
+        x = af.placeholder(af.float32, [128, 128])
+        y = x
+        for i in range(100):
+            y = af.tanh(y) + np.float32(i)
+        total = af.reduce_sum(y)
+    value = np.ones((128, 128), np.float32)
+    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}) as session:
+
+        async def ours() -> Any:
+            return await session.run(total, {x: value})
+
+        async def theirs() -> Any:
+            z = cupy.asarray(value)
+            for i in range(100):
+                z = cupy.tanh(z) + np.float32(i)
+            return z.sum().get()
+
+        mine, other = await paired(ours, theirs, rounds)
+    return {"us a kernel": mine * 1e6 / 201, "by hand, us": other * 1e6 / 201, "ratio": mine / other}
+
+
+async def copies(cupy: Any, rounds: int) -> dict[str, float]:
+    """Gigabytes a second to the host, beside a bare copy into pinned memory."""
+    from actorflow.devices.cuda import CudaDevice
+
+    size = 256 << 20
+    gpu = CudaDevice("/job:localhost/replica:0/task:0/device:GPU:0")
+    x = gpu.bring(np.zeros(size, np.uint8))
+    loop = asyncio.get_running_loop()
+    memory = cupy.cuda.alloc_pinned_memory(size)
+    target = np.frombuffer(memory, np.uint8, size)
+    stream = cupy.cuda.Stream(non_blocking=True)
+
+    async def ours() -> Any:
+        came = loop.create_future()
+        gpu.take(x, lambda value, error: came.set_result(value))
+        return await came
+
+    async def theirs() -> Any:
+        x.get(stream=stream, out=target)
+        stream.synchronize()
+
+    mine, other = await paired(ours, theirs, rounds)
+    gpu.close()
+    return {"GB/s": size / mine / 1e9, "bare, GB/s": size / other / 1e9, "ratio": other / mine}
+
+
+async def everything(rounds: int) -> dict[str, Any]:
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    found: dict[str, Any] = {
+        "gpu": properties["name"].decode(),
+        "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+        "cupy": cupy.__version__,
+    }
+    for name, measure in (("launches", launches), ("mlp", training), ("copies", copies)):
+        found[name] = await measure(cupy, rounds)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=50)
+    print(json.dumps(asyncio.run(everything(parser.parse_args().rounds)), indent=2))
+
+
+if __name__ == "__main__":
+    main()

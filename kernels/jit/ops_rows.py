@@ -1,0 +1,176 @@
+"""The softmax of long rows, and the cross entropy of many classes: a walk over the rows that keeps each in the cache.
+
+Exponentials are numpy's own (`ufuncs`). A row is summed in 32 partial sums of up to 128 numbers, so results may differ from the
+Python kernels' in the last bits. Two threads share many rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.jit import RUNS, background
+from actorflow.shapes import num_elements
+
+from .. import nn
+from . import engine
+from .blocks import TYPES
+from .parallel import Parallel, address
+from .routine import Routine, Value
+from .ufuncs import inner_loop
+
+FLOATS = frozenset((dtypes.float32, dtypes.float64))
+_LANES = 32
+LEAST = 4096
+"""Elements from which on this pays."""
+_DIVIDED = 1 << 16
+_PIECE = 1 << 13
+
+
+def part_text(dtype: str, labels: str = "") -> str:
+    """`@part(begin, count, width, x, out)`: the softmax of some rows. With a type of labels also `labels, totals, shifted`: 1 is
+    taken from the label's place, and each row's sum of exponentials and the label's shifted logit are kept."""
+    real, size = TYPES[dtype], int(dtype[1])
+    parameters = [("i64", "begin"), ("i64", "count"), ("i64", "width"), ("ptr", "x"), ("ptr", "out")]
+    if labels:
+        parameters += [("ptr", "labels"), ("ptr", "totals"), ("ptr", "shifted")]
+    f = Routine("part", parameters, "void", internal=True)
+    begin, count, width, x, out = f.given[:5]
+    lanes = f"<{_LANES} x {real}>"
+    args, steps, length = f.buffer("ptr", 2), f.buffer("i64", 2), f.buffer("i64", 1)
+    for k in range(2):
+        f.store(size, steps, "i64", k)
+    f.store(width, length, "i64")
+    found = inner_loop("exp", dtype)
+    assert found is not None
+    with f.loop(begin + count, begin) as row:
+        source, target = f.at(x, real, row * width), f.at(out, real, row * width)
+        most = f.variable(lanes, f.load(source, lanes))
+        with f.loop(width // _LANES, 1) as b:
+            most.set(_larger(f, most.value, f.load(f.at(source, real, b * _LANES), lanes)))
+        most.set(_larger(f, most.value, f.load(f.at(source, real, width - _LANES), lanes)))
+        largest = _folded(f, most.value, lambda one, other: _larger(f, one, other))
+        with f.loop(width) as i:
+            f.store(f.load(source, real, i) - largest, target, real, i)
+        if labels:
+            label = f.load(f.given[5], TYPES[labels], row).to("i64")
+            f.store(f.load(target, real, label), f.given[7], real, row)
+        for k in range(2):
+            f.store(target, args, "ptr", k)
+        f.call(found[0], "void", args, length, steps, f.number(found[1], "ptr"))
+        sums = f.variable(lanes, f.load(target, lanes))
+        whole = (width // _LANES) * _LANES
+        with f.loop(width // _LANES, 1) as b:
+            sums.set(sums.value + f.load(f.at(target, real, b * _LANES), lanes))
+        total = f.variable(real, _folded(f, sums.value, lambda one, other: one + other))
+        with f.loop(width, whole) as i:
+            total.set(total.value + f.load(target, real, i))
+        with f.loop(width) as i:
+            f.store(f.load(target, real, i) / total.value, target, real, i)
+        if labels:
+            f.store(total.value, f.given[6], real, row)
+            f.store(f.load(target, real, label) - f.number(1, real), target, real, label)
+    f.do("ret void")
+    return f.text()
+
+
+def _larger(f: Routine, one: Value, other: Value) -> Value:
+    """The larger numbers of two vectors, or a NaN."""
+    bits = f"{one.type.split(' x ')[0]} x i1>" if one.type.startswith("<") else "i1"
+    more = f.add(f"fcmp ogt {one.type} {one.text}, {other.text}", bits)
+    nan = f.add(f"fcmp uno {one.type} {one.text}, {one.text}", bits)
+    stays = f.add(f"or {bits} {more.text}, {nan.text}", bits)
+    return f.add(f"select {bits} {stays.text}, {one.type} {one.text}, {one.type} {other.text}", one.type)
+
+
+def _folded(f: Routine, value: Value, join: Any) -> Value:
+    """What is left of a vector when its halves are joined until there is one element."""
+    width, element = int(value.type[1:].split(" ")[0]), value.type.split(" x ")[1].rstrip(">")
+    while width > 1:
+        width //= 2
+        parts = []
+        for begin in (0, width):
+            mask = ", ".join(f"i32 {i}" for i in range(begin, begin + width))
+            text = f"shufflevector {value.type} {value.text}, {value.type} poison, <{width} x i32> <{mask}>"
+            parts.append(f.add(text, f"<{width} x {element}>"))
+        value = join(*parts)
+    return f.add(f"extractelement {value.type} {value.text}, i32 0", element)
+
+
+class Rows:
+    """The work for one type of logits, and of labels: compiled in the background when it has been asked for a few times."""
+
+    def __init__(self, dtype: str, labels: str) -> None:
+        self._types = dtype, labels
+        self._asked = 0
+        self._work: Parallel | None = None
+
+    def ready(self) -> bool:
+        if self._work is None:
+            self._asked += 1
+            if self._asked == RUNS:
+                background.add(self.compile)
+        return self._work is not None
+
+    def run(self, x: Any, out: Any, *others: Any) -> None:
+        assert self._work is not None
+        width = x.shape[-1]
+        addresses = map(address, (x, out, *others))
+        piece = max(1, _PIECE // width)
+        self._work.run(x.size // width, piece, width, *addresses, divided=x.size >= _DIVIDED)
+
+    def compile(self) -> None:
+        if engine.available() and inner_loop("exp", self._types[0]) is not None:
+            self._work = Parallel(part_text(*self._types), ["i64", *["ptr"] * (5 if self._types[1] else 2)])
+
+
+@functools.cache
+def rows_of(dtype: str, labels: str = "") -> Rows:
+    """The one of these types."""
+    return Rows(dtype, labels)
+
+
+def suits(x: Any) -> bool:
+    """Whether the rows of an array are long, and in order."""
+    return type(x) is np.ndarray and x.flags.c_contiguous and _LANES <= x.shape[-1] <= 128 * _LANES and x.size >= LEAST
+
+
+def softmax_of(logits: Any, axis: int, out: Any) -> Any:
+    if suits(logits) and (out is None or out.flags.c_contiguous):
+        rows = rows_of(logits.dtype.str[1:])
+        if rows.ready():
+            result = np.empty(logits.shape, logits.dtype) if out is None else out
+            rows.run(logits, result)
+            return result
+    return nn.softmax(np, logits, axis=axis, out=out)
+
+
+def cross_entropy(logits: Any, labels: Any) -> Any:
+    """The loss and its derivative, or None where numpy has to compute them, or to say what is wrong."""
+    if not suits(logits) or labels.dtype.str[1:] not in ("i4", "i8") or not labels.flags.c_contiguous:
+        return None
+    rows = rows_of(logits.dtype.str[1:], labels.dtype.str[1:])
+    if not rows.ready() or labels.view(f"u{labels.dtype.itemsize}").max() >= logits.shape[1]:
+        return None
+    derivative = np.empty(logits.shape, logits.dtype)
+    totals, shifted = np.empty((2, len(logits)), logits.dtype)
+    rows.run(logits, derivative, labels, totals, shifted)
+    return np.log(totals) - shifted, derivative
+
+
+def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 0 and attrs["axis"] in (-1, len(shapes[0]) - 1)
+
+
+def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return (num_elements(shapes[0]) or 0) >= LEAST and bool(_LANES <= shapes[0][-1] <= 128 * _LANES)
+
+
+@kernel("Softmax", device="CPU", dtypes=FLOATS, library="jit", can=_can, pays=_pays)
+def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
+    return softmax_of(logits, axis, out)

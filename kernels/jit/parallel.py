@@ -1,0 +1,82 @@
+"""Work on large arrays that two threads share, for functions that are no loops over recipes: rows, or any other parts.
+
+A module has `@part(begin, count, parameters...)`, which does so many parts of the work from `begin` on. It gets `@share` beside
+it, by which each thread takes pieces until none is left (`sharing`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from ..blas import Governor
+from . import engine
+from .sharing import cores, helper
+
+_NAP = 0.00002
+_MOST_SIZES = 64
+_KINDS: dict[str, Any] = {"ptr": ctypes.c_void_p, "i64": ctypes.c_ssize_t}
+
+
+def share_text(parameters: Sequence[str]) -> str:
+    """`@share(state, count, piece, wait, parameters...)`, for a `@part` with parameters of these types. `state` are two zeroed
+    numbers that all threads see. With `wait` it gives 1 as long as another thread is at work on its last piece."""
+    declared = "".join(f", {kind} %x{i}" for i, kind in enumerate(parameters))
+    lines = [f"define i32 @share(ptr %state, i64 %count, i64 %piece, i64 %wait{declared}) {{", "entry:"]
+    lines += ["  %active = getelementptr i64, ptr %state, i64 1"]
+    lines += ["  %more = atomicrmw add ptr %active, i64 1 seq_cst", "  br label %claim", "claim:"]
+    lines += ["  %begin = atomicrmw add ptr %state, i64 %piece seq_cst", "  %left = icmp slt i64 %begin, %count"]
+    lines += ["  br i1 %left, label %work, label %over", "work:", "  %rest = sub i64 %count, %begin"]
+    lines += ["  %short = icmp slt i64 %piece, %rest", "  %some = select i1 %short, i64 %piece, i64 %rest"]
+    lines += [f"  call void @part(i64 %begin, i64 %some{declared})", "  br label %claim", "over:"]
+    lines += ["  %less = atomicrmw sub ptr %active, i64 1 seq_cst", "  %waits = icmp ne i64 %wait, 0"]
+    lines += ["  br i1 %waits, label %look, label %free", "look:"]
+    lines += ["  %turn = phi i64 [ 0, %over ], [ %turn.next, %again ]"]
+    lines += ["  %others = load atomic i64, ptr %active seq_cst, align 8", "  %busy = icmp ne i64 %others, 0"]
+    lines += ["  br i1 %busy, label %again, label %free", "again:", "  %turn.next = add i64 %turn, 1"]
+    lines += ["  %tired = icmp eq i64 %turn.next, 20000", "  br i1 %tired, label %late, label %look"]
+    return "\n".join([*lines, "late:", "  ret i32 1", "free:", "  ret i32 0", "}"])
+
+
+class Parallel:
+    """The work of a module, on one thread or two: whichever took less time lately, for each amount of it."""
+
+    def __init__(self, part: str, parameters: Sequence[str]) -> None:
+        code = engine.compiled(f"{part}\n{share_text(parameters)}")
+        kinds = [ctypes.c_void_p, *[ctypes.c_ssize_t] * 3, *[_KINDS[kind] for kind in parameters]]
+        self._share = code.bind("share", *kinds, releases=True)
+        self._governors: dict[int, Governor] = {}
+
+    def run(self, count: int, piece: int, *given: int, divided: bool = True) -> None:
+        """Does `count` parts, of which a thread takes `piece` at a time. `given` are numbers and addresses."""
+        if not divided or cores() < 2:
+            self._alone(count, piece, *given)
+            return
+        governor = self._governors.get(count)
+        if governor is None:
+            if len(self._governors) >= _MOST_SIZES:
+                self._governors.clear()
+            governor = self._governors[count] = Governor()
+        both = governor.splits()
+        begun = perf_counter_ns()
+        (self._together if both else self._alone)(count, piece, *given)
+        governor.add(both, perf_counter_ns() - begun)
+
+    def _alone(self, count: int, piece: int, *given: int) -> None:
+        self._share((ctypes.c_int64 * 2)(), count, piece, 0, *given)
+
+    def _together(self, count: int, piece: int, *given: int) -> None:
+        state = (ctypes.c_int64 * 2)()
+        job = [(self._share, (state, count, piece, 0, *given))]
+        helper.add(job)
+        while self._share(state, count, piece, 1, *given):
+            time.sleep(_NAP)  # the other thread has lost its core amid a piece
+        job.clear()
+
+
+def address(array: Any) -> int:
+    """Where an array's elements lie."""
+    return int(array.__array_interface__["data"][0])

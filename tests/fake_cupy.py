@@ -1,0 +1,736 @@
+"""A GPU that exists in a test only: as much of CuPy as the CUDA device calls, with work that completes late and out of order.
+
+`FakeCupy()` stands in for the module. Streams are queues that a driver carries out one piece at a time: in order within a
+stream, in an order drawn from a seed between streams, at once (a thread) or when the test says so (`manual`). What a piece of
+work computes is known when it is launched, because shapes are asked for then; whether it may be *used* is checked:
+
+- each block of memory remembers who wrote and read it last, in vector time. A launch in another stream that no event has
+  put behind them raises `Race`; so does the reuse of a block by the pool;
+- pinned memory is really filled when the copy runs, and full of garbage until then. A copy out of it fails the test (`faults`)
+  if the memory was changed or given back before it ran;
+- whatever would make the host wait for the GPU (`int(x)`, `if x`, `x.get()`) raises `Blocks`, and numpy functions refuse
+  arrays of the GPU as CuPy's do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import random
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+GARBAGE = 0xCB
+Clock = dict[int, int]
+
+
+def names(text: str) -> list[str]:
+    """The words of a text."""
+    return text.split()
+
+
+UFUNCS = names(
+    """
+    add subtract multiply divide true_divide floor_divide remainder fmod power negative positive absolute sign exp
+    expm1 log log1p sqrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+    arctan2 floor ceil rint maximum minimum less less_equal greater greater_equal equal not_equal logical_and
+    logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isinf
+    isfinite conjugate
+    """
+)
+FUNCTIONS = names(
+    """
+    where take concatenate stack reshape transpose expand_dims squeeze broadcast_to swapaxes moveaxis flip tile any
+    all sum prod max min argmax argmin cumsum cumprod dot matmul einsum zeros_like ones_like empty_like clip copy
+    result_type
+    """
+)
+MAKERS = names(
+    """
+    zeros ones empty full arange
+    """
+)
+TYPES = names(
+    """
+    float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ complex64 complex128 intp uintp
+    """
+)
+
+
+class Race(AssertionError):
+    """Two pieces of work use the same memory, and nothing says which one is first."""
+
+
+class Blocks(AssertionError):
+    """The host waits for the GPU where it must not."""
+
+
+class CUDARuntimeError(RuntimeError):
+    def __init__(self, status: int) -> None:
+        super().__init__(f"cudaError {status}")
+        self.status = status
+
+
+class CUDADriverError(RuntimeError):
+    """What CuPy raises where it launches."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"CUDA_ERROR {status}")
+        self.status = status
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+class Physical:
+    """A piece of the GPU's memory, and who used it last."""
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.address = address
+        self.bytes = np.full(nbytes, GARBAGE, np.uint8)
+        self.written: tuple[int, int] | None = None
+        self.read: Clock = {}
+
+
+class _Work:
+    def __init__(self, run: Callable[[], None], ready: Callable[[], bool] = lambda: True) -> None:
+        self.run = run
+        self.ready = ready
+
+
+class FakeCupy:
+    """Stands in for the module `cupy`. `close` has to be called at the end."""
+
+    def __init__(self, *, gpus: int = 1, memory: int = 1 << 30, seed: int = 0, manual: bool = False) -> None:
+        self.memory = memory
+        self.allocated = 0
+        self.launches: list[tuple[int, str]] = []
+        self.faults: list[str] = []
+        self.lost: CUDARuntimeError | None = None
+        self.manual = manual
+        self.late_failure: tuple[str, int] | None = None
+        self.known: Clock = {}
+        """What the host has seen to be done: all that is launched later comes after it."""
+        self._random = random.Random(seed)
+        self._addresses = itertools.count(1 << 32, 1 << 24)
+        self._stream_ids = itertools.count(1)
+        self._physical: dict[int, Physical] = {}
+        self._pinned: dict[int, weakref.ref[Any]] = {}
+        self._queues: dict[int, deque[_Work]] = {}
+        self._changed = threading.Condition(threading.RLock())
+        self._closed = False
+        self._here = threading.local()
+        self._driver: threading.Thread | None = None
+        self.ndarray = FakeArray
+        for name in UFUNCS:
+            setattr(self, name, _Ufunc(self, name))
+        for name in FUNCTIONS:
+            setattr(self, name, functools.partial(_call, self, getattr(np, name)))
+        for name in MAKERS:
+            setattr(self, name, functools.partial(_call, self, getattr(np, name)))
+        for name in TYPES:
+            setattr(self, name, getattr(np, name))
+        self.cuda = SimpleNamespace(
+            Device=lambda i: _Device(self, i),
+            Stream=lambda non_blocking=False: _Stream(self, non_blocking),
+            Event=lambda block=False, disable_timing=False: _Event(self, block),
+            MemoryPool=lambda: _Pool(self),
+            MemoryPointer=_Pointer,
+            UnownedMemory=lambda ptr, size, owner, device_id: _Unowned(self, ptr, size, owner, device_id),
+            alloc_pinned_memory=self._alloc_pinned,
+            using_allocator=self._using_allocator,
+            memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+            driver=SimpleNamespace(CUDADriverError=CUDADriverError),
+            runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: gpus),
+        )
+
+    # ---- the driver
+
+    def enqueue(self, stream: _Stream, work: _Work) -> None:
+        if self.lost is not None:
+            raise CUDARuntimeError(self.lost.status)
+        with self._changed:
+            self._queues.setdefault(stream.number, deque()).append(work)
+            if not self.manual and self._driver is None:
+                self._driver = threading.Thread(target=self._drive, name="fake gpu", daemon=True)
+                self._driver.start()
+            self._changed.notify_all()
+
+    def _drive(self) -> None:
+        while True:
+            with self._changed:
+                while not self._closed and not self._runnable():
+                    self._changed.wait()
+                if self._closed:
+                    return
+            self.step()
+
+    def _runnable(self) -> list[int]:
+        return [n for n, q in self._queues.items() if q and q[0].ready()]
+
+    def step(self, stream: Any = None) -> bool:
+        """Carries out one piece of work, of a stream that is drawn unless one is given; false where none may run."""
+        with self._changed:
+            able = self._runnable()
+            if stream is not None:
+                able = [n for n in able if n == stream.number]
+            if not able:
+                return False
+            work = self._queues[self._random.choice(sorted(able))].popleft()
+            work.run()
+            del work  # it may hold arrays, whose end is the host's business
+            self._changed.notify_all()
+        return True
+
+    def run(self) -> None:
+        """Carries out all that there is."""
+        while self.step():
+            pass
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self.lost = self.lost or CUDARuntimeError(4)
+            self._changed.notify_all()
+        if self._driver is not None:
+            self._driver.join(5)
+
+    def lose(self, status: int = 700) -> None:
+        """From now on every call fails, as after an illegal access."""
+        with self._changed:
+            self.lost = CUDARuntimeError(status)
+            self._changed.notify_all()
+
+    def fail_when_run(self, name: str, status: int = 700) -> None:
+        """The next kernel of this name fails, but only when it runs: its launch is as good as any."""
+        self.late_failure = (name, status)
+
+    # ---- memory
+
+    def physical(self, nbytes: int) -> Physical:
+        if self.allocated + nbytes > self.memory:
+            raise OutOfMemoryError(f"out of memory allocating {nbytes} bytes")
+        self.allocated += nbytes
+        made = Physical(next(self._addresses), nbytes)
+        self._physical[made.address] = made
+        return made
+
+    def at(self, address: int) -> Physical:
+        return self._physical[address]
+
+    def _alloc_pinned(self, size: int) -> Any:
+        buffer = _Pinned(bytes([GARBAGE]) * size)
+        address = np.frombuffer(buffer, np.uint8).ctypes.data
+        self._pinned[address] = weakref.ref(buffer)
+        return buffer
+
+    def pinned_at(self, address: int) -> Any:
+        found = self._pinned.get(address)
+        buffer = found and found()
+        assert buffer is not None, "a copy to or from memory that is not pinned"
+        return buffer
+
+    @contextlib.contextmanager
+    def _using_allocator(self, malloc: Callable[[int], Any]) -> Iterator[None]:
+        before = getattr(self._here, "malloc", None)
+        self._here.malloc = malloc
+        try:
+            yield
+        finally:
+            self._here.malloc = before
+
+    def new(self, value: np.ndarray[Any, Any]) -> FakeArray:
+        """A fresh array of the current allocator, as a kernel allocates its result."""
+        malloc = getattr(self._here, "malloc", None)
+        assert malloc is not None, "a kernel allocates outside of the device's allocator"
+        array = FakeArray(value.shape, value.dtype, memptr=malloc(value.nbytes))
+        array.host[...] = value
+        return array
+
+    # ---- what is current on this thread
+
+    def learn(self, clock: Clock) -> None:
+        with self._changed:
+            for number, time in clock.items():
+                self.known[number] = max(self.known.get(number, 0), time)
+
+    def place(self) -> int:
+        return (getattr(self._here, "places", None) or [0])[-1]
+
+    def stream(self) -> _Stream:
+        streams = getattr(self._here, "streams", None)
+        assert streams, "a launch in the null stream, which waits for all others"
+        assert streams[-1].place == self.place(), "a launch in a stream of another GPU"
+        return streams[-1]
+
+    def push(self, kind: str, value: Any) -> None:
+        if not hasattr(self._here, kind):
+            setattr(self._here, kind, [])
+        getattr(self._here, kind).append(value)
+
+    def pop(self, kind: str) -> None:
+        getattr(self._here, kind).pop()
+
+    # ---- functions with rules of their own
+
+    def ascontiguousarray(self, x: Any) -> Any:
+        return x if x.host.flags.c_contiguous else launch(self, np.ascontiguousarray, (x,), {})
+
+    def copyto(self, target: Any, source: Any, casting: str = "same_kind", where: Any = True) -> None:
+        launch(self, np.copyto, (target, source), {"casting": casting, "where": where}, writes=(target,))
+
+    def array(self, values: Any, dtype: Any = None) -> Any:
+        return launch(self, np.array, (values, dtype), {})
+
+    def asarray(self, values: Any, dtype: Any = None) -> Any:
+        return values if isinstance(values, FakeArray) else self.array(values, dtype)
+
+
+class _Pinned(bytearray):
+    """Pinned host memory. numpy refers to it through a buffer, which keeps it alive."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Device:
+    def __init__(self, gpu: FakeCupy, number: int) -> None:
+        self._gpu = gpu
+        self.id = number
+        self.attributes = {"ClockRate": 1_000_000, "MultiProcessorCount": 1}
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        return self._gpu.memory - self._gpu.allocated, self._gpu.memory
+
+    def __enter__(self) -> _Device:
+        self._gpu.push("places", self.id)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._gpu.pop("places")
+
+    def synchronize(self) -> None:
+        raise Blocks("the host waits for the whole GPU")
+
+
+class _Stream:
+    def __init__(self, gpu: FakeCupy, non_blocking: bool) -> None:
+        assert non_blocking, "a stream that the null stream waits for"
+        self.gpu = gpu
+        self.number = next(gpu._stream_ids)
+        self.place = gpu.place()
+        self.clock: Clock = {self.number: 0}
+
+    def __enter__(self) -> _Stream:
+        self.gpu.push("streams", self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.gpu.pop("streams")
+
+    def put(self, run: Callable[[], None], ready: Callable[[], bool] = lambda: True) -> None:
+        self.gpu.enqueue(self, _Work(run, ready))
+        self.clock[self.number] += 1
+
+    def wait_event(self, event: _Event) -> None:
+        recorded = event.recorded
+        self.put(lambda: None, lambda: recorded is None or recorded.is_set())
+        for number, time in event.clock.items():
+            self.clock[number] = max(self.clock.get(number, 0), time)
+
+    def synchronize(self) -> None:
+        raise Blocks("the host waits for a stream")
+
+    def uses(self, reads: set[Physical], writes: set[Physical], what: str) -> None:
+        """Checks that what was done before to this memory is done before in this stream's order, and notes the use."""
+        for number, time in list(self.gpu.known.items()):
+            self.clock[number] = max(self.clock.get(number, 0), time)
+        for block in reads | writes:
+            if block.written is not None and self.clock.get(block.written[0], 0) < block.written[1]:
+                raise Race(
+                    f"{what} in stream {self.number} uses what stream {block.written[0]} may not have written yet"
+                )
+        for block in writes:
+            for reader, time in block.read.items():
+                if self.clock.get(reader, 0) < time:
+                    raise Race(f"{what} in stream {self.number} overwrites what stream {reader} may not have read yet")
+        now = self.clock[self.number] + 1
+        for block in reads:
+            block.read[self.number] = now
+        for block in writes:
+            block.written, block.read = (self.number, now), {}
+
+
+class _Event:
+    def __init__(self, gpu: FakeCupy, block: bool) -> None:
+        self._gpu = gpu
+        self._block = block
+        self.clock: Clock = {}
+        self.recorded: threading.Event | None = None
+
+    def record(self, stream: _Stream) -> None:
+        recorded = threading.Event()
+        stream.put(recorded.set)
+        self.recorded, self.clock = recorded, dict(stream.clock)
+
+    @property
+    def done(self) -> bool:
+        if self.recorded is not None and not self.recorded.is_set():
+            return False
+        self._gpu.learn(self.clock)
+        return True
+
+    def synchronize(self) -> None:
+        assert self._block, "a thread spins until an event has come"
+        recorded = self.recorded
+        assert recorded is not None
+        gpu = self._gpu
+        with gpu._changed:
+            while not recorded.is_set() and gpu.lost is None:
+                gpu._changed.wait()
+            if gpu.lost is not None:
+                raise CUDARuntimeError(gpu.lost.status)
+            gpu.learn(self.clock)
+
+
+class _Pool:
+    """Freed blocks by size and by the stream that was current when they were allocated."""
+
+    def __init__(self, gpu: FakeCupy) -> None:
+        self._gpu = gpu
+        self._free: dict[tuple[int, int], list[Physical]] = {}
+        self._lock = threading.Lock()
+        self._total = 0
+        self._free_bytes = 0
+
+    def malloc(self, nbytes: int) -> _Pointer:
+        size = max(-(-nbytes // 512), 1) * 512
+        key = (self._gpu.stream().number, size)
+        with self._lock:
+            blocks = self._free.get(key)
+            if blocks:
+                block = blocks.pop()
+                self._free_bytes -= size
+                block.bytes[...] = GARBAGE
+            else:
+                block = self._gpu.physical(size)
+                self._total += size
+        memory = _Memory(self._gpu, block.address, nbytes, self._gpu.place())
+        weakref.finalize(memory, self._back, key, block)
+        return _Pointer(memory, 0)
+
+    def _back(self, key: tuple[int, int], block: Physical) -> None:
+        with self._lock:
+            self._free.setdefault(key, []).append(block)
+            self._free_bytes += key[1]
+
+    def total_bytes(self) -> int:
+        return self._total
+
+    def free_bytes(self) -> int:
+        return self._free_bytes
+
+    def free_all_blocks(self) -> None:
+        with self._lock:
+            self._free.clear()
+            self._total -= self._free_bytes
+            self._gpu.allocated -= self._free_bytes
+            self._free_bytes = 0
+
+
+class _Memory:
+    def __init__(self, gpu: FakeCupy, address: int, size: int, place: int) -> None:
+        self.gpu = gpu
+        self.ptr = address
+        self.size = size
+        self.device_id = place
+
+
+class _Unowned(_Memory):
+    __slots__ = ("_owner",)  # as CuPy's, it can't be referred to weakly by its owner
+
+    def __init__(self, gpu: FakeCupy, ptr: int, size: int, owner: object, device_id: int) -> None:
+        super().__init__(gpu, ptr, size, device_id)
+        self._owner = owner
+
+
+class _Pointer:
+    def __init__(self, mem: _Memory, offset: int) -> None:
+        self.mem = mem
+        self.offset = offset
+        self.ptr = mem.ptr + offset
+        self.device_id = mem.device_id
+
+    @property
+    def block(self) -> Physical:
+        return self.mem.gpu.at(self.mem.ptr)
+
+    def bytes(self, size: int) -> np.ndarray[Any, Any]:
+        return self.block.bytes[self.offset : self.offset + size]
+
+    def copy_from_host_async(self, mem: Any, size: int, stream: _Stream) -> None:
+        gpu = self.mem.gpu
+        source = weakref.ref(gpu.pinned_at(mem.value))
+        was = bytes(source())[:size]
+        stream.uses(set(), {self.block}, "a copy to the GPU")
+        self.bytes(size)[:] = np.frombuffer(was, np.uint8)
+
+        def run() -> None:
+            now = source()
+            if now is None:
+                gpu.faults.append("pinned memory was given back before the copy had read it")
+            elif bytes(now)[:size] != was:
+                gpu.faults.append("pinned memory was changed before the copy had read it")
+
+        stream.put(run)
+
+    def copy_to_host_async(self, mem: Any, size: int, stream: _Stream) -> None:
+        gpu = self.mem.gpu
+        target = weakref.ref(gpu.pinned_at(mem.value))
+        stream.uses({self.block}, set(), "a copy to the host")
+        value = self.bytes(size).copy()
+        np.frombuffer(target(), np.uint8)[:size] = GARBAGE
+
+        def run() -> None:
+            now = target()
+            if now is None:
+                gpu.faults.append("pinned memory was given back before the copy had filled it")
+            else:
+                np.frombuffer(now, np.uint8)[:size] = value
+
+        stream.put(run)
+
+    def copy_from_device_async(self, source: _Pointer, size: int, stream: _Stream) -> None:
+        stream.uses({source.block}, {self.block}, "a copy between GPUs")
+        self.bytes(size)[:] = source.bytes(size)
+        stream.put(lambda: None)
+
+
+def launch(
+    gpu: FakeCupy, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], writes: Any = ()
+) -> Any:
+    """Runs numpy's function now, checks the order of what it uses, and queues a kernel of its name."""
+    if gpu.lost is not None:
+        raise CUDADriverError(gpu.lost.status)
+    stream = gpu.stream()
+    arrays: list[FakeArray] = []
+
+    out = keywords.get("out")
+    name = getattr(function, "__name__", str(function))
+    given = [_plain(a, stream, arrays) for a in arguments]
+    named = {k: _plain(v, stream, arrays) for k, v in keywords.items() if v is not None or k != "out"}
+    with np.errstate(all="ignore"):
+        result = function(*given, **named)
+    written = [w for w in (*writes, out) if isinstance(w, FakeArray)]
+    stream.uses({a.data.block for a in arrays}, {w.data.block for w in written}, name)
+    answer: Any
+    if out is not None:
+        answer = out
+    elif isinstance(result, tuple):
+        answer = tuple(_wrapped(gpu, r, arrays, stream, name) for r in result)
+    else:
+        answer = _wrapped(gpu, result, arrays, stream, name)
+    gpu.launches.append((stream.number, name))
+    fails = gpu.late_failure is not None and gpu.late_failure[0] == name
+    status = gpu.late_failure[1] if fails and gpu.late_failure is not None else 0
+    if fails:
+        gpu.late_failure = None
+
+    def run() -> None:
+        if fails:
+            gpu.lost = CUDARuntimeError(status)
+
+    stream.put(run)
+    return answer
+
+
+def _plain(value: Any, stream: _Stream, arrays: list[FakeArray]) -> Any:
+    """What numpy computes with in the place of `value`; arrays of the GPU are added to `arrays`."""
+    if isinstance(value, FakeArray):
+        assert value.device.id == stream.place, "a kernel uses an array of another GPU"
+        arrays.append(value)
+        return value.host
+    if isinstance(value, (list, tuple)):
+        return type(value)([_plain(v, stream, arrays) for v in value])
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}")
+    return value
+
+
+def _wrapped(gpu: FakeCupy, result: Any, arrays: list[FakeArray], stream: _Stream, name: str) -> Any:
+    if not isinstance(result, (np.ndarray, np.generic)):
+        return result
+    if isinstance(result, np.ndarray):
+        for array in arrays:
+            if np.may_share_memory(result, array.host):
+                return FakeArray._view(array, result)
+    made = gpu.new(np.asarray(result))
+    stream.uses(set(), {made.data.block}, name)
+    return made
+
+
+def _call(gpu: FakeCupy, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    return launch(gpu, function, arguments, keywords)
+
+
+class _Ufunc:
+    def __init__(self, gpu: FakeCupy, name: str) -> None:
+        self._gpu = gpu
+        self._function = getattr(np, name)
+        self.__name__ = name
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return launch(self._gpu, self._function, arguments, keywords)
+
+    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        if self.__name__ not in ("add", "multiply"):
+            raise NotImplementedError(f"`{self.__name__}.reduce` is not supported yet")
+        return (array.sum if self.__name__ == "add" else array.prod)(axis, dtype, out, keepdims)
+
+
+class FakeArray:
+    """An array of the GPU. `host` is what it will hold; only tests may look."""
+
+    __array_ufunc__ = None  # numpy's operators leave it to ours, and its functions fail
+
+    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None) -> None:
+        assert memptr is not None
+        self.data = memptr
+        self.base: FakeArray | None = None
+        self._gpu: FakeCupy = memptr.mem.gpu
+        flat = memptr.block.bytes
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.host: np.ndarray[Any, Any] = np.ndarray(shape, dtype, flat)
+
+    @classmethod
+    def _view(cls, whole: FakeArray, host: np.ndarray[Any, Any]) -> FakeArray:
+        made = cls.__new__(cls)
+        begin = host.ctypes.data - whole.data.block.bytes.ctypes.data if host.size else 0
+        made.data, made._gpu, made.host = _Pointer(whole.data.mem, begin), whole._gpu, host
+        made.base = whole.base if whole.base is not None else whole
+        return made
+
+    def _like(self, host: Any) -> FakeArray:
+        return FakeArray._view(self, host)
+
+    shape = property(lambda self: self.host.shape)
+    dtype = property(lambda self: self.host.dtype)
+    ndim = property(lambda self: self.host.ndim)
+    size = property(lambda self: self.host.size)
+    nbytes = property(lambda self: self.host.nbytes)
+    itemsize = property(lambda self: self.host.itemsize)
+    flags = property(lambda self: self.host.flags)
+    device = property(lambda self: SimpleNamespace(id=self.data.device_id))
+    T = property(lambda self: self._like(self.host.T))
+    real = property(lambda self: self if self.dtype.kind != "c" else self._like(self.host.real))
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+    def reshape(self, *shape: Any) -> Any:
+        return launch(self._gpu, np.ndarray.reshape, (self, *shape), {})
+
+    def transpose(self, *axes: Any) -> Any:
+        return self._like(self.host.transpose(*axes))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return self._like(self.host.squeeze(axis))
+
+    def view(self, dtype: Any) -> Any:
+        return self._like(self.host.view(dtype))
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        if not copy and self.dtype == dtype:
+            return self
+        return launch(self._gpu, np.ndarray.astype, (self, dtype), {})
+
+    def copy(self) -> Any:
+        return launch(self._gpu, np.ndarray.copy, (self,), {})
+
+    def _reduced(self, name: str, *arguments: Any, **keywords: Any) -> Any:
+        return launch(self._gpu, getattr(np.ndarray, name), (self, *arguments), keywords)
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return self._reduced("sum", axis, dtype, out=out, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return self._reduced("prod", axis, dtype, out=out, keepdims=keepdims)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return self._reduced("max", axis, out=out, keepdims=keepdims)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return self._reduced("min", axis, out=out, keepdims=keepdims)
+
+    def argmax(self, axis: Any = None) -> Any:
+        return self._reduced("argmax", axis)
+
+    def argmin(self, axis: Any = None) -> Any:
+        return self._reduced("argmin", axis)
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, (FakeArray, list)) for part in parts):
+            return launch(self._gpu, _getitem, (self, index), {})
+        return self._like(self.host[parts if Ellipsis in parts else (*parts, ...)])  # a view, without a kernel
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        launch(self._gpu, _setitem, (self, index, value), {}, writes=(self,))
+
+    def _refuse(self, *arguments: Any) -> Any:
+        raise Blocks("the host waits for a value that the GPU is to compute")
+
+    __bool__ = __int__ = __float__ = __index__ = item = tolist = get = tobytes = _refuse
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __iter__(self) -> Any:
+        raise Blocks("a loop over an array launches a kernel for each element")
+
+
+def _getitem(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def _setitem(x: Any, index: Any, value: Any) -> None:
+    x[index] = value
+
+
+def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    function = getattr(np, name)
+
+    def apply(self: FakeArray, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return launch(self._gpu, function, (other, self) if swapped else (self, other), {})
+
+    return apply
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    function = getattr(np, name)
+    return lambda self: launch(self._gpu, function, (self,), {})
+
+
+for _name, _function in {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "left_shift", "rshift": "right_shift",
+}.items():  # fmt: skip
+    setattr(FakeArray, f"__{_name}__", _operator(_function, False))
+    setattr(FakeArray, f"__r{_name}__", _operator(_function, True))
+for _name, _function in {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}.items():  # fmt: skip
+    setattr(FakeArray, f"__{_name}__", _operator(_function, False))
+for _name, _function in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+    setattr(FakeArray, f"__{_name}__", _unary(_function))

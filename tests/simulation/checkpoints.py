@@ -1,0 +1,98 @@
+"""Checkpoints only: variables of many types on two servers get the values of one generation after the other, are saved, and
+restored whenever something is lost and now and then besides. What is restored is one generation, in all bits, on both."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from simulation.recovery import Recovery
+from simulation.run import Run
+
+_KINDS = (np.float32, np.int8, np.bool_, np.complex64, np.uint16, np.str_)
+_SIZE = 600
+_RESTORE_EVERY = 7
+
+
+def values_of(generation: int) -> list[Any]:
+    """What the variables hold in a generation."""
+    base = (np.arange(_SIZE) * 7 + generation * 13) % 101
+    return [
+        np.array([b"%d" % n for n in base[:20]], object) if kind is np.str_ else base.astype(kind) for kind in _KINDS
+    ]
+
+
+class Model:
+    """A variable of each type, alternately on either server, and the generation on each."""
+
+    def __init__(self) -> None:
+        with af.Graph().as_default() as self.graph:
+            self.feeds, updates, reads = [], [], []
+            for number, value in enumerate(values_of(0)):
+                with af.device(f"/job:ps/task:{number % 2}"):
+                    variable = af.Variable(value, name=f"v{number}", dtype=af.string if value.dtype == object else None)
+                    fed = af.placeholder(variable.dtype, value.shape)
+                    self.feeds.append(fed)
+                    updates.append(variable.assign(fed))
+                    reads.append(variable.read_value())
+            with af.device("/job:ps/task:0"):
+                step = af.train.get_or_create_global_step()
+                updates.append(step.assign_add(1))
+                self.step = step.read_value()
+            self.update = af.group(*updates)
+            self.reads = [self.step, *reads]
+            self.saver = af.train.Saver(max_to_keep=3)
+            self.init = af.global_variables_initializer()
+
+
+@functools.cache
+def model() -> Model:
+    return Model()
+
+
+class Checkpoints:
+    """See the module."""
+
+    name = "checkpoints"
+    cluster: Mapping[str, Sequence[str]] = {"ps": ["ps0", "ps1"], "worker": ["w0"]}
+    clients: Sequence[str] = ("chief",)
+    aims: Sequence[str] = ("commit", "restore", "commit", "restore", "handshake", "RunStep", "drain")
+
+    def prepare(self) -> None:
+        model()
+
+    async def main(self, run: Run) -> None:
+        run.world.spawn("chief", chief, run)
+        await run.until_done()
+
+
+async def chief(run: Run) -> None:
+    """Makes generations, saves each, and looks at what is there."""
+    async with Recovery(run, "w0", model(), save_steps=1) as recovery:
+        rounds = 0
+        async for attempt in recovery.steps():
+            async with attempt as step:
+                rounds += 1
+                found = await recovery.run(model().reads)
+                check(found, step)
+                if run.is_enough:
+                    break
+                await recovery.run(model().update, dict(zip(model().feeds, values_of(step + 1))))
+                run.ended(None)
+                if rounds % _RESTORE_EVERY == 0:
+                    await recovery.recover()
+                await run.pause()
+    run.done = True
+
+
+def check(found: Sequence[Any], step: int) -> None:
+    """Whether all variables are of one generation."""
+    assert int(found[0]) == step
+    for number, (value, expected) in enumerate(zip(found[1:], values_of(step))):
+        assert value.dtype == expected.dtype and np.array_equal(value, expected), (
+            f"v{number} is not of generation {step}"
+        )

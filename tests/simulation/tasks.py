@@ -1,0 +1,70 @@
+"""The servers of a simulated cluster: each on a machine of its own, started again after a crash, drained when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import anyio
+
+from actorflow import machine
+from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.server import Server
+from actorflow.cluster.spec import ClusterSpec, task_name
+from actorflow.testing import World
+from actorflow.testing.host import Host
+from actorflow.transport.base import Limits
+
+DRAIN_SECONDS = 2.0
+FOLDER = "/models"
+"""Where checkpoints are, on the file system that all machines share."""
+
+
+class Tasks:
+    """The tasks of a cluster by the names of their machines.
+
+    Args:
+        cluster: job names to machines; each listens on port 1.
+        draining: a block in which a task is that drains.
+        limits: of its channels.
+    """
+
+    def __init__(
+        self, world: World, cluster: Mapping[str, Sequence[str]], draining: Any, limits: Limits | None
+    ) -> None:
+        self.spec = ClusterSpec({job: [f"{name}:1" for name in names] for job, names in cluster.items()})
+        self.names = {task_name(job, i): name for job, names in cluster.items() for i, name in enumerate(names)}
+        self.servers: dict[str, Server] = {}
+        self._world = world
+        self._limits = limits
+        self._draining: AbstractContextManager[None] = draining
+        self._wanted: dict[str, anyio.Event] = {}
+        for job, names in cluster.items():
+            for index, name in enumerate(names):
+                world.spawn(name, self._serve, job, index)
+
+    async def _serve(self, job: str, index: int) -> None:
+        host = machine.current()
+        assert isinstance(host, Host)
+        while True:
+            self._wanted[host.name] = anyio.Event()
+            async with Server(self.spec, job, index, file_roots=[FOLDER], endpoints=self._endpoints(host)) as server:
+                self.servers[host.name] = server
+                await self._wanted[host.name].wait()
+                with self._draining():  # type: ignore[operator]
+                    await server.drain(DRAIN_SECONDS)
+
+    def _endpoints(self, host: Host) -> Open | None:
+        if self._limits is None:
+            return None
+        return open_endpoints("auto", listen=self.target(host.name), options={"limits": self._limits})
+
+    def drain(self, name: str) -> None:
+        """Lets the task on a machine end in good order; another one starts in the same process."""
+        self._world.say(f"drain {name}")
+        self._world.host(name).deliver(lambda: self._wanted[name].set())
+
+    def target(self, name: str) -> str:
+        """What a session connects to."""
+        return f"tcp://{name}:1"

@@ -1,0 +1,337 @@
+"""Kernels as builtin functions, and on two threads: what they give is what the Python kernels give."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow.runtime import jit
+
+pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
+
+from actorflow.kernels import nn, normalization
+from actorflow.kernels.jit import (
+    builtin,
+    ops_arrays,
+    ops_elementwise,
+    ops_norm,
+    ops_random,
+    ops_reduce,
+    ops_rows,
+    parallel,
+)
+
+SEED = 20261121
+TRIES = 150
+Rng = np.random.Generator
+
+
+def same(given: Any, wanted: Any) -> bool:
+    if isinstance(wanted, tuple):
+        return len(given) == len(wanted) and all(map(same, given, wanted))
+    if (type(given), given.dtype, given.shape) != (type(wanted), wanted.dtype, wanted.shape):
+        return False
+    if given.dtype.kind == "f":
+        nan = np.isnan(wanted)
+        return (
+            bool((np.isnan(given) == nan).all())
+            and np.where(nan, 0, given).tobytes() == np.where(nan, 0, wanted).tobytes()
+        )
+    return bool(given.tobytes() == wanted.tobytes())
+
+
+def shape(rng: Rng, least: int = 1, most: int = 4) -> tuple[int, ...]:
+    return tuple(int(n) for n in rng.integers(0 if rng.random() < 0.1 else 1, 8, rng.integers(least, most + 1)))
+
+
+def numbers(rng: Rng, sizes: tuple[int, ...], dtype: str = "f4") -> Any:
+    found = rng.normal(size=sizes).astype(dtype)
+    if found.size and rng.random() < 0.3:
+        found.reshape(-1)[rng.integers(0, found.size, 2)] = rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0])
+    return found
+
+
+def outcome(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            return function(*given)
+        except (ValueError, IndexError, af.errors.OpError) as error:
+            return str(error)
+
+
+def check(native: Any, make: Callable[[Rng], tuple[Any, ...]], least: int = TRIES // 3) -> None:
+    """Compares a kernel as a builtin function with the Python one; `least` of the calls must not have been left to that."""
+    rng = np.random.default_rng(SEED)
+    python = native._python
+    calls = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return python(*given)
+
+    native._python = counted
+    try:
+        for attempt in range(TRIES):
+            given = make(rng)
+            native.compile(native._types(given))
+            found, wanted = outcome(native.call, given), outcome(python, given)
+            told = f"seed {SEED}, attempt {attempt}: {given}"
+            assert found == wanted if isinstance(wanted, str) else same(found, wanted), told
+    finally:
+        native._python = python
+    assert TRIES - calls >= least
+
+
+UNARY = ("_negative", "_square", "_sqrt", "_rsqrt", "_exp", "_log", "_tanh", "_sigmoid", "_relu")
+BINARY = (
+    "_add",
+    "_subtract",
+    "_multiply",
+    "_divide",
+    "_maximum",
+    "_minimum",
+    "_relu_grad",
+    "_tanh_grad",
+    "_sigmoid_grad",
+)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_elementwise_functions_of_one_tensor(name: str) -> None:
+    check(getattr(ops_elementwise, name), lambda rng: (numbers(rng, shape(rng)),))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_elementwise_functions_of_two_tensors(name: str) -> None:
+    def make(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng)
+        other = sizes if rng.random() < 0.6 else sizes[-1:] if rng.random() < 0.5 else ()
+        pair = numbers(rng, sizes), numbers(rng, other)
+        return pair if rng.random() < 0.8 or name.endswith("grad") else pair[::-1]
+
+    check(getattr(ops_elementwise, name), make)
+
+
+def test_sums_of_a_list_choices_casts_and_biases() -> None:
+    def listed(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng)
+        return ([numbers(rng, sizes) for _ in range(3)],)
+
+    def choice(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng)
+        return rng.random(sizes) < 0.5, numbers(rng, sizes), numbers(rng, sizes)
+
+    def bias(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng, 2)
+        return numbers(rng, sizes), numbers(rng, sizes[-1:])
+
+    check(ops_elementwise._add_n, listed)
+    check(ops_elementwise._select, choice)
+    check(ops_elementwise._bias_add, bias)
+    check(ops_elementwise._casts[af.float32], lambda rng: (rng.integers(-9, 9, shape(rng)).astype("i4"),))
+
+
+def test_an_order_or_a_type_that_is_not_expected_is_left_to_python() -> None:
+    def make(rng: Rng) -> tuple[Any, ...]:
+        sizes = (3, 4)
+        x = numbers(rng, sizes)
+        return x.T if rng.random() < 0.5 else numbers(rng, sizes[::-1])[::-1], numbers(rng, sizes[::-1])
+
+    check(ops_elementwise._add, make, 0)
+
+
+@pytest.mark.parametrize("name", ["_sum", "_mean", "_max", "_min"])
+def test_reductions_have_the_bits_of_numpys(name: str) -> None:
+    def make(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng) if rng.random() < 0.7 else tuple(int(n) for n in rng.integers(1, (5, 200)))
+        x = rng.normal(size=sizes).astype(rng.choice(["f4", "f8"]))
+        first = int(rng.integers(0, x.ndim))
+        axes = np.arange(first, int(rng.integers(first, x.ndim)) + 1, dtype="i4")
+        if rng.random() < 0.2:
+            axes = rng.permutation(axes).astype("i4") - np.int32(x.ndim)
+        return x, axes if axes.size > 1 or rng.random() < 0.5 else axes[0:1].reshape(()), bool(rng.random() < 0.5)
+
+    check(getattr(ops_reduce, name), make)
+
+
+def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
+    def segments(rng: Rng) -> tuple[Any, ...]:
+        count = int(rng.integers(0, 30))
+        ids = np.sort(rng.integers(0, max(1, count // int(rng.integers(1, 4))), count)).astype("i4")
+        return rng.normal(size=(count, int(rng.integers(0, 5)))).astype("f4"), ids[
+            ::-1
+        ].copy() if rng.random() < 0.1 else ids
+
+    def one_hot(rng: Rng) -> tuple[Any, ...]:
+        one, zero = np.array(1, "f4"), np.array(0, "f4")
+        return rng.integers(-2, 9, shape(rng, 1, 2)).astype("i4"), np.array(rng.integers(-1, 9), "i4"), one, zero
+
+    def rows(rng: Rng) -> tuple[Any, ...]:
+        params = numbers(rng, (int(rng.integers(1, 6)), *shape(rng, 0, 2)))
+        return params, rng.integers(-1 if rng.random() < 0.2 else 0, len(params), shape(rng, 1, 2)).astype("i4")
+
+    def largest(rng: Rng) -> tuple[Any, ...]:
+        x = rng.integers(0, 5, tuple(rng.integers(1, 9, rng.integers(2, 4)))).astype("f4")
+        if rng.random() < 0.2:
+            x.reshape(-1)[rng.integers(0, x.size)] = np.nan
+        return x, np.array(rng.choice([-1, x.ndim - 1, 0]), "i4")
+
+    def top(rng: Rng) -> tuple[Any, ...]:
+        x, _ = largest(rng)
+        return x, np.array(rng.integers(0, x.shape[-1] + 1), "i4")
+
+    check(ops_arrays._segment_sum, segments)
+    check(ops_arrays._one_hot, one_hot)
+    check(ops_arrays._gather, rows)
+    check(ops_arrays._argmax, largest)
+    check(ops_arrays._top_k, top)
+
+
+def test_segments_of_many_rows_are_close() -> None:
+    rng = np.random.default_rng(SEED)
+    data, ids = rng.normal(size=(900, 40)), np.sort(rng.integers(0, 50, 900)).astype("i4")
+    wanted = np.zeros((int(ids[-1]) + 1, 40))
+    np.add.at(wanted, ids, data)
+    native = ops_arrays._segment_sum
+    for dtype in ("f4", "f8"):
+        native.compile((dtype, "i4"))
+        np.testing.assert_allclose(native.call(data.astype(dtype), ids), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_random_numbers_have_the_bits_that_are_defined() -> None:
+    def make(rng: Rng) -> tuple[Any, ...]:
+        key = rng.integers(0, 2**64 - 1, 2, dtype="u8")
+        return np.array(shape(rng, 0, 3), "i4"), key, int(rng.integers(0, 2**40))
+
+    check(ops_random._small, make)
+    rng = np.random.default_rng(SEED)
+    ops_random._large.compile()
+    for count in (1, 9, 70_000, 100_003):
+        _, key, run = make(rng)
+        sizes, out = np.array([count], "i4"), np.empty(count, "f4")
+        assert same(ops_random._large.fill(sizes, key, run, out), ops_random._python(sizes, key, run)), count
+
+
+def test_what_goes_into_a_buffer_is_the_buffer() -> None:
+    rng = np.random.default_rng(SEED)
+    params, ids = rng.normal(size=(50, 8)).astype("f4"), rng.integers(0, 50, 30).astype("i4")
+    out = np.empty((30, 8), "f4")
+    ops_arrays._gather_into.compile(("f4", "i4", "f4"))
+    before = sys.getrefcount(out)
+    assert ops_arrays._gather_into.call(params, ids, out) is out
+    assert same(out, params[ids])
+    assert sys.getrefcount(out) == before
+    ops_arrays._large_gather.compile()
+    large, many = rng.normal(size=(300, 64)).astype("f4"), rng.integers(0, 300, 5000).astype("i4")
+    out = np.empty((5000, 64), "f4")
+    assert same(ops_arrays._large_gather.into(large, many, out), large[many])
+    many[77] = 300
+    with pytest.raises(ValueError, match="300"):
+        ops_arrays._large_gather.into(large, many, out)
+
+
+def test_builtin_functions_keep_and_lose_no_references() -> None:
+    x = np.ones((5, 6), "f4")
+    axis = np.array([0], "i4")
+    ops_elementwise._add.compile(("f4:full", "f4:full"))
+    ops_reduce._sum.compile(("f4", "i4", ""))
+    ops_arrays._top_k.compile(("f4", "i4"))
+    five = np.array(5, "i4")
+    kept = [x, axis, five, x.dtype, True, None]
+    before = [sys.getrefcount(one) for one in kept[:3]]
+    for _ in range(200):
+        ops_elementwise._add.call(x, x)
+        ops_reduce._sum.call(x, axis, True)
+        ops_arrays._top_k.call(x, five)
+    gc.collect()
+    assert [sys.getrefcount(one) for one in kept[:3]] == before
+    assert sys.getrefcount(ops_elementwise._add.call(x, x)) == sys.getrefcount(np.add(x, x))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_softmax_and_the_cross_entropy_of_long_rows(dtype: str) -> None:
+    rng = np.random.default_rng(SEED)
+    for labels in ("", "i4", "i8"):
+        ops_rows.rows_of(dtype, labels).compile()
+    for attempt in range(12):
+        x = numbers(rng, (int(rng.integers(40, 90)), int(rng.integers(110, 400))), dtype) * 10
+        labels = rng.integers(0, x.shape[1], len(x)).astype("i4" if attempt % 2 else "i8")
+        with np.errstate(all="ignore"):
+            close = {"rtol": 1e-5 if dtype == "f4" else 1e-12, "atol": 1e-6 if dtype == "f4" else 1e-13}
+            np.testing.assert_allclose(ops_rows.softmax_of(x, -1, None), nn.softmax(np, x, axis=-1), **close)
+            found = ops_rows.cross_entropy(x, labels)
+            assert found is not None
+            for given, wanted in zip(found, nn.sparse_softmax_cross_entropy(np, x, labels), strict=True):
+                np.testing.assert_allclose(given, wanted, **close)
+    assert ops_rows.cross_entropy(x, labels + x.shape[1]) is None
+
+
+def test_the_batch_normalization_of_a_training_step() -> None:
+    rng = np.random.default_rng(SEED)
+    ops_norm._work.compile()
+    nothing = np.zeros(0, "f4")
+    attrs = {"epsilon": 1e-3, "data_format": "NHWC", "is_training": True}
+    for sizes in ((3, 7, 9, 5), (2, 3, 3, 64), (1, 1, 9, 300), (32, 14, 14, 16)):
+        x = (rng.normal(size=sizes) * 3 + 2).astype("f4")
+        given = (
+            x,
+            rng.uniform(0.5, 2, sizes[3]).astype("f4"),
+            rng.normal(size=sizes[3]).astype("f4"),
+            nothing,
+            nothing,
+        )
+        found = ops_norm.fused_batch_norm(np, *given, **attrs)
+        for one, other in zip(found, normalization.fused_batch_norm(np, *given, **attrs), strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+
+
+def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    rng = np.random.default_rng(SEED)
+    x, y = (rng.uniform(0.5, 2, (600, 500)).astype("f4") for _ in range(2))
+    cases: list[tuple[str, tuple[Any, ...]]] = [
+        ("_add", (x, y)),
+        ("_exp", (x,)),
+        ("_sigmoid", (x,)),
+        ("_add_n", ([x, y, x],)),
+        ("_select", (x > 1, x, y)),
+        ("_bias_add", (x, y[0].copy())),
+        ("_maximum", (x, np.array(1, "f4"))),
+    ]
+    for name, given in cases:
+        native = getattr(ops_elementwise, name)
+        native.compile_large(native._types(given))
+        wanted = native._base(np, *given, out=np.empty_like(x))
+        work = native._large[native._types(given)]
+        for both in (False, True):
+            monkeypatch.setattr(
+                work, "run", lambda *a, both=both, work=work: (work._together if both else work._alone)(*a)
+            )
+            assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+def test_a_session_gives_the_same_before_and_after_its_kernels_are_compiled() -> None:
+    async def program() -> None:
+        graph = af.Graph()
+        with graph.as_default():
+            x = af.placeholder(af.float32, [6, 7])
+            y = af.reduce_sum(af.tanh(x * 2.0 + 1.0), 1)
+        value = np.random.default_rng(SEED).normal(size=(6, 7)).astype("f4")
+        async with af.Session(graph=graph) as session:
+            call = await session.make_callable(y, [x])
+            first = await call(value)
+            for _ in range(builtin.PATIENCE):
+                await call(value)
+            await asyncio.to_thread(jit.background.wait, 30)
+            assert same(await call(value), first)
+
+    asyncio.run(program())
