@@ -22,7 +22,11 @@ class Session(_blocking.Session):
     """
 
     def __init__(
-        self, target: str | None = None, graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+        self,
+        target: str | None = None,
+        graph: _af.Graph | None = None,
+        config: ConfigProto | None = None,
+        **options: Any,
     ) -> None:
         meant, self._timeout = session_options(config)
         if target and target.startswith("grpc://"):
@@ -85,7 +89,11 @@ class InteractiveSession(Session):
     `graph` that it is given."""
 
     def __init__(
-        self, target: str | None = None, graph: _af.Graph | None = None, config: ConfigProto | None = None, **options: Any
+        self,
+        target: str | None = None,
+        graph: _af.Graph | None = None,
+        config: ConfigProto | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(target, graph, config, **options)
         self._before = _default_session.get()
