@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+import structlog
 from hypothesis import settings
 from poison import PoisonAllocator
 
@@ -50,6 +51,13 @@ def _uses_loop(item: pytest.Function) -> bool:
     inner = getattr(getattr(item.obj, "hypothesis", None), "inner_test", item.obj)
     makers = (definition.func for found in item._fixtureinfo.name2fixturedefs.values() for definition in found)
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (inner, *makers))
+
+
+def pytest_collection_finish() -> None:
+    """Takes what collecting has made out of the garbage collector's sight: thousands of tests, which each collection that a test
+    asks for would go through."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -173,6 +181,14 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     while (new := asyncio.all_tasks() - before - {asyncio.current_task()}) and time.monotonic() < deadline:
         await asyncio.wait(new, timeout=POLL)
     request.node.stash[LEFT_TASKS] = [_say_task(task) for task in new]
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A command that a test calls configures the log of its process, which is that of all tests."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True)

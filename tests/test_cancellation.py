@@ -281,7 +281,8 @@ async def test_a_kernel_that_outlives_the_grace_is_left_behind(
     x = af.placeholder(af.float32, [2])
     after = probes.log(probes.hold(x), tag="after")
     async with af.Session(graph=graph) as session:
-        end = asyncio.create_task(cancelled_at(way, 0.02, lambda **o: session.run(after, {x: [1.0, 2.0]}, **o)))
+        await session.warmup(after, [x])
+        end = asyncio.create_task(cancelled_at(way, 0.1, lambda **o: session.run(after, {x: [1.0, 2.0]}, **o)))
         assert await asyncio.wait_for(end, 10) == "cancelled"
         assert session.statistics().abandoned == 1 and is_idle(session)
         assert probe.ran == {"hold": 1}

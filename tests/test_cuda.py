@@ -527,8 +527,9 @@ async def test_f37_a_step_on_a_gpu_that_hangs_ends_at_its_deadline(fake: Make) -
     graph, gpu = af.Graph(), fake(manual=True)
     x, bad, _ = failing(graph)
     session = af.Session(graph=graph, devices=devices(gpu))
+    await session.warmup(bad, [x])
     with pytest.raises(errors.DeadlineExceededError):
-        await session.run(bad, {x: values()}, timeout=0.01)
+        await session.run(bad, {x: values()}, timeout=0.1)
     gpu.run()
     await session.close()
 

@@ -26,7 +26,7 @@ from simulation.seeds import WORKLOADS, Outcome, run_seed, run_seeds
 from actorflow.cluster.master import MasterSession
 from actorflow.cluster.worker import WorkerService
 
-SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "105"))
+SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "42"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 FOLDER = Path(__file__).parent
 

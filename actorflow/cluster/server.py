@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target
 from actorflow.cluster.endpoints import Open, open_endpoints
-from actorflow.cluster.failures import first_of
+from actorflow.cluster.gathering import reach_all
 from actorflow.cluster.links import VERSION, Link, Links
 from actorflow.cluster.master import MasterSession, TaskAddress
 from actorflow.cluster.messages import (
@@ -37,7 +37,6 @@ from actorflow.cluster.messages import (
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import decode_signature
 from actorflow.cluster.spec import ClusterSpec, task_name
-from actorflow.cluster.startup import Reached, TaskState, table
 from actorflow.cluster.stepping import Served, serve_step
 from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
@@ -47,7 +46,6 @@ from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
-    OpError,
     ResourceExhaustedError,
     UnavailableError,
 )
@@ -56,12 +54,8 @@ from actorflow.runtime.trace import Trace
 from actorflow.session.devices import open_devices
 from actorflow.session.root import RootTask
 from actorflow.transport.base import Identity
-from actorflow.transport.errors import HandshakeRejected
 
 _LOG = structlog.get_logger(__name__)
-REPORT_SECONDS = 4.0
-"""After so long a session that waits for tasks says which are missing."""
-_RETRY_SECONDS = 0.5
 _REACH_SECONDS = 5.0
 MOST_SESSIONS = 1024
 """So many sessions one connection may have."""
@@ -334,7 +328,7 @@ class Server:
             return packed
 
         async def reset_all(request: ResetAll) -> None:
-            for found in (await self._reach_all(None)).values():
+            for found in (await reach_all(self.cluster, self.task, self.links)).values():
                 if found is None:
                     self.worker.reset(request.containers)
                 else:
@@ -393,7 +387,7 @@ class Server:
             options = Options(**request.options)
         except TypeError as error:
             raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
-        links = await self._reach_all(request.timeout)
+        links = await reach_all(self.cluster, self.task, self.links, request.timeout)
         session = MasterSession(
             next(self._numbers),
             self._tasks,
@@ -413,54 +407,3 @@ class Server:
             if owner is link:
                 del self._sessions[number]
                 self._root.start(session.close())
-
-    async def _reach_all(self, timeout: float | None) -> dict[str, Link | None]:
-        """The links to all tasks, None for this one. Tells after a while which are missing.
-
-        Raises:
-            UnavailableError: not all are there after `timeout` seconds; the details are a table of what is known.
-            HandshakeRejected: one refuses.
-        """
-        found: dict[str, Link | None] = dict.fromkeys(self.cluster.tasks)
-        states = {self.task: TaskState(Reached.ACCEPTED, VERSION)}
-
-        async def reach(task: TaskAddress) -> None:
-            states[task.name] = TaskState()
-            while True:
-                try:
-                    found[task.name] = await self.links.to(
-                        task.name,
-                        task.address,
-                        timeout=5.0,
-                        progress=lambda word: states.__setitem__(task.name, states[task.name].told(word)),
-                    )
-                    states[task.name] = TaskState(Reached.ACCEPTED, VERSION)
-                    return
-                except (HandshakeRejected, FailedPreconditionError):
-                    raise
-                except OpError as error:
-                    states[task.name] = states[task.name].failed(error.message)
-                    await anyio.sleep(_RETRY_SECONDS)
-
-        async def tell() -> None:
-            await anyio.sleep(REPORT_SECONDS)
-            _LOG.warning("tasks are missing", table="\n" + table(self.cluster, states))
-
-        try:
-            with anyio.fail_after(timeout):
-                async with anyio.create_task_group() as telling:
-                    telling.start_soon(tell)
-                    async with anyio.create_task_group() as group:
-                        for task in self._tasks:
-                            if task.name != self.task:
-                                group.start_soon(reach, task)
-                    telling.cancel_scope.cancel()
-        except TimeoutError:
-            raise UnavailableError(
-                f"Not all tasks of the cluster were there within {timeout:g} s.",
-                details=table(self.cluster, states).splitlines(),
-                hint="Start the missing ones; a session waits for its tasks.",
-            ) from None
-        except BaseExceptionGroup as group_error:
-            raise first_of(group_error) from None
-        return found
