@@ -45,7 +45,6 @@ help:
 run: $(VENV)/.run
 	$(BIN)/python examples/digits.py
 
-# One after the other: some tests measure time.
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory types
@@ -58,8 +57,19 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)
 
+# In two halves side by side, or in one process with arguments of your own. The half in the background shows itself at its end;
+# tests of Ctrl-C, which a background process ignores, are in the other.
+FRONT ?= tests/test_[a-l]*.py
+BEHIND ?= tests --ignore-glob='tests/test_[a-l]*.py'
+ifeq ($(strip $(PYTEST_ARGS)),)
+unit: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q -p no:cacheprovider $(BEHIND) > $(VENV)/behind.log 2>&1 & behind=$$!; \
+	$(BIN)/python -m pytest -q $(FRONT); front=$$?; \
+	wait $$behind; status=$$?; cat $(VENV)/behind.log; test $$front = 0 -a $$status = 0
+else
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+endif
 
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
