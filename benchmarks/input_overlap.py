@@ -1,7 +1,7 @@
 """Reading ahead: the time of a loop over prefetched batches, by the longer of its reading and its computing alone.
 
-One run is ahead, so that the readings don't overlap one another. One reader waits, as for a disk or a network; the other
-reads a file of this machine and decodes it, and needs a processor for that, so that the two share what there is.
+One run is in flight at a time, so that the readings don't overlap one another. One reader waits, as for a disk or a network;
+the other reads a file of this machine and decodes it, and needs a processor for that, so that the two share what there is.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def _ratios(name: str, reader: Callable[[Any], Any], count: int) -> dict[s
 
         async def ahead() -> None:
             left = count
-            async with af.train.prefetch(session, read, depth=1) as batches:
+            async with af.train.prefetch(session, read) as batches:
                 async for value in batches:
                     await compute(value, repeats)
                     left -= 1

@@ -212,6 +212,36 @@ def test_f85_reading_and_computing_overlap(graph: Graph, depth: int) -> None:
     assert 11 <= seconds <= 12.5  # a kernel that a busy machine sends to the thread lets the virtual clock run on
 
 
+def test_f85_readings_that_wait_overlap_one_another_where_they_may(graph: Graph) -> None:
+    """Twelve batches take 3 s each to read, by three at a time; a consumer computes for 1 s on each. One by one that is 37 s."""
+    batch, init = reader(12, 3.0)
+
+    async def main() -> None:
+        async with af.Session() as session:
+            await session.run(init)
+            async for _ in af.train.prefetch(session, batch, depth=3, parallel=3):
+                await anyio.sleep(1.0)
+
+    _, seconds = virtual.run(main)
+    assert 15 <= seconds <= 18.5
+
+
+def test_f85_a_late_batch_is_made_up_for_by_those_ahead(graph: Graph) -> None:
+    """Reading and computing take 1 s each on the average; who is late now and then eats what is ahead."""
+    batch, init = reader(10, 1.0)
+
+    async def main() -> None:
+        async with af.Session() as session:
+            await session.run(init)
+            count = 0
+            async for _ in af.train.prefetch(session, batch, depth=2):
+                count += 1
+                await anyio.sleep(0.5 if count % 2 else 1.5)
+
+    _, seconds = virtual.run(main)
+    assert 11 <= seconds <= 12.7  # 13.5 with one ahead: after each short computation the reading would be waited for
+
+
 def test_prefetch_runs_no_further_ahead_than_its_depth(graph: Graph) -> None:
     counter = af.Variable(np.int64(0), collections=[af.GraphKeys.LOCAL_VARIABLES], trainable=False)
     number, init = counter.count_up_to(100), af.local_variables_initializer()
@@ -275,6 +305,8 @@ async def test_prefetch_refuses_what_it_cannot_use(graph: Graph) -> None:
     async with af.Session() as good:
         with pytest.raises(ValueError, match="depth"):
             af.train.prefetch(good, [], depth=0)
+        with pytest.raises(ValueError, match="parallel"):
+            af.train.prefetch(good, [], depth=2, parallel=3)
 
 
 def test_f85_gradients_that_gather_in_a_queue_make_one_of_a_larger_batch(graph: Graph, seed: int) -> None:

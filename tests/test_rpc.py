@@ -406,12 +406,12 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
         def handlers(link: Link) -> Any:
             inner = link.rpc._take
 
-            def take(message: Any) -> None:
+            def take(message: Any, channel: Any) -> None:
                 if isinstance(message, list) and message[:1] == [1]:
                     heard.append(message)
                     if message[2] == "register":
                         parts.append(message[3][2])
-                inner(message)
+                inner(message, channel)
 
             link.rpc._take = take  # type: ignore[method-assign]
             return kept[id(server)](link)

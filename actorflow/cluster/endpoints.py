@@ -22,7 +22,7 @@ Open = Callable[[Identity, Callable[[Channel], object]], "Endpoints"]
 
 @dataclass(slots=True)
 class Endpoints:
-    """`control` carries requests, `data` (if any) the tokens for peers that reach it. `source` is where devices take memory
+    """`control` reaches every peer, `data` (if any) carries all to those on this host. `source` is where devices take memory
     from that `data` can hand over."""
 
     control: Endpoint
@@ -39,9 +39,9 @@ class Endpoints:
     async def aclose(self) -> None:
         """Closes all channels in good order, and the endpoints."""
         try:
-            await self.control.aclose()
-            if self.data is not None:
+            if self.data is not None:  # whose end ends the links in good order; the other way they would break
                 await self.data.aclose()
+            await self.control.aclose()
         finally:
             self.close()
 

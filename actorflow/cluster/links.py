@@ -1,4 +1,4 @@
-"""`Link`: what one task opens to another: a channel for requests, and on one host a second one for tokens.
+"""`Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is there.
 
 Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel over
 shared memory belongs to the link, and believes it where both have the same identity.
@@ -25,7 +25,8 @@ _ATTACH_SECONDS = 5.0
 
 
 class Link:
-    """The way to one peer. `tokens` is the channel for tensors; `about` is what the peer said of itself."""
+    """The way to one peer. `control` is the channel that was authenticated, and tells whether the peer lives; `tokens`
+    carries tensors, and the requests of `rpc` too; `about` is what the peer said of itself."""
 
     def __init__(self, channel: Channel) -> None:
         self.control = channel
@@ -49,18 +50,25 @@ class Link:
         return self.rpc.ended is None
 
     def carry(self, tokens: Channel) -> None:
-        """Takes `tokens` for tensors from now on. Its end is the end of the link, and the other way round."""
+        """Takes `tokens` for tensors and requests from now on. Its end is the end of the link, and the other way round."""
         self.tokens = tokens
-        tokens.on_end(lambda error: self.control.close("its channel for tensors has ended"))
-        self.rpc.channel.on_end(lambda error: tokens.close("its channel for requests has ended"))
+        self.rpc.carry(tokens)
+        tokens.on_end(lambda error: self.control.close("its channel over shared memory has ended"))
+        self.control.on_end(lambda error: tokens.close("its first channel has ended"))
 
     async def call(self, request: Request, *, timeout: float | None = None) -> Any:
         """See `Rpc.call`."""
         return await self.rpc.call(request, timeout=timeout)
 
-    def close(self) -> None:
-        self.control.close("closed")
-        self.tokens.close("closed")
+    async def flush(self) -> None:
+        """Waits until all that was posted has left."""
+        await self.control.flush()
+        await self.tokens.flush()
+
+    def close(self, reason: str = "closed") -> None:
+        """Ends both channels at once, with a word to the peer."""
+        self.control.close(reason)
+        self.tokens.close(reason)
 
 
 class Links:

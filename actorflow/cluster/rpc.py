@@ -1,7 +1,9 @@
-"""`Rpc`: requests and replies over the messages of one channel, in both directions.
+"""`Rpc`: requests and replies over the messages of a channel, in both directions.
 
 [1, number, method, fields] is a request, [2, number, result] and [3, number, error] are its replies, [4, number] takes it
 back: it is cancelled there, and replied to all the same.
+
+A second, faster channel to the same peer may take over (`carry`). A reply goes over the channel that its request came by.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 class Rpc:
-    """The calls over one channel."""
+    """The calls to one peer, and its calls here."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -56,11 +58,18 @@ class Rpc:
         self._loop = asyncio.get_running_loop()
         channel.on_end(self._end)
 
+    def carry(self, channel: Channel) -> None:
+        """Asks over `channel` from now on, and answers what comes by it. The end of either channel is the end of all calls."""
+        self.channel = channel
+        channel.on_end(self._end)
+        channel.listen(lambda message: self._take(message, channel))
+
     def start(self, handlers: Mapping[str, Handler] = MappingProxyType({}), root: RootTask | None = None) -> None:
         """Takes messages from now on. `handlers` answer the peer's requests, by method; their coroutines run under `root`."""
         self._handlers = handlers
         self._root = root
-        self.channel.listen(self._take)
+        channel = self.channel
+        channel.listen(lambda message: self._take(message, channel))
 
     @property
     def peer(self) -> str:
@@ -118,11 +127,11 @@ class Rpc:
 
     # ---- from the peer
 
-    def _take(self, message: Any) -> None:
+    def _take(self, message: Any, channel: Channel) -> None:
         """One message. What is no message of ours ends the channel."""
         match message:
             case [1, int(number), method, values]:
-                self._accept(number, method, values)
+                self._accept(number, method, values, channel)
             case [2, int(number), result]:
                 self._settle(number, result, None)
             case [3, int(number), error]:
@@ -130,7 +139,7 @@ class Rpc:
             case [4, int(number)]:
                 self._drop(number)
             case _:
-                self.channel.close("a message that is neither request nor reply")
+                channel.close("a message that is neither request nor reply")
 
     def _settle(self, number: int, result: Any, error: Exception | None) -> None:
         reply = self._waiting.get(number)
@@ -147,7 +156,7 @@ class Rpc:
         else:
             task.cancel()
 
-    def _accept(self, number: int, method: Any, values: Any) -> None:
+    def _accept(self, number: int, method: Any, values: Any, channel: Channel) -> None:
         handler = self._handlers.get(method) if isinstance(method, str) else None
         try:
             if handler is None or self._root is None:
@@ -159,13 +168,13 @@ class Rpc:
                 raise ResourceExhaustedError(f"{MOST_CALLS:,} requests of {self.peer} are being answered already.")
             request = decode(method, values)
         except Exception as error:
-            self._reply([_ERROR, number, encode_error(error)])
+            self._reply([_ERROR, number, encode_error(error)], channel)
             return
-        task = self._root.start(self._serve(number, handler, request))
+        task = self._root.start(self._serve(number, handler, request, channel))
         if task is not None:
             self._serving[number] = task
 
-    async def _serve(self, number: int, handler: Handler, request: Request) -> None:
+    async def _serve(self, number: int, handler: Handler, request: Request, channel: Channel) -> None:
         reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
         if number in self._unwanted:
             self._unwanted.remove(number)
@@ -176,23 +185,27 @@ class Rpc:
             reply = [_ERROR, number, encode_error(error)]
         finally:
             self._serving.pop(number, None)
-            self._reply(reply)
+            self._reply(reply, channel)
 
-    def _reply(self, reply: list[Any]) -> None:
+    def _reply(self, reply: list[Any], channel: Channel) -> None:
         if self.ended is None:
             try:
-                self.channel.post(reply)
+                channel.post(reply)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                 pass  # who asked is gone: nobody waits for this reply
             except ResourceExhaustedError:
-                self.channel.close("it takes no replies")
+                channel.close("it takes no replies")
             except (TypeError, ValueError, OverflowError) as error:  # it has no form in msgpack, or is too long
                 text = str(error).encode("ascii", "backslashreplace").decode()
-                self._reply([_ERROR, reply[1], encode_error(InternalError(f"The reply can't be sent: {text}"))])
+                self._reply(
+                    [_ERROR, reply[1], encode_error(InternalError(f"The reply can't be sent: {text}"))], channel
+                )
 
     # ---- the end
 
     def _end(self, error: BaseException) -> None:
+        if self.ended is not None:
+            return
         self.ended = error
         for task in self._serving.values():
             task.cancel()

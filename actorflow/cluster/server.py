@@ -204,7 +204,7 @@ class Server:
             self.epoch = epoch
             why = f"The cluster has begun epoch {epoch}: something was lost, and the steps under way with it."
             for _, owner in list(self._sessions.values()):
-                owner.control.close(why)
+                owner.close(why)
             self.worker.abort_all(AbortedError(why))
         await self.worker.settle()
 
@@ -363,10 +363,10 @@ class Server:
         """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
         with anyio.move_on_after(_FLUSH_SECONDS):
             try:
-                await link.control.flush()
+                await link.flush()
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # it is gone, or let go of already
                 return
-        link.control.close(f"the cluster is in epoch {self.epoch}")
+        link.close(f"the cluster is in epoch {self.epoch}")
 
     def _check_open(self) -> None:
         if self.draining:

@@ -157,13 +157,16 @@ def slice_input_producer(
         return [gather(t, index) for t in tensors]
 
 
-def prefetch(session: Session, tensors: Any, depth: int = 2) -> Prefetch:
-    """An async iterator over the results of running `tensors` in `session`, with up to `depth` runs ahead in flight.
+def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) -> Prefetch:
+    """An async iterator over the results of running `tensors` in `session`, which are up to `depth` ahead of the loop.
+
+    One run is in flight at a time. Where runs wait for a network, say, several can (`parallel`); results come in the order in
+    which their runs began.
 
     It ends where a run raises OutOfRangeError, the end of the input. See `Prefetch` for what ends it early.
 
     Raises:
         TypeError: the session is no async one.
-        ValueError: `depth` is below 1.
+        ValueError: `depth` is below 1, or `parallel` not between 1 and `depth`.
     """
-    return Prefetch(session, tensors, depth)
+    return Prefetch(session, tensors, depth, parallel)
