@@ -56,7 +56,7 @@ class BaseChannel(ABC):
         self._messages: deque[tuple[Any, int]] = deque()
         self._listener: Callable[[Any], object] | None = None
         self._reader: asyncio.Future[None] | None = None
-        self._flushing = self._closing = False
+        self._flushing = self._posted = self._closing = False
         self._flushed: list[asyncio.Future[None]] = []
         self._closed: list[asyncio.Future[None]] = []
         self._ends: list[Callable[[BaseException], object]] = []
@@ -140,6 +140,9 @@ class BaseChannel(ABC):
         self._check()
         self.core.post(message)
         self.wake()
+        if not self._posted:  # the first of a turn leaves at once, with the tokens before it; others leave together
+            self._posted = True
+            self._transmit()
 
     async def receive(self) -> Any:
         if self._reader is not None or self._listener is not None:
@@ -169,7 +172,8 @@ class BaseChannel(ABC):
 
     def _take(self, size: int) -> None:
         self.core.taken(size)
-        self.wake()
+        if not self.core.outbox.empty:
+            self.wake()
 
     # ---- ends
 
@@ -313,7 +317,7 @@ class BaseChannel(ABC):
             self.loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        self._flushing = False
+        self._flushing = self._posted = False
         if self.ended is None and self._transmit():
             self.wake()
         if self._flushed and not self._queued():

@@ -57,6 +57,7 @@ class Flag:
 
 
 ALL_FLAGS = 31
+_LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
 _KINDS = frozenset(map(int, Kind))
 
 
@@ -235,4 +236,5 @@ def _check_counts(value: Any) -> None:
                 f"A list or map of a message has {len(value):,} entries; {_META_COUNT:,} are the most. Send larger ones as bytes."
             )
         for entry in value.values() if isinstance(value, dict) else value:
-            _check_counts(entry)
+            if type(entry) not in _LEAVES:
+                _check_counts(entry)

@@ -40,11 +40,8 @@ class Monitor:
 
     def drain(self) -> None:
         """Takes all events that there are."""
-        while not self._socket.closed:
-            try:
-                event, _ = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
+        while not self._socket.closed and readable(self._socket):
+            event, _ = self._socket.recv_multipart(zmq.NOBLOCK)
             self._seen(*_EVENT.unpack(event))
 
     def close(self) -> None:

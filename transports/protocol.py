@@ -458,9 +458,9 @@ class Connection:
         if code == Close.NORMAL or was is State.CLOSING:
             self._end(None, events)
         elif code == Close.PROTOCOL:
-            self._end(ProtocolError(f"{self._peer_name()} ended the channel: {text}"), events)
+            self._end(ProtocolError(f"{self._peer_name()} ended the channel: {_sentence(text)}"), events)
         else:
-            self._end(PeerLost(f"{self._peer_name()} ended the channel: {text}"), events)
+            self._end(PeerLost(f"{self._peer_name()} ended the channel: {_sentence(text)}"), events)
 
     def _fail(self, error: ProtocolError, events: list[Event]) -> None:
         if self.state is not State.CLOSED:
@@ -486,3 +486,8 @@ class Connection:
             entry = self.sent[edge] = EdgeCount()
         entry.tokens += 1
         entry.bytes += size
+
+
+def _sentence(text: str) -> str:
+    """What a peer says of its end, as the end of a sentence."""
+    return text.rstrip(".") + "."

@@ -33,6 +33,8 @@ _COPY_PER_TURN = 4 << 20
 _RELEASE_SECONDS = 0.002
 _MOST_FDS = 4
 _MOST_ARENAS = 16
+_CUT_OFF = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
+_FDS_SPACE = socket.CMSG_SPACE(4 * _MOST_FDS)
 
 
 @dataclass(slots=True)
@@ -199,7 +201,7 @@ class ShmChannel(BaseChannel):
                 return
             try:
                 size, ancillary, flags, _ = self._wire.recvmsg_into(
-                    [self._packet], socket.CMSG_SPACE(4 * _MOST_FDS), socket.MSG_CMSG_CLOEXEC
+                    [self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC
                 )
             except BlockingIOError:
                 return
@@ -220,7 +222,7 @@ class ShmChannel(BaseChannel):
                 self.lost(PeerLost(f"The connection to {self._who()} broke: process {self._pid} has ended."))
                 return
             self.bytes_received += size
-            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+            if flags & _CUT_OFF:
                 self.lost(ProtocolError("A packet is larger than any may be."))
                 return
             self._packet_came(memoryview(self._packet)[:size])

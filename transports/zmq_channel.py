@@ -143,7 +143,7 @@ class ConnectedChannel(_ZmqChannel):
         self._tell = tell
         self._refusals = 0
         self._ready = [False, False]
-        self._draining = False
+        self._draining = [False, False]
         name = b"\1" + secrets.token_bytes(ID_SIZE - 2)
         self._sockets = [self._dealer(name, lane) for lane in (CONTROL, BULK)]
         self._monitors = [
@@ -151,8 +151,8 @@ class ConnectedChannel(_ZmqChannel):
             for lane, socket in enumerate(self._sockets)
         ]
         self._fds = [fd_of(socket) for socket in self._sockets]
-        for socket, fd in zip(self._sockets, self._fds):
-            self.loop.add_reader(fd, self._drain)
+        for lane, (socket, fd) in enumerate(zip(self._sockets, self._fds)):
+            self.loop.add_reader(fd, self._drain, lane)
             socket.setsockopt(zmq.IPV6, "[" in target)
             socket.connect(target)
         self.core.hello()
@@ -193,8 +193,9 @@ class ConnectedChannel(_ZmqChannel):
             if self._refusals >= _REFUSALS:
                 self._rejected("its key is another one than expected, or something else listens there")
         elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
-            while self.ended is None and any(map(readable, self._sockets)):
-                self._drain()  # what came before the end, a last word perhaps
+            for each in (CONTROL, BULK):  # what came before the end, a last word perhaps
+                while self.ended is None and readable(self._sockets[each]):
+                    self._drain(each)
             self.lost(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
 
     def _rejected(self, why: str) -> None:
@@ -206,11 +207,14 @@ class ConnectedChannel(_ZmqChannel):
     def _transmit(self) -> bool:
         if not self._ready[CONTROL]:
             return False
+        chunks = self.core.outbox.bulk_sent
         try:
             more = self.push(self._control, self._bulk)
         except zmq.ZMQError:
             return False  # not connected any more: the monitor says so soon
-        self._look_again()
+        self._look_again(CONTROL)
+        if self.core.outbox.bulk_sent != chunks:
+            self._look_again(BULK)
         return more
 
     def _control(self, frame: bytes) -> None:
@@ -220,30 +224,23 @@ class ConnectedChannel(_ZmqChannel):
         self._sockets[BULK].send(head, zmq.SNDMORE | zmq.NOBLOCK)
         self._sockets[BULK].send(body, zmq.NOBLOCK, copy=len(body) < _COPIED)
 
-    def _drain(self) -> None:
-        self._draining = False
-        more = False
-        for socket in self._sockets:
-            space = _BYTES_PER_TURN
-            for _ in range(_PER_TURN):
-                if self.ended is not None:
-                    return
-                if not readable(socket):
-                    break
-                space -= self.take(socket)
-                if space < 0:
-                    more = True
-                    break
-            else:
-                more = True
-        if more:
-            self._look_again()
+    def _drain(self, lane: int) -> None:
+        self._draining[lane] = False
+        socket = self._sockets[lane]
+        space = _BYTES_PER_TURN
+        for _ in range(_PER_TURN):
+            if self.ended is not None or not readable(socket):
+                return
+            space -= self.take(socket)
+            if space < 0:
+                break
+        self._look_again(lane)
 
-    def _look_again(self) -> None:
+    def _look_again(self, lane: int) -> None:
         """Sending and receiving may swallow the signal that something arrived."""
-        if not self._draining and self.ended is None and any(map(readable, self._sockets)):
-            self._draining = True
-            self.loop.call_soon(self._drain)
+        if not self._draining[lane] and self.ended is None and readable(self._sockets[lane]):
+            self._draining[lane] = True
+            self.loop.call_soon(self._drain, lane)
 
     def _release(self) -> None:
         for socket, fd, monitor in zip(self._sockets, self._fds, self._monitors):

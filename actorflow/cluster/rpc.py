@@ -89,11 +89,14 @@ class Rpc:
         if self.ended is not None:
             raise self._gone()
         number = next(self._numbers)
+        reply = self._waiting[number] = self._loop.create_future()
         try:
             self.channel.post([_REQUEST, number, request.method, request.encode()])
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as closed:  # this side closes it
-            raise self._gone() from closed
-        reply = self._waiting[number] = self._loop.create_future()
+        except BaseException as fault:
+            del self._waiting[number]
+            if isinstance(fault, anyio.ClosedResourceError | anyio.BrokenResourceError):  # this side closes it
+                raise self._gone() from fault
+            raise
         try:
             if timeout is None:
                 await reply

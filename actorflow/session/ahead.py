@@ -96,7 +96,7 @@ class Prefetch:
             result.cancel()
             raise
         finally:
-            self._runners.discard(asyncio.current_task())  # type: ignore[arg-type]
+            self._runners.discard(asyncio.current_task())
 
     async def aclose(self) -> None:
         """Ends the runs ahead, and waits until they are gone. A second call does nothing."""
