@@ -26,7 +26,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-extras lint types unit soak simulate bench format clean test-gpu bench-gpu gpu-here gpu-wheels
+.PHONY: help run test test-extras lint types unit soak fuzz simulate bench format clean test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
@@ -36,6 +36,7 @@ help:
 	@echo 'make unit    pytest'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
+	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
 	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events)'
 	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/gpu.md'
 	@echo 'make format  let ruff repair and format the sources'
@@ -78,6 +79,11 @@ test-extras: $(VENV)/.extras
 SOAK ?= 1
 soak: $(VENV)/.dev
 	SOAK=$(SOAK) $(BIN)/python -m pytest --timeout 0 $(PYTEST_ARGS) tests/soak/soak_*.py
+
+# So many random graphs and programs against an interpreter, where make test has some two hundred.
+FUZZ ?= 2000
+fuzz: $(VENV)/.dev
+	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/test_fuzz.py tests/test_flow_fuzz.py
 
 simulate: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show)

@@ -1,6 +1,6 @@
 """Loops over several devices of a session: a control loop keeps each device in step, and nobody coordinates them.
 
-`ACTORFLOW_FLOW_FUZZ` sets how many random programs a run takes (60; a quarter of them here), `ACTORFLOW_TEST_SEED` the first
+`ACTORFLOW_FLOW_FUZZ` sets how many random programs a run takes (30; half of them here), `ACTORFLOW_TEST_SEED` the first
 one's seed; a failure names the seed of its program.
 """
 
@@ -38,7 +38,7 @@ from actorflow.runtime.part import Part
 
 __all__ = ["probe"]
 
-PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "60")) // 4
+PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "30")) // 2
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 RunGraph: TypeAlias = "Callable[..., Any]"
 DEVICES = 3
