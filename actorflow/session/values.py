@@ -10,7 +10,6 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.runtime.part import Part
 from actorflow.runtime.plan import Plan
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD
@@ -43,7 +42,7 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[E
             value.flags.writeable = False
         return value
     if value is DEAD:
-        raise _dead(step.parts[part], position)
+        raise _dead(step, step.parts[part].plan.fetches[position])
     return value
 
 
@@ -64,35 +63,36 @@ def _nodes_of(plan: Plan) -> dict[str, Node]:
     return found
 
 
-def _dead(part: Part, position: int) -> InvalidArgumentError:
-    """The error of a fetch that has no value: it names the nearest Switch that sent its token elsewhere."""
-    nodes = _nodes_of(part.plan)
-    fetch = part.plan.fetches[position]
-    node = nodes[fetch.node]
+def _dead(step: Step, fetch: Endpoint) -> InvalidArgumentError:
+    """The error of a fetch that has no value: it names the nearest Switch of this process that sent its token elsewhere."""
+    nodes: dict[str, Node] = {}
+    chosen: dict[str, bool] = {}
+    for part in step.parts:
+        nodes |= _nodes_of(part.plan)
+        if part.plan.controlled:
+            chosen |= part.chosen
+    senders = {node.attrs["key"]: node for node in nodes.values() if node.op == "_Send"}
     shown = _original(fetch, nodes)
-    chosen = part.chosen if part.plan.controlled else {}
-    seen = {node.name}
-    waiting = deque([node])
+    seen = {fetch}
+    waiting = deque([fetch])
     while waiting:
-        node = waiting.popleft()
-        for endpoint in (*node.inputs, *(Endpoint(control, -1) for control in node.controls)):
-            source = nodes.get(endpoint.node)
-            if source is None:
-                continue
-            taken = chosen.get(source.name)
-            if taken is not None and endpoint.port == (not taken):
-                side, other = ("true", "false") if taken else ("false", "true")
-                return InvalidArgumentError(
-                    f"The fetch {shown} has no value: it lies on the {other} branch, which this run did not take.",
-                    node=source.name,
-                    op=source.op,
-                    where=source.where,
-                    details=[
-                        f"the predicate {_original(source.inputs[1], nodes)} was {taken}, so the {side} branch ran"
-                    ],
-                    hint="Fetch what the cond gives, or feed a predicate that takes the branch.",
-                )
-            if source.name not in seen:
-                seen.add(source.name)
-                waiting.append(source)
+        endpoint = waiting.popleft()
+        source = nodes[endpoint.node]
+        taken = chosen.get(source.name)
+        if taken is not None and endpoint.port == (not taken):
+            side, other = ("true", "false") if taken else ("false", "true")
+            return InvalidArgumentError(
+                f"The fetch {shown} has no value: it lies on the {other} branch, which this run did not take.",
+                node=source.name,
+                op=source.op,
+                where=source.where,
+                details=[f"the predicate {_original(source.inputs[1], nodes)} was {taken}, so the {side} branch ran"],
+                hint="Fetch what the cond gives, or feed a predicate that takes the branch.",
+            )
+        sender = senders.get(source.attrs["key"]) if source.op == "_Recv" else None
+        inputs = (*source.inputs, *(sender.inputs if sender is not None else ()))
+        for before in (*inputs, *(Endpoint(control, -1) for control in source.controls)):
+            if before.node in nodes and before not in seen:
+                seen.add(before)
+                waiting.append(before)
     return InvalidArgumentError(f"The fetch {shown} has no value: it lies on a branch that this run did not take.")
