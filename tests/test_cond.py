@@ -242,6 +242,30 @@ def test_f77_a_fetch_that_is_dead_names_the_switch_the_predicate_and_the_branch(
     assert "test_cond.py" in text
 
 
+def test_f77_an_output_of_a_switch_that_is_dead_names_the_switch_itself(run: Run) -> None:
+    p = pred()
+    no, _ = af.switch(af.constant(1.0), p, name="fork")
+    with pytest.raises(errors.InvalidArgumentError, match="The fetch fork:0 .* false branch") as caught:
+        run(no, {p: True})
+    assert "was True" in str(caught.value) and caught.value.node == "fork"
+
+
+def test_f77_a_fetch_that_is_dead_on_another_device_names_the_switch(run: Run) -> None:
+    p, x = pred(), af.placeholder(af.float32, [])
+    inside: list[Any] = []
+
+    def yes() -> Any:
+        with af.device("/device:CPU:1"):
+            return _kept(inside, af.add(x, 1.0, name="inside"))
+
+    with af.device("/device:CPU:0"):
+        af.cond(p, yes, lambda: x, name="choice")
+    with af.blocking.Session(devices={"CPU": 2}) as session:
+        with pytest.raises(errors.InvalidArgumentError, match="true branch") as caught:
+            session.run(inside[0], {p: False, x: 1.0})
+        assert "choice/Switch" in str(caught.value) and "was False" in str(caught.value)
+
+
 def test_f77_a_dead_fetch_beside_a_live_one_fails_too(run: Run) -> None:
     p, x = pred(), af.placeholder(af.float32, [])
     inside: list[Any] = []

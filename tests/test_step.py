@@ -321,9 +321,8 @@ async def test_f77_the_untaken_side_does_not_run(
         found = await session.run([merged, always, *targets], {p: which}, timeout=20)
         assert found[:2] == [6.0 if which else 2.0, 2.0]
         assert probe.ran == {"always": 1, **({"yes": 1, "yes, then": 1} if which else {"no": 1})}
-        with pytest.raises(errors.InvalidArgumentError, match=f"it lies on the {not which} branch".lower()) as raised:
+        with pytest.raises(errors.InvalidArgumentError, match="it lies on a branch that this run did not take"):
             await session.run(b if which else a, {p: which})
-        assert f"was {which}" in str(raised.value)
         assert await session.run(a if which else b, {p: which}) == found[0]
 
 
