@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import random
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -143,6 +144,44 @@ async def test_a_loop_of_runs_starves_nobody(graph: af.Graph) -> None:
             await call(1.0)
         other.cancel()
         assert turns - before >= 100
+
+
+async def test_a_thousand_runs_at_once_start_in_order_and_look_seldom_whether_they_may(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock on which each look takes a third of the slice: a turn starts a step or two. Were all that wait to look in each
+    turn, that would be a quarter of a million looks."""
+    looks = 0
+    ticks = itertools.count(step=dispatching.SLICE / 3)
+
+    class Counting(Dispatcher):
+        def _has_time(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return super()._has_time()
+
+    x = af.placeholder(af.int32, [])
+    y = x + 1
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        assert await call(number) == number + 1
+        order.append(number)
+
+    async with af.Session(graph=graph, max_queued_steps=1000) as session:
+        call = await session.make_callable(y, [x])
+        await call(0)
+        dispatcher = Dispatcher.of(asyncio.get_running_loop())
+        monkeypatch.setattr(dispatcher, "__class__", Counting)
+        monkeypatch.setattr(dispatcher, "_clock", lambda: next(ticks))
+        runs = [asyncio.create_task(one(number)) for number in range(1000)]
+        await asyncio.sleep(0)
+        for cancelled in runs[100:1000:100]:  # they leave the line, and the rest moves up
+            cancelled.cancel()
+        await asyncio.wait(runs, timeout=30)
+        assert order == [n for n in range(1000) if n < 100 or n % 100]
+        assert looks < 20_000
+        assert not dispatcher._waiting
 
 
 async def test_the_pump_survives_what_raises_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
+from itertools import islice
 from typing import Any, Protocol
 
 from actorflow import machine
 
 SLICE = 0.001
+_WOKEN = 16
+"""So many of those that wait for their start may try it in one turn; more would only find the slice used up."""
 
 
 class ReadyQueue(Protocol):
@@ -48,6 +51,7 @@ class Dispatcher:
         self._deadline = 0.0
         self._clock = machine.current().work_clock
         self._has_started = False
+        self._waiting: OrderedDict[object, asyncio.Future[None]] = OrderedDict()
 
     @staticmethod
     def of(loop: asyncio.AbstractEventLoop) -> Dispatcher:
@@ -97,11 +101,30 @@ class Dispatcher:
             self.pumping = False
 
     def may_start(self) -> bool:
-        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case."""
+        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case. Where others
+        wait, it is their turn first: see `wait_for_start`."""
+        return not self._waiting and self._has_time()
+
+    def _has_time(self) -> bool:
         if not self.turn_is_open or self._clock() < self._deadline:
             return True
         first, self._has_started = not self._has_started, True
         return first
+
+    async def wait_for_start(self) -> None:
+        """Returns when a new step may start, in the order of the calls. Thousands may wait: a turn wakes a few of them."""
+        loop = asyncio.get_running_loop()
+        place = object()
+        try:
+            while True:
+                self._waiting[place] = loop.create_future()  # which keeps the place of one that was there before
+                if not self.turn_is_open:
+                    self.open_turn()
+                await self._waiting[place]
+                if self._has_time():
+                    return
+        finally:
+            del self._waiting[place]
 
     def open_turn(self) -> None:
         """Starts the slice of this turn, and asks the loop for the next one."""
@@ -117,3 +140,9 @@ class Dispatcher:
         self.turn_is_open = False
         if self.queue:
             self.pump()
+        if self._waiting:
+            if not self.turn_is_open:
+                self.open_turn()
+            for place in islice(self._waiting.values(), _WOKEN):
+                if not place.done():
+                    place.set_result(None)

@@ -79,8 +79,8 @@ class Steps:
         clock = self._loop.time  # type: ignore[union-attr]
         if begun is None:
             begun = clock()
-        while self.dispatcher is not None and not self.dispatcher.may_start():
-            await _yield()
+        if self.dispatcher is not None and not self.dispatcher.may_start():
+            await self.dispatcher.wait_for_start()
         if not admission.enter_nowait():
             await self._enter(timeout, begun)
         try:
