@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ _MOST_DIMENSIONS = 64
 _NAMES = {dtype.name: dtype for dtype in dtypes.ALL}
 _SIZES = np.dtype("<u8")
 _QUIET = np.uint16(0x0040)
+_SHORT = 256
+"""Longer metadata is not remembered, so that no peer can fill the memory with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,7 @@ def encode_token(token: Any, lossy: bool) -> Encoded:
             hint="Place what makes handles and lists on the same task as what uses them.",
         )
     array = np.asarray(token)
-    name = dtypes.as_dtype(array.dtype).name
-    meta = pack([name, list(array.shape)])
+    name, meta = _named(array.dtype, array.shape)
     if name == "string":
         return Encoded(0, meta, _encode_strings(array), True, None)
     if lossy and array.dtype == np.float32:
@@ -67,6 +70,13 @@ def encode_token(token: Any, lossy: bool) -> Encoded:
     if plain.dtype.byteorder == ">":
         plain = plain.astype(plain.dtype.newbyteorder("<"))
     return Encoded(0, meta, _bytes_of(plain), plain is not array and not np.shares_memory(plain, array), plain)
+
+
+@lru_cache(4096)
+def _named(dtype: Any, shape: tuple[int, ...]) -> tuple[str, bytes]:
+    """The type's name, and the metadata. An edge carries the same in each step."""
+    name = dtypes.as_dtype(dtype).name
+    return name, pack([name, list(shape)])
 
 
 def rounded(token: Any) -> Any:
@@ -81,26 +91,31 @@ def rounded(token: Any) -> Any:
 
 def read_form(record: Record, limit: int) -> Form:
     """What the first record of a tensor announces, checked before anything is allocated. Raises ProtocolError."""
-    name, sizes = unpack_fields(record, str, list)
-    dtype = _NAMES.get(name)
-    if dtype is None:
-        raise ProtocolError(f"A tensor of type {name[:40]!r} has arrived; there is no such type.")
-    if len(sizes) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes):
-        raise ProtocolError(f"A tensor has arrived with a shape that none can have: {str(sizes)[:80]}.")
-    count = 1
-    for size in sizes:
-        count *= size
+    read = _announced if len(record.meta) <= _SHORT else _announced.__wrapped__
+    dtype, shape, count = read(record.kind, record.meta)
     lossy = bool(record.flags & Flag.LOSSY)
     if lossy and dtype is not dtypes.float32:
-        raise ProtocolError(f"A tensor of {name} is marked as lossy; only float32 can be.")
+        raise ProtocolError(f"A tensor of {dtype.name} is marked as lossy; only float32 can be.")
     smallest = 8 * count if dtype is dtypes.string else count * (2 if lossy else dtype.size)
     if max(record.total, smallest) > limit:
         raise FrameTooLarge(f"A tensor of {max(record.total, smallest):,} bytes has arrived; {limit:,} are the most.")
     if record.total < smallest or (record.total != smallest and dtype is not dtypes.string):
         raise ProtocolError(
-            f"A tensor of {name}{sizes} is announced with {record.total:,} bytes instead of {smallest:,}."
+            f"A tensor of {dtype.name}{list(shape)} is announced with {record.total:,} bytes instead of {smallest:,}."
         )
-    return Form(dtype, tuple(sizes), lossy, record.total)
+    return Form(dtype, shape, lossy, record.total)
+
+
+@lru_cache(4096)
+def _announced(kind: int, meta: bytes) -> tuple[dtypes.DType, tuple[int, ...], int]:
+    """Type, shape and number of elements of a tensor, from its metadata. Raises ProtocolError."""
+    name, sizes = unpack_fields(Record(kind, meta=meta), str, list)
+    dtype = _NAMES.get(name)
+    if dtype is None:
+        raise ProtocolError(f"A tensor of type {name[:40]!r} has arrived; there is no such type.")
+    if len(sizes) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes):
+        raise ProtocolError(f"A tensor has arrived with a shape that none can have: {str(sizes)[:80]}.")
+    return dtype, tuple(sizes), math.prod(sizes)
 
 
 class Landing:
