@@ -355,18 +355,24 @@ class Connection:
             raise ProtocolError("The peer sent more messages than it had credit for.")
         if record.total > self.limits.message:
             raise FrameTooLarge(f"A message of {record.total:,} bytes has begun; {self.limits.message:,} are the most.")
-        if self._message is None:
-            self._message = bytearray()
-        if record.offset != len(self._message) or record.offset + record.body_size > record.total:
-            raise ProtocolError("A piece of a message is out of place.")
-        self._message += record.body
         self._unread += record.body_size
         self._control_owed += record.cost
-        if len(self._message) == record.total:
-            data, self._message = self._message, None
-            events.append(Received(unpack(memoryview(data)), len(data)))
-        elif not record.body_size:
-            raise ProtocolError("A piece of a message is empty.")
+        message = record.body
+        if self._message is not None or record.body_size != record.total:  # one of several pieces
+            if self._message is None:
+                self._message = bytearray()
+            if record.offset != len(self._message) or record.offset + record.body_size > record.total:
+                raise ProtocolError("A piece of a message is out of place.")
+            if not record.body_size:
+                raise ProtocolError("A piece of a message is empty.")
+            self._message += record.body
+            if len(self._message) < record.total:
+                self._grant()
+                return
+            message, self._message = memoryview(self._message), None
+        elif record.offset:
+            raise ProtocolError("A piece of a message is out of place.")
+        events.append(Received(unpack(message), record.total))
         self._grant()
 
     def _token(self, kind: Kind, edge: int, step: int, tag: bytes, encoded: Encoded, total: int) -> Record:
