@@ -43,6 +43,7 @@ def test_child():
 
 def test_zombie():
     kept.append(os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-c", ""]))
+    os.waitid(os.P_PID, kept[-1], os.WEXITED | os.WNOWAIT)  # it has ended, but is not waited for
 
 def test_clean_child():
     subprocess.run([sys.executable, "-c", ""], check=True)
