@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from actorflow.autodiff.hessians import hessians
     from actorflow.autodiff.indexed_slices import IndexedSlices, IndexedSlicesValue
     from actorflow.autodiff.override import NotDifferentiable, RegisterGradient
+    from actorflow.autodiff.recompute import recompute
     from actorflow.cluster.local import LocalCluster
     from actorflow.cluster.server import Server
     from actorflow.cluster.spec import ClusterSpec
@@ -171,6 +172,7 @@ __all__ = [
     "name_scope",
     "nn",
     "op",
+    "recompute",
     "register_tensor_conversion_function",
     "reset_default_graph",
     "scan",

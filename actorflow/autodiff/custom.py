@@ -70,7 +70,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
                 )
             variables = [variable for variable, _ in reads]
             rule = _rule(grad_fn, len(ys), len(xs), variables if takes_variables else None)
-            name = _remember(graph, rule)
+            name = remember_rule(graph, rule)
             outputs = outputs_of(custom_gradient_op([*ys, *xs, *(read for _, read in reads)], rule=name))
         return type(results)(outputs[: len(ys)]) if several else outputs[0]
 
@@ -94,7 +94,8 @@ def rule_of(node: Operation) -> Callable[..., list[Any]]:
     return rule  # type: ignore[no-any-return]
 
 
-def _remember(graph: Graph, rule: Callable[..., list[Any]]) -> str:
+def remember_rule(graph: Graph, rule: Callable[..., list[Any]]) -> str:
+    """Keeps the rule of a CustomGradient node as long as `graph` lives. The result is its name there."""
     table = graph.get_collection_ref(_RULES)
     if not table:
         table.append({})
