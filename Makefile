@@ -7,6 +7,11 @@ BENCH_ARGS ?=
 SEEDS ?= 500
 FIRST ?= 0
 SHOW ?=
+RESULTS ?=
+MUTANTS ?= 200
+SEED ?= 1
+BUGS ?=
+MUTANTS_ARGS ?=
 PYTEST_ARGS ?=
 
 # The GPU's machine: a Python with CuPy, numpy and pytest, and wheels for the rest.
@@ -37,7 +42,10 @@ help:
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
-	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events)'
+	@echo 'make chaos   real processes that are killed, stopped and held up, and saves that are killed (CYCLES=500; CHAOS=0.01 is short)'
+	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events, RESULTS=file keeps the sums)'
+	@echo 'make mutants  applies planted bugs and mutants of the sources, and says which test notices each'
+	@echo '              (BUGS=1 the planted ones alone; MUTANTS=200 SEED=1 FIRST=0; MUTANTS_ARGS="--only inbox --results")'
 	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/gpu.md'
 	@echo 'make format  let ruff repair and format the sources'
 	@echo 'make bench   compare with TensorFlow (in an environment of its own, .venv-bench)'
@@ -85,8 +93,18 @@ FUZZ ?= 2000
 fuzz: $(VENV)/.dev
 	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/test_fuzz.py tests/test_flow_fuzz.py
 
+# tests/chaos is collected by this only: 500 kills of real processes, 200 of saves. CHAOS=0.01 shows within two minutes that all runs.
+CHAOS ?= 1
+CYCLES ?=
+chaos: $(VENV)/.dev
+	CHAOS=$(CHAOS) CYCLES=$(CYCLES) $(BIN)/python -m pytest --timeout 0 -s $(PYTEST_ARGS) tests/chaos/chaos_*.py
+
 simulate: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show)
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show) \
+		$(if $(RESULTS),--results $(RESULTS))
+
+mutants: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m mutants --mutants $(MUTANTS) --seed $(SEED) --first $(FIRST) $(if $(BUGS),--planted) $(MUTANTS_ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix

@@ -17,6 +17,7 @@ from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.lazy import lazily
+from actorflow.passes.measuring import Observed
 from actorflow.runtime.trace import Trace
 from actorflow.session import session as asynchronous
 from actorflow.session.callable import Callable_
@@ -150,6 +151,14 @@ class Session:
     def explain_placement(self, element: Any) -> str:
         """See `actorflow.Session.explain_placement`."""
         return self._call(lambda: self._session.explain_placement(element))
+
+    def replan(self) -> None:
+        """See `actorflow.Session.replan`."""
+        self._call(self._session.replan)
+
+    def measured(self) -> list[Observed]:
+        """See `actorflow.Session.measured`."""
+        return self._call(self._session.measured)
 
     def channels(self) -> list[EdgeReport]:
         """See `actorflow.Session.channels`."""

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         ctc_greedy_decoder,
         ctc_loss,
     )
+    from actorflow.ops.ctc_dense import ctc_loss_v2, ctc_unique_labels
     from actorflow.ops.embedding import embedding_lookup
     from actorflow.ops.embedding_sparse import embedding_lookup_sparse, safe_embedding_lookup_sparse
     from actorflow.ops.layers import (
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         sufficient_statistics,
         weighted_moments,
     )
+    from actorflow.ops.morphology import dilation2d, erosion2d
     from actorflow.ops.nn import (
         bias_add,
         elu,
@@ -147,6 +149,8 @@ __all__ = [
     "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
+    "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -154,11 +158,13 @@ __all__ = [
     "depthwise_conv2d_native",
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
+    "dilation2d",
     "dropout",
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
+    "erosion2d",
     "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow import machine
 from actorflow.dtypes import DType
-from actorflow.errors import CancelledError, InvalidArgumentError, PermissionDeniedError
+from actorflow.errors import CancelledError, FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
@@ -21,11 +21,12 @@ from .layout import piece
 from .manifest import Manifest, Stored, check_slices, decode, encode, merged
 from .reading import Part, Reader
 from .regions import Region
-from .snapshot import Target, at_one_instant, pieces, put_back, taken, targets
+from .snapshot import Snapshot, Target, at_one_instant, pieces, put_back, taken, targets
 from .store import Store, locate, remove_quietly
 from .writing import commit, write_shards
 
 R = TypeVar("R")
+_TAKEN = "taken"
 
 
 def _text(value: Any) -> str:
@@ -63,10 +64,9 @@ async def _on_thread(step: StepHandle, work: Callable[[Callable[[], None]], R]) 
         forget()
 
 
-@kernel("SaveVariables")
-async def save_variables(
+@kernel("TakeVariables")
+async def take_variables(
     xp: Any,
-    prefix: Any,
     *,
     keys: Sequence[str],
     handles: Sequence[str],
@@ -74,19 +74,37 @@ async def save_variables(
     state: bool,
     slices: Sequence[str] = (),
     ctx: KernelContext,
-    step: StepHandle,
-) -> bytes:
-    where = _allowed(_text(prefix), ctx)
+) -> None:
     found = targets(ctx, keys, handles, slices)
+    ctx.state.pop(_TAKEN, None)
     groups = await at_one_instant((t.state for t in found), lambda: taken(found, ctx, state))
+    steps = [int(one.value) for group in groups.values() for one in group if one.name == step_key]
+    ctx.state[_TAKEN] = Snapshot(groups, steps[0] if steps else None, state)
     for tell in list(ctx.nodes.after_snapshot):
         tell()
-    values = [one.value for group in groups.values() for one in group if one.name == step_key]
+
+
+@kernel("SaveVariables")
+async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext, step: StepHandle) -> bytes:
+    context = ctx.nodes.get(taken)
+    found: Snapshot | None = None if context is None else context.state.pop(_TAKEN, None)
+    where = _allowed(_text(prefix), ctx)
+    if found is None:
+        raise FailedPreconditionError(
+            f"The node {taken!r} has taken no values since the last save, so there is nothing to be written.",
+            hint="Run it before, in the same session; Saver.save does so.",
+        )
 
     def write(still_wanted: Callable[[], None]) -> bytes:
         store, name = locate(where)
-        number = int(values[0]) if values else None
-        made = write_shards(store, name, pieces(groups), global_step=number, state=state, check=still_wanted)
+        made = write_shards(
+            store, name, pieces(found.groups), global_step=found.step, state=found.has_state, check=still_wanted
+        )
+        try:
+            still_wanted()
+        except CancelledError:
+            remove_quietly(store, [shard.file for shard in made.shards])  # there will be no commit
+            raise
         return encode(made)
 
     return await _on_thread(step, write)

@@ -20,8 +20,9 @@ from actorflow.errors import DataLossError
 
 from .regions import Region
 
-CHUNK = 1 << 20
-"""Bytes that are written, read and summed at once."""
+CHUNK = 1 << 21
+"""Bytes that are written, read and summed at once: as many as a processor's own cache holds. A thread that does so beside
+others has to ask for the interpreter after each."""
 MAX_HEADER = 100_000_000  # the library's own limit
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -43,12 +44,12 @@ class Piece:
     kind: str
     dtype: DType
     shape: tuple[int, ...]
-    content: Sequence[memoryview]
+    content: memoryview
     region: Region | None = None
 
     @property
     def size(self) -> int:
-        return sum(part.nbytes for part in self.content)
+        return self.content.nbytes
 
 
 def piece(name: str, kind: str, value: Any, region: Region | None = None) -> Piece:
@@ -60,13 +61,13 @@ def piece(name: str, kind: str, value: Any, region: Region | None = None) -> Pie
     if array.dtype.byteorder == ">" or not np.little_endian and array.dtype.itemsize > 1:
         array = array.astype(array.dtype.newbyteorder("<"))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return Piece(name, kind, dtype, array.shape, [flat.data] if flat.size else [], region)
+    return Piece(name, kind, dtype, array.shape, flat.data if flat.size else memoryview(b""), region)
 
 
-def _packed(strings: Array) -> list[memoryview]:
+def _packed(strings: Array) -> memoryview:
     items = [s.encode() if isinstance(s, str) else bytes(s) for s in strings.astype(object).reshape(-1).tolist()]
     lengths = np.array([len(s) for s in items], "<u8")
-    return [memoryview(part) for part in (lengths.tobytes(), b"".join(items)) if part]
+    return memoryview(b"".join((lengths.tobytes(), *items)))
 
 
 def unpacked_strings(data: Buffer, shape: tuple[int, ...]) -> Array:
@@ -113,11 +114,10 @@ def header(pieces: Sequence[Piece], metadata: Mapping[str, str]) -> bytes:
     return struct.pack("<Q", len(text)) + text
 
 
-def chunks(content: Sequence[memoryview]) -> Iterator[memoryview]:
-    """The bytes in parts of bounded size, uncopied."""
-    for part in content:
-        for start in range(0, part.nbytes, CHUNK):
-            yield part[start : start + CHUNK]
+def chunks(content: memoryview) -> Iterator[memoryview]:
+    """The bytes in parts of `CHUNK` and a last one, uncopied."""
+    for start in range(0, content.nbytes, CHUNK):
+        yield content[start : start + CHUNK]
 
 
 def header_size(first: Buffer, size: int) -> int:

@@ -26,6 +26,8 @@ _FORMAT = "actorflow-checkpoint 1"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@ -]*")
 _LARGEST = 2**62
 KINDS = ("variable", "node", "resource")
+LEFT = {"left node": "node", "left resource": "resource"}
+"""Kinds that only parts of a save have: what a task was told by a restore of nodes and readers that it may not have itself."""
 _LATER = ("whole", "begin")  # fields that only slices have
 
 
@@ -115,14 +117,20 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
     one name."""
     shards: list[Shard] = []
     entries: dict[tuple[str, str, tuple[int, ...] | None], Entry] = {}
+    left: list[Entry] = []
     for part in parts:
         first = len(shards)
         shards.extend(part.shards)
         for entry in part.entries:
+            if entry.kind in LEFT:
+                left.append(replace(entry, kind=LEFT[entry.kind], shard=entry.shard + first))
+                continue
             key = (entry.kind, entry.name, entry.begin)
             if key in entries and entry.kind == "variable":
                 raise InvalidArgumentError(f"Two tensors can't be saved under one name: {entry.name}.")
             entries.setdefault(key, replace(entry, shard=entry.shard + first))
+    for entry in left:  # whoever has the node itself knows better
+        entries.setdefault((entry.kind, entry.name, entry.begin), entry)
     steps = [part.global_step for part in parts if part.global_step is not None]
     return Manifest(
         tuple(shards),
@@ -168,6 +176,8 @@ def decode(data: bytes, what: str, *, complete: bool = True) -> Manifest:
         found = _parsed(json.loads(body))
         if complete:
             check_slices(found)
+            if unresolved := [e.name for e in found.entries if e.kind in LEFT]:
+                raise ValueError(f"{unresolved[0]!r} is of a kind that only parts of a save have")
         return found
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DataLossError(f"The manifest {what} can't be what a save has written: {error}.") from None
@@ -201,7 +211,7 @@ def _check(manifest: Manifest) -> None:
     names: set[tuple[str, str, tuple[int, ...] | None]] = set()
     for e in manifest.entries:
         key = (e.kind, e.name, e.begin)
-        if not isinstance(e.name, str) or e.kind not in KINDS or key in names:
+        if not isinstance(e.name, str) or e.kind not in (*KINDS, *LEFT) or key in names:
             raise ValueError(f"the {e.kind} {e.name!r} is there twice, or is none")
         names.add(key)
         numbers = (e.shard, e.offset, e.size, e.crc32, *e.shape, *(e.whole or ()), *(e.begin or ()))

@@ -78,6 +78,8 @@ def covers(parts: Sequence[Region]) -> bool:
         return False
     if not whole:
         return len(parts) == 1
+    if 0 in whole:
+        return True  # there is no element that could be missing, nor a dimension that tells of the cut
     cut = [d for d, most in enumerate(whole) if any(part.shape[d] != most for part in parts)] or [0]
     if len(cut) > 1:
         return False

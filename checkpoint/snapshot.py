@@ -41,6 +41,14 @@ class Taken(NamedTuple):
     region: Region | None = None
 
 
+class Snapshot(NamedTuple):
+    """What was taken, by device, with the global step, and whether the state of nodes and readers is in it."""
+
+    groups: Mapping[str, Sequence[Taken]]
+    step: int | None
+    has_state: bool
+
+
 def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], slices: Sequence[str]) -> list[Target]:
     """The variables behind the nodes `handles`, which have run. `slices` is empty where none is a slice."""
     found = []
@@ -118,21 +126,23 @@ def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str,
 
 def _states(nodes: NodeContexts) -> list[Taken]:
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
+    left = {name: values for name, values in nodes.restored.items() if name not in kept}
     found = [
-        Taken(f"{node}:{key}", "node", value)
-        for node, values in {**nodes.restored, **kept}.items()
+        Taken(f"{node}:{key}", kind, value)
+        for kind, states in (("left node", left), ("node", kept))
+        for node, values in states.items()
         for key, value in values.items()
     ]
-    places: dict[tuple[str, str, str], bytes] = {}
+    places: dict[tuple[str, str, str], tuple[str, bytes]] = {}
     managers = _managers(nodes)
     for manager in managers:
-        places.update(manager.resuming)
+        places.update({key: ("left resource", place) for key, place in manager.resuming.items()})
     for manager in managers:
-        places.update({key: resource.state() for key, resource in manager.resumable().items()})
-    for (container, kind, name), place in places.items():
+        places.update({key: ("resource", resource.state()) for key, resource in manager.resumable().items()})
+    for (container, what, name), (kind, place) in places.items():
         value = np.empty((), object)
         value[()] = place
-        found.append(Taken(f"{container}:{kind}:{name}", "resource", value))
+        found.append(Taken(f"{container}:{what}:{name}", kind, value))
     return found
 
 

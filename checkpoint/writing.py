@@ -11,6 +11,7 @@ from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 from . import layout
+from .checksum import Beside
 from .layout import Buffer, Piece
 from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
 from .store import Store, fresh_name, read_all, remove_quietly
@@ -75,23 +76,25 @@ def _write_shard(
     ordered = layout.order(pieces)
     named = [replace(p, name=_shard_name(p)) for p in ordered]
     head = layout.header(named, {"format": "actorflow"})
-    entries: list[Entry] = []
+    sums: list[Callable[[], int]] = []
 
-    def parts() -> Iterator[Buffer]:
+    def parts(beside: Beside) -> Iterator[Buffer]:
         yield head
-        offset = len(head)
         for p in ordered:
-            crc = 0
+            sums.append(beside.checksum(p.content))
             for chunk in layout.chunks(p.content):
                 check()
-                crc = zlib.crc32(chunk, crc)
                 yield chunk
-            slices = (p.region.whole, p.region.begin) if p.region is not None else ()
-            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, crc, *slices))
-            offset += p.size
 
-    store.write(file, parts())
-    return Shard(file, len(head) + sum(p.size for p in ordered), len(head), zlib.crc32(head)), entries
+    entries: list[Entry] = []
+    offset = len(head)
+    with Beside() as beside:
+        store.write(file, parts(beside))
+        for p, found in zip(ordered, sums):
+            slices = (p.region.whole, p.region.begin) if p.region is not None else ()
+            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found(), *slices))
+            offset += p.size
+    return Shard(file, offset, len(head), zlib.crc32(head)), entries
 
 
 def commit(store: Store, name: str, manifest: Manifest) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.ops.conv_geometry import Span, arranged, channel_axis, check_shape, padding_pairs, span, spatial
+from actorflow.ops.conv_geometry import Span, arranged, channel_axis, check_shape, groups, padding_pairs, span, spatial
 from actorflow.registry.kernel import kernel
 
 from . import conv_columns
@@ -46,38 +46,50 @@ def given_back(xp: Any, y: Any, layout: str, dtype: Any, out: Any) -> Any:
     return out
 
 
-def _check_channels(images: Any, filters: Any, layout: str) -> None:
-    channels = images[channel_axis(layout, len(images))]
-    if channels != filters[-2]:
-        raise ValueError(f"Images {images} have {channels} channels, but filters {filters} take {filters[-2]}.")
+def _groups(images: Any, filters: Any, layout: str) -> int:
+    return groups(images[channel_axis(layout, len(images))], filters, f"images {images}")
+
+
+def _apart(xp: Any, count: int, *arrays: Any) -> Any:
+    """The parts of each group: equal shares of the last dimensions."""
+    return zip(*(xp.split(x, count, axis=-1) for x in arrays), strict=True)
 
 
 def _forward(xp: Any, x: Any, w: Any, attrs: dict[str, Any], out: Any) -> Any:
     layout = attrs["data_format"]
     spans = spans_of("A convolution", x.shape, w.shape, attrs)
-    _check_channels(x.shape, w.shape, layout)
-    buffer = None if out is None else last(xp, out, layout)
-    y = conv_columns.forward(xp, last(xp, widened(xp, x), layout), widened(xp, w), spans, buffer)
+    count = _groups(x.shape, w.shape, layout)
+    images, filters = last(xp, widened(xp, x), layout), widened(xp, w)
+    if count == 1:
+        y = conv_columns.forward(xp, images, filters, spans, None if out is None else last(xp, out, layout))
+    else:
+        parts = [conv_columns.forward(xp, part, some, spans) for part, some in _apart(xp, count, images, filters)]
+        y = xp.concatenate(parts, -1)
     return given_back(xp, y, layout, x.dtype, out)
 
 
 def _to_input(xp: Any, sizes: Any, w: Any, dy: Any, attrs: dict[str, Any], out: Any) -> Any:
     layout, shape = attrs["data_format"], tuple(sizes.tolist())
     spans = spans_of("A convolution", shape, w.shape, attrs)
-    _check_channels(shape, w.shape, layout)
+    count = _groups(shape, w.shape, layout)
     _check_slopes(shape, w.shape, dy, spans, layout)
-    buffer = None if out is None else last(xp, out, layout)
-    dx = conv_columns.to_input(xp, widened(xp, w), last(xp, widened(xp, dy), layout), spans, buffer)
+    filters, slopes = widened(xp, w), last(xp, widened(xp, dy), layout)
+    if count == 1:
+        dx = conv_columns.to_input(xp, filters, slopes, spans, None if out is None else last(xp, out, layout))
+    else:
+        parts = [conv_columns.to_input(xp, some, part, spans) for some, part in _apart(xp, count, filters, slopes)]
+        dx = xp.concatenate(parts, -1)
     return given_back(xp, dx, layout, dy.dtype, out)
 
 
 def _to_filter(xp: Any, x: Any, sizes: Any, dy: Any, attrs: dict[str, Any]) -> Any:
     layout, shape = attrs["data_format"], tuple(sizes.tolist())
     spans = spans_of("A convolution", x.shape, shape, attrs)
-    _check_channels(x.shape, shape, layout)
+    count = _groups(x.shape, shape, layout)
     _check_slopes(x.shape, shape, dy, spans, layout)
-    dw = conv_columns.to_filter(xp, last(xp, widened(xp, x), layout), last(xp, widened(xp, dy), layout), spans)
-    return dw.astype(dy.dtype, copy=False)
+    images, slopes = last(xp, widened(xp, x), layout), last(xp, widened(xp, dy), layout)
+    parts = [conv_columns.to_filter(xp, some, part, spans) for some, part in _apart(xp, count, images, slopes)]
+    return (parts[0] if count == 1 else xp.concatenate(parts, -1)).astype(dy.dtype, copy=False)
 
 
 def _check_slopes(images: Any, filters: Any, dy: Any, spans: list[Span], layout: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 _WORTH_BLENDING = 400
 _ROW = 8192
+_WORTH_A_ROW = 4096
 _WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of any type are added without rounding
 
 
@@ -59,6 +60,8 @@ def _with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
     """`ufunc(x, bound)`. The loops of numpy's extremes are fast for two arrays only, so the number becomes a row of them."""
     if xp is not np or x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
         return ufunc(x, bound, out=out)
+    if x.size < _WORTH_A_ROW:
+        return ufunc(x, scalar(xp, x.dtype, float(bound)), out=out)
     return _with_row(ufunc, x, _row(xp, x.dtype, float(bound)), out)
 
 
@@ -84,7 +87,8 @@ def _with_row(ufunc: Any, x: Any, row: Any, out: Any) -> Any:
     length = row.size
     whole = x.size // length * length
     flat, target = x.reshape(-1), out.reshape(-1)
-    ufunc(flat[:whole].reshape(-1, length), row, out=target[:whole].reshape(-1, length))
+    if whole:
+        ufunc(flat[:whole].reshape(-1, length), row, out=target[:whole].reshape(-1, length))
     if whole < flat.size:
         ufunc(flat[whole:], row[: flat.size - whole], out=target[whole:])
     return out

@@ -17,6 +17,7 @@ from actorflow.runtime.variable_state import VariableState
 
 from .state_sparse import flat_rows, sum_duplicates
 
+_SMALL = 8192  # elements
 _BLOCK = 65536  # elements: smaller ones lose to the call overhead of a dozen operations more than they win
 
 
@@ -69,8 +70,10 @@ def approach(xp: Any, average: Any, target: Any, rate: Any, t: Any) -> None:
 
 @kernel("ApplyGradientDescent")
 def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> None:
-    (buffer,) = opened(delta, var)
-    scaled = xp.multiply(delta, alpha, out=var.scratch())  # a pooled buffer: a fresh one costs as much in page faults
+    var.check_shape(delta.shape)
+    buffer = var.writable()
+    # A large temporary is a pooled buffer, since a fresh one costs as much in page faults.
+    scaled = xp.multiply(delta, alpha, out=var.scratch() if delta.size > _SMALL else None)
     xp.subtract(buffer, scaled, out=buffer)
 
 

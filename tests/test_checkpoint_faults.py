@@ -147,6 +147,17 @@ def test_f66_a_failing_operation_raises_and_leaves_what_was_there(program: Progr
         assert not [name for name in program.files.list("volatile://models") if name.endswith(".tmp")]
 
 
+@pytest.mark.real_memory
+def test_f66_saves_killed_at_random_instants_leave_the_old_or_the_new_checkpoint(tmp_path: Path, seed: int) -> None:
+    """A few of the two hundred of `make chaos`."""
+    program = Path(__file__).with_name("killed_saves.py")
+    environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, program, tmp_path, "4", str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr[-4000:]}"
+    assert json.loads(done.stdout)["kills"] == 4
+
+
 def test_what_a_killed_save_left_goes_with_its_checkpoint(prefix: str, tmp_path: Path) -> None:
     for left in ("model-0123456789ab-000-x.safetensors", ".model.manifest.0123456789ab.tmp", "model.meta"):
         (tmp_path / left).write_bytes(b"left")

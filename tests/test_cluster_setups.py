@@ -324,11 +324,11 @@ async def test_f55_many_starts_and_stops_leave_nothing(launcher: Launcher) -> No
             v = af.Variable(np.ones(200_000, np.float32), name="v")
         with af.device("/job:worker/task:1"):
             total = af.reduce_sum(v)
-    pids: set[int] = set()
+    tasks: set[tuple[int, int]] = set()
     before: dict[str, Any] = {}
     for number in range(STARTS):
         async with LocalCluster({"worker": 2}, launcher=launcher) as cluster:
-            pids |= {process.pid for process in cluster.processes.values()}
+            tasks |= {(process.pid, _started(process.pid)) for process in cluster.processes.values()}
             if number % 2 == 0:
                 async with af.Session(cluster.target, graph) as session:
                     await session.run(v.initializer)
@@ -340,15 +340,15 @@ async def test_f55_many_starts_and_stops_leave_nothing(launcher: Launcher) -> No
             before = state()
     gc.collect()
     await until(lambda: state() == before)
-    assert not [pid for pid in pids if _is_ours(pid)]
+    assert not [pid for pid, started in tasks if started and _started(pid) == started]
 
 
-def _is_ours(pid: int) -> bool:
-    """Whether a process of this number still is a task (numbers come again)."""
+def _started(pid: int) -> int:
+    """When a process began, in the system's ticks; 0 where there is none. Numbers of processes come again."""
     try:
-        return b"actorflow" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
     except OSError:
-        return False
+        return 0
 
 
 # ---- small ones beside large ones

@@ -245,7 +245,7 @@ def test_f77_a_fetch_that_is_dead_names_the_switch_the_predicate_and_the_branch(
 def test_f77_an_output_of_a_switch_that_is_dead_names_the_switch_itself(run: Run) -> None:
     p = pred()
     no, _ = af.switch(af.constant(1.0), p, name="fork")
-    with pytest.raises(errors.InvalidArgumentError, match="The fetch fork:0 .* false branch") as caught:
+    with pytest.raises(errors.InvalidArgumentError, match=r"The fetch fork:0 .* false branch") as caught:
         run(no, {p: True})
     assert "was True" in str(caught.value) and caught.value.node == "fork"
 

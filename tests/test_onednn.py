@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ops import checks, harness, rows_conv, rows_conv_functions, rows_fused, rows_matmul, rows_pool
+from ops import checks, harness, rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_matmul, rows_pool
 from ops.table import Case
 
 import actorflow as af
@@ -42,7 +42,7 @@ OPS = (
 )
 CASES = [
     case
-    for rows in (rows_conv, rows_conv_functions, rows_fused, rows_matmul, rows_pool)
+    for rows in (rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_matmul, rows_pool)
     for case in rows.CASES
     if case.ops.split()[:1] and case.ops.split()[0] in OPS and "float32" in case.dtypes.split()
 ]
@@ -293,6 +293,8 @@ def test_the_library_is_taken_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> 
     assert chosen("MatMul", large, PLAIN) == "onednn"
     assert chosen("MatMul", small, PLAIN) == ""
     assert chosen("MatMul", large, PLAIN, float64) == ""
+    assert chosen("MatMul", [(128, 512), (512, 10)], PLAIN) == "onednn"  # numpy's library is slow where one is slim
+    assert chosen("MatMul", [(256, 512), (512, 4)], PLAIN) == ""
     assert chosen("Conv2D", [(8, 28, 28, 16), (3, 3, 16, 16)], CONV) == "onednn"
     assert chosen("Conv2D", [(8, 16, 28, 28), (3, 3, 16, 16)], CONV | {"data_format": "NCHW"}) == ""
     assert chosen("Conv2D", [(0, 28, 28, 16), (3, 3, 16, 16)], CONV) == ""

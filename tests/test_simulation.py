@@ -65,7 +65,7 @@ def test_f63_also_where_frames_are_harmed_and_callbacks_shuffled() -> None:
             counted_messages.main, seed=seed, hosts=["a", "b"], faults=FAULTS, link=link, shuffle=seed % 2 == 1
         )
         ends.update((talk.sender_end, talk.receiver_end) for talk in book.values())
-    assert ends["ProtocolError", "ProtocolError"] > 10 and ends["good", "good"] > 100
+    assert ends["ProtocolError", "ProtocolError"] > 10 and ends["good", "good"] > 80
 
 
 def test_a_seed_gives_the_same_events_in_every_process() -> None:

@@ -200,9 +200,7 @@ class ShmChannel(BaseChannel):
             if self.ended is not None:
                 return
             try:
-                size, ancillary, flags, _ = self._wire.recvmsg_into(
-                    [self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC
-                )
+                size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
                 return
             except ConnectionResetError:  # comes before the last packets, where the peer left some of ours unread

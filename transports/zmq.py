@@ -21,6 +21,7 @@ from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import PeerLost
 
 from .auth import Gate, Keys, check_bind
+from .doorman import Doorman
 from .endpoint import BaseEndpoint
 from .frames import HEADER
 from .intake import CHUNK_LIMIT
@@ -78,6 +79,7 @@ class ZmqEndpoint(BaseEndpoint):
         self.router: Socket | None = None
         self._router_fd = -1
         self._monitor: Monitor | None = None
+        self.doorman = Doorman(0)
         self._accepted: dict[bytes, AcceptedChannel] = {}
         self._fds: dict[int, bytes] = {}
         self._pending: dict[bytes, dict[int, tuple[bytes, str | None]]] = {}
@@ -90,7 +92,9 @@ class ZmqEndpoint(BaseEndpoint):
                 self.close()
                 raise UnavailableError(f"Cannot listen on {listen}: {error}.") from error
             assert self.router is not None
-            self.address = advertise or self.router.last_endpoint.decode().rstrip("\0")
+            bound: str = self.router.last_endpoint.decode().rstrip("\0")
+            self.address = advertise or bound
+            self.doorman = Doorman(parse_address(bound)[1])
             if keys is not None:
                 self._gate = Gate(self.context, allowed | {keys.public})
 
@@ -161,7 +165,7 @@ class ZmqEndpoint(BaseEndpoint):
             router.curve_server = True
             router.curve_publickey = self.keys.public.encode()
             router.curve_secretkey = self.keys.secret.encode()
-        self._monitor = Monitor(router, zmq.EVENT_DISCONNECTED, self._disconnected)
+        self._monitor = Monitor(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED, self._changed)
         host, port = parse_address(address)
         router.setsockopt(zmq.IPV6, ":" in host)
         router.bind(f"tcp://{_literal(host)}:{port or '*'}")
@@ -215,6 +219,7 @@ class ZmqEndpoint(BaseEndpoint):
         fd = frame.get(zmq.SRCFD)
         if isinstance(fd, int):
             self._fds[fd] = identity
+            self.doorman.left(fd)
         lanes = self._pending.setdefault(name, {})
         lanes[lane] = (frame.bytes, str(user) if user is not None else None)
         if len(self._pending) > _PENDING:
@@ -229,7 +234,12 @@ class ZmqEndpoint(BaseEndpoint):
         self._accepted[name] = channel
         channel.greet(hello)
 
-    def _disconnected(self, event: int, value: int) -> None:
+    def _changed(self, event: int, value: int) -> None:
+        """A connection was accepted, or is gone; `value` is its descriptor."""
+        if event == zmq.EVENT_ACCEPTED:
+            self.doorman.came(value)
+            return
+        self.doorman.left(value)
         identity = self._fds.pop(value, None)
         if identity is None:
             return
@@ -255,6 +265,7 @@ class ZmqEndpoint(BaseEndpoint):
             channel.close("the process ends")
         if self._gate is not None:
             self._gate.close()
+        self.doorman.close()
         if self.router is not None:
             if self._monitor is not None:
                 self._monitor.close()

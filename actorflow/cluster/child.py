@@ -59,7 +59,9 @@ class LocalProcess:
     @property
     def returncode(self) -> int | None:
         """None while it runs, then its exit status, or the negative number of the signal that ended it."""
-        return None if self._process is None else self._process.poll()
+        if self._process is None:
+            return -signal.SIGKILL if self._log.closed else None  # it was closed before it began
+        return self._process.poll()
 
     @property
     def last_log_lines(self) -> list[str]:
@@ -128,7 +130,8 @@ class LocalProcess:
 
     async def wait(self) -> int:
         """Waits for its end and gives `returncode`."""
-        assert self._process is not None
+        if self._process is None:
+            return -signal.SIGKILL
         return await self._process.ended()
 
     async def stop(self, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -23,42 +24,53 @@ from actorflow.cluster.messages import (
     Edges,
     Explain,
     Extend,
+    Measured,
     OpenSession,
     Pending,
     Prepare,
+    Replan,
     ResetAll,
     RunPlan,
     Status,
 )
+from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.signatures import encode_signature
 from actorflow.cluster.spec import canonical
 from actorflow.cluster.stepping import call_step
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Options, Signature
+from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.session.partial import Parts
+from actorflow.session.root import RootTask
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
 _LOG = structlog.get_logger(__name__)
 _CLOSE_SECONDS = 1.0
 _QUIET_SECONDS = 10.0
+_SHORTEST_QUIET = 0.25
+_QUIET_STEPS = 2
+_REMEMBERED_STEPS = 32
 _SLACK = 5.0
 """How much longer than its deadline a step may take before the master itself is taken for lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemotePlan:
-    """A plan that the master has made: its number there, the signature that it is for, and over which connection."""
+    """A plan that the master has made: its number there, the signature that it is for, over which connection, and after how
+    many times that all plans were forgotten."""
 
     number: int
     signature: Signature
     coalesce: bool
     connection: Link
+    generation: int
 
 
 def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
@@ -106,6 +118,11 @@ class RemoteEngine:
         self._lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._known: dict[Any, RemotePlan] = {}
+        self._generation = 0
+        self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
+        """How many seconds the last steps took."""
+        self._root: RootTask | None = None
+        """Of the requests of partial runs."""
 
     @property
     def was_used(self) -> bool:
@@ -154,18 +171,17 @@ class RemoteEngine:
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
         """The master's plan for `signature`. What is new in the graph goes there first."""
-        if signature.partial:
-            raise UnimplementedError("Partial runs are only there for sessions in this process.")
         link = await self.connected()
         key = (signature.key, coalesce)
         found = self._known.get(key)
         if found is not None:
             return found
+        generation = self._generation
         await self.extend()
         number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
         self._placements.update(msgpack.unpackb(placed))
         self.plans += 1
-        made = self._known[key] = RemotePlan(number, signature, coalesce, link)
+        made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
         return made
 
     async def extend(self) -> None:
@@ -191,10 +207,11 @@ class RemoteEngine:
         try:
             self.steps += 1
             link = plan.connection
-            if not link.alive or link is not self._link:
+            if not link.alive or link is not self._link or plan.generation != self._generation:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
                 link = plan.connection
             step = next(self._numbers)
+            start = anyio.current_time()
             request = RunPlan(self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch)
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
             fetches = len(plan.signature.fetches)
@@ -202,6 +219,7 @@ class RemoteEngine:
                 results = await call_step(link, request, step, values, fetches, trace)
             else:
                 results = await self._with_deadline(link, request, values, fetches, timeout, trace)
+            self._durations.append(anyio.current_time() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception:
             self.failed += 1
@@ -211,6 +229,16 @@ class RemoteEngine:
             raise
         finally:
             admission.leave()
+
+    async def start_partial(self, plan: RemotePlan) -> Parts:
+        """One step in parts, whose request is open until it has ended."""
+        if self._root is None:
+            self._root = RootTask()
+        self.steps += 1
+        link, signature = plan.connection, plan.signature
+        request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch)
+        fetches = len(signature.fetches) + len(signature.targets)
+        return RemoteParts(link, request, list(signature.feeds), fetches, self._root)
 
     async def _with_deadline(
         self,
@@ -239,6 +267,16 @@ class RemoteEngine:
         await self.extend()
         return str(await (await self.connected()).call(Explain(self._session, name)))
 
+    async def observed(self) -> list[Observed]:
+        """What runs have shown of nodes, on all tasks."""
+        return decode_observed(msgpack.unpackb(await (await self.connected()).call(Measured(self._session))))
+
+    async def replan(self) -> None:
+        """Forgets all plans."""
+        await (await self.connected()).call(Replan(self._session))
+        self._known.clear()
+        self._generation += 1
+
     async def channels(self) -> list[EdgeReport]:
         """What the edges between tasks have carried."""
         found = msgpack.unpackb(await (await self.connected()).call(Edges(self._session)))
@@ -246,15 +284,17 @@ class RemoteEngine:
 
     @asynccontextmanager
     async def snapshot(self, *, consistent: bool) -> AsyncIterator[None]:
-        """With `consistent`, the steps that this session has in flight end before, and no other begins until the save has
-        ended; those of other clients go on. Steps that take longer than ten seconds are not waited for: they wait for a queue,
-        perhaps, that only others fill."""
+        """With `consistent`, the steps that this session has in flight end before, and no other begins until the block has
+        ended; those of other clients go on. Steps are not waited for that take twice as long as any of the last steps did, or ten
+        seconds: they wait for a queue, perhaps, that only others fill."""
         async with AsyncExitStack() as stack:
             if consistent:
-                with anyio.move_on_after(_QUIET_SECONDS) as scope:
+                longest = max(self._durations, default=_QUIET_SECONDS)
+                patience = min(_QUIET_SECONDS, max(_SHORTEST_QUIET, _QUIET_STEPS * longest))
+                with anyio.move_on_after(patience) as scope:
                     await stack.enter_async_context(self.admission.alone())
                 if scope.cancelled_caught:
-                    _LOG.warning("a checkpoint is made while steps run", steps=self.admission.inflight)
+                    _LOG.info("a checkpoint is made while steps run", steps=self.admission.inflight)
             yield
 
     def statistics(self) -> SessionStatistics:
@@ -278,6 +318,8 @@ class RemoteEngine:
         if self.closed:
             return
         self.closed = True
+        if self._root is not None:
+            await self._root.close()
         link = self._link
         if link is not None and link.alive:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):

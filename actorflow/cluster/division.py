@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from actorflow.device.spec import DeviceSpec
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
+from actorflow.passes.measuring import Observed
 from actorflow.passes.placer import Placer
 from actorflow.passes.subgraph import Subgraph
 from actorflow.runtime.resources import ResourceManager
@@ -71,7 +72,8 @@ def task_of(device: str) -> str:
 
 
 class Divider:
-    """Places the nodes of one session on the devices of all tasks, once and for good, and divides signatures."""
+    """Places the nodes of one session on the devices of all tasks, each once until it is told to do so anew, and divides
+    signatures."""
 
     def __init__(self, devices: Sequence[RemoteDevice], mine: Sequence[Device], options: Options) -> None:
         self.placer = Placer(devices, soft=options.soft_placement)
@@ -90,6 +92,11 @@ class Divider:
             first = self._devices[0].name
             parts, places = divide(nodes, self.placer.placed, signature, options, self._evaluate, first, refused)
         return by_task(parts, places, tuple(signature.feeds))
+
+    def forget(self, observed: Iterable[Observed]) -> None:
+        """Lets the next division place nodes anew; see `Placer.forget`."""
+        with self._lock:
+            self.placer.forget(observed)
 
     def _evaluate(self, node: Node, inputs: list[Any]) -> Any:
         """Constants are folded on this task, whatever device their node is placed on."""

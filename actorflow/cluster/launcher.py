@@ -23,6 +23,7 @@ from actorflow.errors import UnavailableError
 FORKS = sys.platform == "linux" and hasattr(os, "pidfd_open")
 _POLL = 0.02
 _STATUS_SECONDS = 5.0
+_TURN_SECONDS = 0.05
 
 
 class Forked:
@@ -114,6 +115,15 @@ class Spawned:
         """There is nothing to let go of."""
 
 
+def _end(number: int) -> None:
+    """Kills the process that nobody wants, by its descriptor."""
+    try:
+        signal.pidfd_send_signal(number, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    os.close(number)
+
+
 class Launcher:
     """Starts processes that are tasks. `environ` is added to their environment.
 
@@ -151,10 +161,14 @@ class Launcher:
                 self.gone = True
             try:
                 while not self._started and not self.gone:
-                    await anyio.wait_readable(self._control)
+                    with anyio.move_on_after(_TURN_SECONDS):  # somebody else's look may have taken the answer
+                        await anyio.wait_readable(self._control)
                     self.look()
             except BaseException:
-                self._unwanted += 1
+                if self._started:
+                    _end(self._started.pop(0)[1])
+                else:
+                    self._unwanted += 1
                 raise
             if not self._started:
                 raise UnavailableError(
@@ -177,8 +191,7 @@ class Launcher:
             message = json.loads(data)
             if "started" in message and self._unwanted:
                 self._unwanted -= 1
-                signal.pidfd_send_signal(numbers[0], signal.SIGKILL)
-                os.close(numbers[0])
+                _end(numbers[0])
             elif "started" in message:
                 self._started.append((message["started"], numbers[0]))
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,7 +15,8 @@ from anyio.abc import TaskGroup
 from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
-from actorflow.cluster.messages import AbortStep, Carried, Register, Release, RunPart
+from actorflow.cluster.messages import AbortStep, Carried, Costs, Register, Release, RunPart
+from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
 from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import call_step
@@ -24,6 +26,7 @@ from actorflow.errors import InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
+from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
 
@@ -54,6 +57,7 @@ class MasterPlan:
     division: Division
     options: Options
     forms: tuple[Form, ...]
+    partial: bool = False
     members: tuple[Member, ...] = ()
 
     @property
@@ -147,7 +151,7 @@ class MasterSession:
     ) -> int:
         """The number of the plan for a signature, which is made where there is none."""
         assert self._divider is not None
-        key = (tuple(signature.feeds), signature.fetches, signature.targets, coalesce)
+        key = (tuple(signature.feeds), signature.fetches, signature.targets, signature.partial, coalesce)
         divider = self._divider
         options = divider.options if coalesce else replace(divider.options, coalesce=False, fuse=False)
         async with self._lock:
@@ -159,7 +163,7 @@ class MasterSession:
             else:
                 nodes = dict(self.graph.nodes)
                 division = await on_thread(lambda: divider.divide(nodes, signature, options))
-            plan = MasterPlan(division, options, tuple(signature.feeds.values()))
+            plan = MasterPlan(division, options, tuple(signature.feeds.values()), signature.partial)
             await self._register(plan)
             self.plans.append(plan)
             self._known[key] = len(self.plans) - 1
@@ -196,6 +200,7 @@ class MasterSession:
                         share.places,
                         tuple(self._crossings(share.task, numbered.values(), links)),
                         plan.options,
+                        plan.partial,
                     )
                     members.append(Member(share, part.number, link))
                     group.start_soon(self._bring, part, link)
@@ -232,18 +237,54 @@ class MasterSession:
             UnavailableError: a task is gone.
             OpError: the error of a node.
         """
+        plan = await self._ready(number)
+        results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+        return [results[share][index] for share, index in plan.division.places]
+
+    async def run_in_parts(self, number: int, step: int, caller: Caller) -> None:
+        """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
+        plan = await self._ready(number)
+        ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
+
+        def hand_on(index: int, value: Any, error: BaseException | None) -> None:
+            for member in plan.members:
+                if error is None and index in member.share.feeds:
+                    ways[id(member)].feed(member.share.feeds.index(index), value)
+
+        for index in range(len(plan.division.feeds)):
+            caller.expect(index, partial(hand_on, index))
+        await self._all(plan, step, lambda member: ways[id(member)].run())
+
+    def _way(self, member: Member, index: int, step: int, plan: MasterPlan, caller: Caller) -> Way:
+        """The way to a member of a partial run, whose fetches go on to the caller."""
+        places = {place: i for i, (share, place) in enumerate(plan.division.places) if share == index}
+
+        def give(place: int, value: Any) -> None:
+            caller.give(places[place], value)
+
+        if member.link is None:
+            return NearWay(lambda near: self._worker.run_in_parts(member.part, step, near, self), give)
+        request = RunPart(member.part, step, None, False, member.link.tokens.epoch)
+        return FarWay(member.link, request, len(places), give)
+
+    async def _ready(self, number: int) -> MasterPlan:
+        """A plan whose parts are registered."""
         plan = self.plans[number]
         if not plan.current:
             async with self._lock:
                 if not plan.current:
                     await self._register(plan)
+        return plan
+
+    async def _all(self, plan: MasterPlan, step: int, run: Callable[[Member], Awaitable[Any]]) -> list[Any]:
+        """Runs a step's share on each member. Where one fails, the others are stopped, and its error is raised."""
         members = plan.members
-        results: list[list[Any]] = [[] for _ in members]
+        results: list[Any] = [None for _ in members]
         failures: list[Exception] = []
 
         async def take_part(index: int, group: TaskGroup) -> None:
             try:
-                results[index] = await self._run_member(members[index], step, feeds, timeout, trace)
+                results[index] = await run(members[index])
             except Exception as error:
                 failures.append(error)
                 if len(failures) == 1:
@@ -253,7 +294,7 @@ class MasterSession:
 
         try:
             if len(members) == 1:
-                results[0] = await self._run_member(members[0], step, feeds, timeout, trace)
+                results[0] = await run(members[0])
             else:
                 async with anyio.create_task_group() as group:
                     for index in range(len(members)):
@@ -262,7 +303,7 @@ class MasterSession:
                     raise failures[0]
         finally:
             self._worker.finish(step)
-        return [results[share][index] for share, index in plan.division.places]
+        return results
 
     async def _run_member(
         self, member: Member, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
@@ -299,6 +340,24 @@ class MasterSession:
                     total[0] += tokens
                     total[1] += size
         return [[*edge, *total] for edge, total in found.items()]
+
+    async def observed(self) -> list[Observed]:
+        """What runs have shown of the session's nodes, on all tasks that are there."""
+        found = self._worker.observed(self.number, self)
+        for link in list(self._lent):
+            if link.alive:
+                found += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
+        return found
+
+    async def replan(self) -> None:
+        """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those
+        that still ask for a former plan, go on with that."""
+        assert self._divider is not None
+        found = await self.observed()
+        async with self._lock:
+            self._divider.forget(found)
+            self._known.clear()
+            self._told = 0
 
     def explain(self, node: str) -> str:
         """Why a node is on its device."""

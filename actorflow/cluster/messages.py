@@ -116,6 +116,22 @@ class Edges(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class Measured(Request):
+    """What the runs of a session have shown of its nodes: the reply is a packed list (`passes.measuring.Observed`)."""
+
+    method = "measured"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replan(Request):
+    """Forgets the plans of a session: the next ones are placed by what runs have shown."""
+
+    method = "replan"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResetAll(Request):
     """Drops these containers on all tasks; all of them where none is named."""
 
@@ -185,6 +201,14 @@ class Carried(Request):
     """What the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
 
     method = "carried"
+
+
+@dataclass(frozen=True, slots=True)
+class Costs(Request):
+    """What runs of a session's parts have shown of their nodes here: the reply is that of Measured."""
+
+    method = "costs"
+    session: int
 
 
 # Of the chief's supervisor to all tasks

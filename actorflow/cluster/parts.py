@@ -41,6 +41,8 @@ class TaskPart:
     places: tuple[tuple[int, int], ...]
     crossings: tuple[Crossing, ...]
     options: Options
+    partial: bool = False
+    """Whether it is fed and fetched while it runs."""
 
     def forms(self) -> tuple[Form, ...]:
         """The types and shapes of its feeds."""
@@ -59,6 +61,7 @@ def encode_part(part: TaskPart) -> bytes:
         "places": [list(place) for place in part.places],
         "crossings": [[c.key, c.edge, c.outgoing, c.peer, c.address, c.incarnation] for c in part.crossings],
         "options": asdict(options),
+        "partial": part.partial,
     }
     packed: bytes = msgpack.packb(content)
     return packed
@@ -79,6 +82,7 @@ def decode_part(content: bytes) -> TaskPart:
                 for key, edge, out, peer, address, incarnation in found["crossings"]
             ),
             options=Options(**{str(name): bool(value) for name, value in found["options"].items()}),
+            partial=bool(found.get("partial", False)),
         )
     except Exception as error:
         raise DataLossError(f"What was to be registered is no part of a plan: {error}") from error

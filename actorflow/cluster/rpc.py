@@ -106,7 +106,7 @@ class Rpc:
                 if scope.cancelled_caught:
                     raise DeadlineExceededError(f"{self.peer} has not answered {request.method} within {timeout:g} s.")
         except BaseException:
-            if not reply.done() or reply.cancelled():
+            if number in self._waiting and (not reply.done() or reply.cancelled()):
                 await self._take_back(number)
             raise
         finally:
@@ -145,8 +145,8 @@ class Rpc:
                 channel.close("a message that is neither request nor reply")
 
     def _settle(self, number: int, result: Any, error: Exception | None) -> None:
-        reply = self._waiting.get(number)
-        if reply is not None and not reply.done():
+        reply = self._waiting.pop(number, None)
+        if reply is not None and not reply.done():  # else its call is being cancelled, and has nothing to take back
             reply.set_result((result, error))
 
     def _drop(self, number: int) -> None:

@@ -26,14 +26,17 @@ from actorflow.cluster.messages import (
     Explain,
     Extend,
     Hello,
+    Measured,
     OpenSession,
     Prepare,
+    Replan,
     Reset,
     ResetAll,
     RunPlan,
     SetEpoch,
     Status,
 )
+from actorflow.cluster.partial import Caller
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import decode_signature
 from actorflow.cluster.spec import ClusterSpec, task_name
@@ -50,6 +53,7 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.passes.compile import Options
+from actorflow.passes.measuring import encode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.devices import open_devices
 from actorflow.session.root import RootTask
@@ -308,7 +312,10 @@ class Server:
             async def run(values: list[Any], trace: Trace | None) -> list[Any]:
                 return await session.run(request.plan, step, values, request.timeout, trace)
 
-            return Served(plan.division.feeds, plan.forms, run)
+            async def in_parts(caller: Caller) -> None:
+                await session.run_in_parts(request.plan, step, caller)
+
+            return Served(plan.division.feeds, plan.forms, run, in_parts if plan.partial else None)
 
         async def run_plan(request: RunPlan) -> bytes | None:
             return await serve_step(link, request, lambda: find_plan(request))
@@ -326,6 +333,13 @@ class Server:
         async def edges(request: Edges) -> bytes:
             packed: bytes = msgpack.packb(await self._session(request.session, link).edges())
             return packed
+
+        async def measured(request: Measured) -> bytes:
+            packed: bytes = msgpack.packb(encode_observed(await self._session(request.session, link).observed()))
+            return packed
+
+        async def replan(request: Replan) -> None:
+            await self._session(request.session, link).replan()
 
         async def reset_all(request: ResetAll) -> None:
             for found in (await reach_all(self.cluster, self.task, self.links)).values():
@@ -354,6 +368,8 @@ class Server:
             "close_session": close_session,
             "explain": explain,
             "edges": edges,
+            "measured": measured,
+            "replan": replan,
             "reset_all": reset_all,
             "set_epoch": set_epoch,
             "status": status,

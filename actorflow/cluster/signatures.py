@@ -1,7 +1,7 @@
 """What a client asks a master to plan, on the wire, and what is checked of the values that are fed then.
 
-A signature is [feeds, fetches, targets]: a feed [node, port, type, shape], a fetch [node, port], a target the name of a
-node; a shape is a list of sizes, nil where one is not known, or nil.
+A signature is [feeds, fetches, targets], with a fourth entry, true, for a partial run: a feed is [node, port, type, shape], a
+fetch [node, port], a target the name of a node; a shape is a list of sizes, nil where one is not known, or nil.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def encode_signature(signature: Signature) -> bytes:
             [[*e, d.name, None if s is None else list(s)] for e, (d, s) in signature.feeds.items()],
             [list(endpoint) for endpoint in signature.fetches],
             list(signature.targets),
+            *([True] if signature.partial else []),
         ]
     )
     return packed
@@ -37,9 +38,14 @@ def encode_signature(signature: Signature) -> bytes:
 def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
     """The way back, for the graph of these nodes. Raises InvalidArgumentError where it is none, or does not fit the graph."""
     try:
-        feeds, fetches, targets = msgpack.unpackb(data, strict_map_key=True)
+        feeds, fetches, targets, *more = msgpack.unpackb(data, strict_map_key=True)
+        if more not in ([], [False], [True]):
+            raise ValueError("its fourth entry is no boolean")
         signature = Signature(
-            dict(map(decode_feed, feeds)), tuple(map(decode_endpoint, fetches)), tuple(map(_text, targets))
+            dict(map(decode_feed, feeds)),
+            tuple(map(decode_endpoint, fetches)),
+            tuple(map(_text, targets)),
+            more == [True],
         )
     except Exception as error:
         raise InvalidArgumentError(f"What was to be planned is no signature: {error}") from error

@@ -11,14 +11,11 @@ import msgpack
 
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import Request, RunPart, RunPlan
+from actorflow.cluster.partial import FEED, FETCH, Caller, FarCaller
 from actorflow.cluster.signatures import Form, check_feeds
 from actorflow.errors import UnavailableError
 from actorflow.graph.node import Endpoint
 from actorflow.runtime.trace import Trace
-
-FEED = 1 << 31
-"""The edges of feeds; those of graphs have smaller numbers."""
-FETCH = FEED + (1 << 30)
 
 
 async def call_step(
@@ -43,11 +40,13 @@ async def call_step(
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a step needs that is asked for here: the tensors that are fed with their forms, and what runs it."""
+    """What a step needs that is asked for here: the tensors that are fed with their forms, and what runs it; or, of a partial
+    run, `in_parts`, which takes the feeds and gives the fetches one by one."""
 
     feeds: Sequence[Endpoint]
     forms: Sequence[Form]
     run: Callable[[list[Any], Trace | None], Awaitable[Sequence[Any]]]
+    in_parts: Callable[[Caller], Awaitable[None]] | None = None
 
 
 async def serve_step(link: Link, request: RunPlan | RunPart, find: Callable[[], Served]) -> bytes | None:
@@ -59,6 +58,9 @@ async def serve_step(link: Link, request: RunPlan | RunPart, find: Callable[[], 
     trace = Trace() if request.trace else None
     try:
         found = find()
+        if found.in_parts is not None:
+            await found.in_parts(FarCaller(tokens, step))
+            return None
         values = [await tokens.recv(FEED + index, step) for index in range(len(found.feeds))]
         check_feeds(values, found.forms, found.feeds)
         for index, value in enumerate(await found.run(values, trace)):

@@ -9,16 +9,20 @@ from typing import Any, Protocol
 import msgpack
 
 from actorflow.cluster.failures import decode_error
+from actorflow.cluster.fed_later import FedLater
 from actorflow.cluster.links import Link, Links
 from actorflow.cluster.meeting import Meeting, Route
-from actorflow.cluster.messages import AbortStep, Carried, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.messages import AbortStep, Carried, Costs, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.partial import Caller
 from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import Served, serve_step
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, NotFoundError, UnavailableError
+from actorflow.passes.measuring import Observed, encode_observed
 from actorflow.registry import plugins
+from actorflow.runtime.observed import observed
 from actorflow.runtime.resources import ResourceManager
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
@@ -111,7 +115,10 @@ class WorkerService:
             async def run(feeds: list[Any], trace: Trace | None) -> list[Any]:
                 return await self.run(request.part, request.step, feeds, request.timeout, trace, link)
 
-            return Served(found.part.feeds, found.forms, run)
+            async def in_parts(caller: Caller) -> None:
+                await self.run_in_parts(request.part, request.step, caller, link)
+
+            return Served(found.part.feeds, found.forms, run, in_parts if found.part.partial else None)
 
         async def run_part(request: RunPart) -> bytes | None:
             if request.step in self._meetings:
@@ -139,7 +146,12 @@ class WorkerService:
             packed: bytes = msgpack.packb(self.carried())
             return packed
 
+        async def costs(request: Costs) -> bytes:
+            packed: bytes = msgpack.packb(encode_observed(self.observed(request.session, link)))
+            return packed
+
         return {
+            "costs": costs,
             "register": register,
             "run_part": run_part,
             "abort_step": abort_step,
@@ -165,10 +177,11 @@ class WorkerService:
         if session is None:
             session = self._sessions[key] = _Session(PlanBuilder(self.devices, self.resources))
         builder = session.builder
+        later = frozenset(part.feeds if part.partial else ())
         if sum(len(graph.nodes) for graph in part.graphs.values()) <= LARGE_GRAPH:
-            plans = builder.build(part.graphs, part.options)
+            plans = builder.build(part.graphs, part.options, later)
         else:
-            plans = await on_thread(lambda: builder.build(part.graphs, part.options))
+            plans = await on_thread(lambda: builder.build(part.graphs, part.options, later))
         compiled = Compiled(plans, part.places, sum(plan.executed for plan in plans))
         for crossing in part.crossings:
             if crossing.outgoing:
@@ -210,6 +223,18 @@ class WorkerService:
             UnavailableError: a task that it needs is not connected any more.
             OpError: what a kernel raised, or what the step was aborted with.
         """
+        found, meeting = await self._meet(number, step, owner)
+        values = dict(zip(found.part.feeds, feeds, strict=True))
+        return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+
+    async def run_in_parts(self, number: int, step: int, caller: Caller, owner: object) -> None:
+        """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
+        found, meeting = await self._meet(number, step, owner)
+        running = FedLater(self.steps, found.compiled, found.part.feeds, found.forms, caller, meeting, step)
+        await running.wait()
+
+    async def _meet(self, number: int, step: int, owner: object) -> tuple[_Registered, Meeting]:
+        """A part, and where its step meets the other tasks."""
         found = self._find(number, owner)
         if found.routes is None:
             found.routes = await self._routes(found)
@@ -217,8 +242,7 @@ class WorkerService:
         self._meetings[step] = (meeting, owner)
         if (error := self._aborted.pop(step, None)) is not None:
             raise error
-        values = dict(zip(found.part.feeds, feeds, strict=True))
-        return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+        return found, meeting
 
     def finish(self, step: int) -> None:
         """The step is over on all tasks that this one needs for it."""
@@ -291,6 +315,12 @@ class WorkerService:
             if link.alive
             for edge, count in link.tokens.statistics().sent.items()
         ]
+
+    def observed(self, session: int, owner: object) -> list[Observed]:
+        """What runs of a session's parts have shown of their nodes."""
+        found = self._sessions.get((id(owner), session))
+        parts = [self._parts[id(owner), number] for number in (found.parts if found is not None else ())]
+        return [one for part in parts for plan in part.compiled.plans for one in observed(plan)]
 
     async def close(self) -> None:
         """Stops all steps, and frees state and devices."""

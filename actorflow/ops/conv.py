@@ -45,7 +45,8 @@ def conv2d(
     Args:
         input: float16, bfloat16, float32, float64 or int32, of shape [batch, height, width, in], or
             [batch, in, height, width] where `data_format` is "NCHW".
-        filter: of the same type, of shape [height, width, in, out]. `filters` is its newer name.
+        filter: of the same type, of shape [height, width, in, out]. `filters` is its newer name. Where it takes fewer channels
+            than the input has, these are so many groups, each of which makes an equal part of the outputs.
         strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
         padding: "SAME" (zeros around, so that only the strides make the output smaller), "VALID" (none), or four pairs
             of widths, one for each dimension.
@@ -56,7 +57,7 @@ def conv2d(
         A tensor of shape [batch, places, places, out], the channels where those of the input are.
 
     Raises:
-        ValueError: the channels differ, the filter does not fit in, or a stride, padding or data format can't be.
+        ValueError: the channels are no groups for the filter, it does not fit in, or a stride, padding or data format can't be.
             InvalidArgumentError in the run, where shapes are known only then.
     """
     weights = either(filters, filter, "`filter` and `filters`")

@@ -134,6 +134,29 @@ def check_attributes(op: str, rank: int, data_format: str, padding: str, **steps
             )
 
 
+def groups(channels: int, filters: Sequence[int | None], of: str) -> int:
+    """In how many groups filters [window..., in, out] take so many channels: each group of `in` channels makes an equal part
+    of the outputs. 1 where the filters are not known.
+
+    Raises:
+        ValueError: the groups do not divide the channels, or the outputs, without a rest.
+    """
+    taken, outputs = filters[-2:]
+    if taken is None or taken == channels:
+        return 1
+    if not channels or not taken or channels % taken:
+        raise ValueError(
+            f"The {channels} channels of {of} are not a multiple of the {taken} that filters {show(tuple(filters))} take."
+        )
+    count = channels // taken
+    if outputs is not None and outputs % count:
+        raise ValueError(
+            f"Filters {show(tuple(filters))} take the {channels} channels of {of} in {count} groups, but {outputs} outputs "
+            "can't be divided among these."
+        )
+    return count
+
+
 def padding_pairs(op: str, rank: int, data_format: str, padding: str, explicit: Sequence[int]) -> list[tuple[int, int]]:
     """The explicit paddings of the spatial dimensions, zeros where `padding` is another.
 

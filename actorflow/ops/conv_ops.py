@@ -12,6 +12,7 @@ from actorflow.ops.conv_geometry import (
     arranged,
     channel_axis,
     check_attributes,
+    groups,
     output_size,
     padding_pairs,
     spatial,
@@ -28,7 +29,7 @@ def convolved_shape(c: Inference, images: Shape, filters: Shape) -> Shape:
     """The shape of a convolution of `images` with `filters`, by the attributes of its op.
 
     Raises:
-        ValueError: the channels differ, a window does not fit in, or an attribute can't be.
+        ValueError: the channels can't be divided among the filters, a window does not fit in, or an attribute can't be.
     """
     rank = 5 if c.op.type.startswith("Conv3D") else 4
     layout, padding = c.attrs["data_format"], c.attrs["padding"]
@@ -38,11 +39,8 @@ def convolved_shape(c: Inference, images: Shape, filters: Shape) -> Shape:
     images = (None,) * rank if images is None else images
     filters = (None,) * rank if filters is None else filters
     channels = images[channel_axis(layout, rank)]
-    if None not in (channels, filters[-2]) and channels != filters[-2]:
-        raise ValueError(
-            f"Images {show(images)} in the format {layout} have {channels} channels, but filters {show(filters)} take "
-            f"{filters[-2]}."
-        )
+    if channels is not None:
+        groups(channels, filters, f"images {show(images)} in the format {layout}")
     sizes = map(
         output_size,
         spatial(images, layout),

@@ -1,8 +1,8 @@
 """Save and Restore as nodes (paper section 3.3).
 
 `SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. What `af.train.Saver` makes is
-`SaveVariables`, which takes the values of all variables of one task at one instant and writes them beside the running
-steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
+`TakeVariables`, which takes the values of all variables of one task at one instant, `SaveVariables`, which writes them beside
+the running steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
 The package `actorflow.checkpoint` has their kernels.
 """
 
@@ -53,6 +53,10 @@ def _restored_shapes(c: Inference) -> list[Shape]:
 def _scalar(c: Inference) -> Shape:
     require_rank(c, 0, 0)
     return ()
+
+
+def _nothing(c: Inference) -> list[Shape]:
+    return []
 
 
 @op(
@@ -110,6 +114,34 @@ def restore_v2(
 
 
 @op(
+    "TakeVariables",
+    shape=_nothing,
+    result=None,
+    gradient=None,
+    stateful=True,
+    asynchronous=True,
+)
+def take_variables(
+    *,
+    keys: Sequence[str],
+    handles: Sequence[str],
+    step_key: str = "",
+    state: bool = True,
+    slices: Sequence[str] = (),
+    name: str | None = None,
+) -> Operation:
+    """Takes the values of the variables of the task whose handles are the nodes `handles`, and with `state` what nodes and
+    readers keep between runs, all at one instant and without a copy. They are kept until `save_variables` has written them, or
+    until this runs again.
+
+    `keys` are their names in the checkpoint, `step_key` that of the global step among them. `slices` says for each which part of
+    the tensor of that name it is, as in `save_v2`; empty where all are whole. The nodes have to run before, as control inputs.
+
+    Raises in the run: FailedPreconditionError that lists the variables that have no value yet.
+    """
+
+
+@op(
     "SaveVariables",
     shape=_scalar,
     types={"prefix": string},
@@ -118,24 +150,12 @@ def restore_v2(
     stateful=True,
     asynchronous=True,
 )
-def save_variables(
-    prefix: TensorLike,
-    *,
-    keys: Sequence[str],
-    handles: Sequence[str],
-    step_key: str = "",
-    state: bool = True,
-    slices: Sequence[str] = (),
-    name: str | None = None,
-) -> Tensor:
-    """Writes the variables of the task whose handles are the nodes `handles` under the names `keys`, and with `state` what
-    nodes and readers keep between runs. All values are of one instant; steps go on while they are written.
+def save_variables(prefix: TensorLike, *, taken: str, name: str | None = None) -> Tensor:
+    """Writes what the node `taken`, a `take_variables` of the same task, has taken in a run before. Steps go on meanwhile.
 
-    The output tells `commit_checkpoint` what was written. `step_key` is the name of the global step among `keys`. `slices`
-    says for each which part of the tensor of that name it is, as in `save_v2`; empty where all are whole. The nodes have to
-    run before, as control inputs.
+    The output tells `commit_checkpoint` what was written.
 
-    Raises in the run: FailedPreconditionError that lists the variables that have no value yet.
+    Raises in the run: FailedPreconditionError where nothing was taken since the last save, and what writing files raises.
     """
 
 

@@ -86,6 +86,14 @@ def is_bound(node: Node) -> bool:
     return any(d.kind == "R" for d in node.dtypes) or all(a.name != "seed" for a in definition.attrs)
 
 
+def has_state(node: Node) -> bool:
+    """Whether something is lost where a node goes to another device: what it keeps between runs, or its place in a row of random
+    numbers."""
+    if node.op in ("NoOp", "ControlTrigger"):
+        return False
+    return opdef.lookup(node.op).stateful or any(d.is_ref or d.kind == "R" for d in node.dtypes)
+
+
 def able(group: Sequence[Node], nodes: Mapping[str, Node], devices: Sequence[Candidate]) -> list[Node]:
     """The members of a group for which the first device that all may share has kernels."""
     constraints = [DeviceSpec.parse(node.device) for node in group]

@@ -22,6 +22,8 @@ from actorflow.shapes import is_static
 
 _FUSED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}
 _TYPES = frozenset((dtypes.float32, dtypes.float64))
+JOINED = "_joined"
+"""The attribute of a fused node that names the others for which it stands."""
 
 
 def fuse(graph: Subgraph) -> Subgraph:
@@ -125,5 +127,5 @@ def _joined(last: Node, op: str, first: Node, inputs: tuple[Endpoint, ...], attr
         op=op,
         inputs=inputs,
         controls=tuple(dict.fromkeys((*first.controls, *last.controls))),
-        attrs=MappingProxyType({**first.attrs, **attrs}),
+        attrs=MappingProxyType({**first.attrs, **attrs, JOINED: (*first.attrs.get(JOINED, ()), first.name)}),
     )

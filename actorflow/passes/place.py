@@ -8,6 +8,7 @@ execution would end them first. On one device, or where each group is told where
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType
@@ -29,6 +30,7 @@ def place(
     known: Mapping[str, str],
     refused: dict[str, OpError] | None = None,
     *,
+    held: Mapping[str, str] = MappingProxyType({}),
     soft: bool = False,
     measured: Measurements = UNMEASURED,
     links: Links = DEFAULT_LINKS,
@@ -42,6 +44,7 @@ def place(
         known: where nodes are already.
         refused: takes the errors of nodes that can't be placed, which are left out then, for a run that needs them; the
             rest of the graph works all the same.
+        held: where nodes have to be, though their costs count as those of others do; see `Placer.forget`.
         soft: lets a constraint go that nothing meets, first its device, then its task; each such group is logged.
         measured: times and sizes from earlier runs, in place of estimates.
         links: what transfers cost.
@@ -56,7 +59,7 @@ def place(
     for name, other, _ in required(nodes, fresh):
         groups.join(name, other)
     placed = dict(known)
-    decided, apart = _fixed(known, groups)
+    decided, apart = _fixed({**held, **known}, groups)
     options: dict[str, Sequence[str]] = {}
     alone: dict[tuple[str, str, tuple[DType, ...]], Feasible] = {}
     members: dict[str, list[Node]] = {}

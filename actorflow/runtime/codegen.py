@@ -15,6 +15,7 @@ import linecache
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,6 @@ class Writer:
 
     def build(self, results: str) -> tuple[Callable[..., Any], str]:
         """The function, which returns `results`, and the name of its file in tracebacks."""
-        file = f"<actorflow region {next(_counter)}>"
         unpacked = f"{', '.join(self._parameters)}, = inputs" if self._parameters else "pass"
         bound = ", ".join(
             ["inputs", *(f"{name}={name}" for name in self._names)]
@@ -64,8 +64,16 @@ class Writer:
         header = [f"def region({bound}):", f"  {unpacked}", "  inputs.clear()"]
         source = "\n".join([*header, *self._lines, f"  return {results}", ""])
         space = dict(self._names)
-        exec(compile(source, file, "exec"), space)
-        return space["region"], file
+        code = _compiled(source)
+        exec(code, space)
+        return space["region"], code.co_filename
+
+
+@functools.lru_cache(512)
+def _compiled(source: str) -> CodeType:
+    """The code of a source, with a file name of its own. Equal regions share it: replicas, and plans made again after a loss."""
+    code: CodeType = compile(source, f"<actorflow region {next(_counter)}>", "exec")
+    return code
 
 
 def write_call(

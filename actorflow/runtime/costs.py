@@ -54,14 +54,27 @@ class LaunchCost(Cost):
 
 
 class Costs:
-    """The costs of a node whose input sizes differ from run to run, by the number of input elements."""
+    """The costs of a node whose input sizes differ from run to run, by the number of input elements.
 
-    __slots__ = ("_by_size", "_guess_elements", "guess")
+    outputs: the bytes of each output, as a timed run has shown them last.
+    """
+
+    __slots__ = ("_by_size", "_guess_elements", "guess", "outputs")
 
     def __init__(self, guess: float, expected_elements: int) -> None:
         self.guess = guess
         self._guess_elements = max(expected_elements, 1)
         self._by_size: dict[int, Cost] = {}
+        self.outputs: tuple[int, ...] = ()
+
+    def saw(self, result: Any) -> None:
+        """Takes the sizes of what a run has given."""
+        values = result if type(result) is tuple else (result,)
+        self.outputs = tuple([getattr(value, "nbytes", 0) for value in values])
+
+    def usual(self) -> Cost | None:
+        """The cost for the sizes that were timed most often; None before the first run."""
+        return max(self._by_size.values(), key=lambda cost: cost.samples, default=None)
 
     def of(self, inputs: Sequence[Any]) -> Cost:
         """The cost for inputs of these sizes. Sizes that were not seen yet are guessed in proportion."""

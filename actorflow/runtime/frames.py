@@ -126,7 +126,7 @@ def run_primitive(part: Part, node: PlanNode) -> None:
                 part.launched += 1
                 if step.trace is not None:
                     now = perf_counter_ns()
-                    step.trace.add(node.node, part.plan.device.name, now, now)
+                    step.trace.add(part, node, now, now)
             if part.loop is not None:
                 part.loop.left(part)
         except BaseException as error:

@@ -228,7 +228,7 @@ async def run_node(part: Part, node: PlanNode) -> None:
                     else:
                         result = node.launch(*inputs, step=step)
                     if step.trace is not None:
-                        step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+                        step.trace.add(part, node, begun, perf_counter_ns())
                 elif cost.nanoseconds > INLINE_LIMIT_NS:
                     result = await run_on_thread(part, node, inputs, cost)
                 elif step.timed or cost.samples < _KNOWN:
@@ -255,8 +255,10 @@ def _timed(part: Part, node: PlanNode, inputs: Any, cost: Cost) -> Any:
     result = node.launch(*inputs) if node.region is None else node.region(inputs)
     ended = perf_counter_ns()
     cost.add(ended - begun)
+    if node.costs is not None:
+        node.costs.saw(result)
     if part.step.trace is not None:
-        part.step.trace.add(node.node, part.plan.device.name, begun, ended)
+        part.step.trace.add(part, node, begun, ended)
     if type(result) is tuple and len(node.edges) == 1:
         raise faults.wrong_outputs(node, result)
     return result
@@ -285,7 +287,7 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
         inputs = None
         part.launched += 1
         if step.trace is not None and not step.stopped:
-            step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+            step.trace.add(part, node, begun, perf_counter_ns())
         step.active_again()
         if not step.stopped:
             part.propagate(node, result)
@@ -336,7 +338,7 @@ def _continue(part: Part, node: PlanNode, result: Any, error: BaseException | No
         try:
             part.launched += 1
             if step.trace is not None:
-                step.trace.add(node.node, part.plan.device.name, begun, perf_counter_ns())
+                step.trace.add(part, node, begun, perf_counter_ns())
             part.propagate(node, result)
             if part.loop is not None:
                 part.loop.left(part)

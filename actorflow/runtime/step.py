@@ -19,6 +19,7 @@ from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
 from actorflow.runtime.trace import Trace
+from actorflow.runtime.traced import TracedPart
 from actorflow.transport.base import Rendezvous
 
 _TIMED_EVERY = 16
@@ -55,7 +56,8 @@ class Step:
         self.abandoned = False
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
-        self.parts = [Part(self, plan, dispatcher) for plan in plans]
+        kind = Part if trace is None else TracedPart
+        self.parts = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
         self._blocked = False

@@ -145,8 +145,10 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
     def complete() -> None:
         if not step.stopped:
             cost.add(ended - begun)
+            if node.costs is not None:
+                node.costs.saw(result)
             if step.trace is not None:
-                step.trace.add(node.node, device.name, begun, ended, thread=True)
+                step.trace.add(part, node, begun, ended, thread=True)
         future.set_result(None)
 
     touched = states(node, inputs) if node.touches_state else None

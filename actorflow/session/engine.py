@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Signature
+from actorflow.passes.measuring import Observed
 from actorflow.runtime.trace import Trace
+from actorflow.session.partial import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,9 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Runs a step, and gives the values of its fetches. `begun` is when its time began to run."""
 
+    async def start_partial(self, plan: Any) -> Parts:
+        """Starts a step that is fed and fetched in parts; the plan is that of a partial signature."""
+
     async def extend(self) -> None:
         """Takes in what was added to the graph."""
 
@@ -82,6 +87,12 @@ class Engine(Protocol):
 
     async def explain(self, name: str) -> str:
         """Why a node is where it is."""
+
+    async def observed(self) -> list[Observed]:
+        """What runs have shown of nodes."""
+
+    async def replan(self) -> None:
+        """Forgets all plans; the next ones are placed by what runs have shown."""
 
     async def channels(self) -> list[EdgeReport]:
         """What the edges between tasks have carried."""

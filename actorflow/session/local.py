@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options
+from actorflow.passes.measuring import Observed
 from actorflow.registry import plugins
 from actorflow.runtime.resources import ResourceManager
 from actorflow.session.admission import Admission
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.engine import EdgeReport, SessionStatistics
-from actorflow.session.planner import Planner
+from actorflow.session.partial import LocalParts, Parts
+from actorflow.session.planner import Compiled, Planner
 from actorflow.session.steps import Steps
 
 
@@ -50,6 +52,9 @@ class LocalEngine:
     def was_used(self) -> bool:
         return self.steps.was_used
 
+    async def start_partial(self, plan: Compiled) -> Parts:
+        return LocalParts(self.steps, plan, plan.feeds)
+
     async def extend(self) -> None:
         """Nothing is to be done: plans are made from the graph itself."""
 
@@ -74,6 +79,12 @@ class LocalEngine:
 
     async def explain(self, name: str) -> str:
         return self.planner.placer.explain(name)
+
+    async def observed(self) -> list[Observed]:
+        return self.planner.observed()
+
+    async def replan(self) -> None:
+        self.planner.forget()
 
     async def channels(self) -> list[EdgeReport]:
         return []

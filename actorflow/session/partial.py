@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.inline import inline
-from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import EMPTY
 from actorflow.session.composites import spread_feeds
 from actorflow.session.feeds import Feed
@@ -21,43 +20,107 @@ if TYPE_CHECKING:
     from actorflow.session.steps import Steps
 
 
+class Parts(Protocol):
+    """A step that is fed and fetched in parts, wherever it runs."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing of it goes on."""
+
+    async def part(self, feeds: Mapping[Endpoint, Any], wanted: Sequence[int]) -> list[Any]:
+        """Feeds it, and waits for some of its signature's fetches, behind which its targets are numbered.
+
+        Cancelled, it ends the step. Raises the step's error.
+        """
+
+    def end(self) -> None:
+        """Lets go of it: all is used, or it has failed."""
+
+
+class LocalParts:
+    """A partial run of a session in this process."""
+
+    def __init__(self, steps: Steps, compiled: Compiled, feeds: int) -> None:
+        self._steps = steps
+        self._step = step = steps.start(compiled, {}, expected_feeds=feeds)
+        step.on_end(lambda: steps.left(step))
+        self._places = compiled.places
+        self._fed: dict[Endpoint, Any] = {}
+
+    @property
+    def finished(self) -> bool:
+        return self._step.finished
+
+    async def part(self, feeds: Mapping[Endpoint, Any], wanted: Sequence[int]) -> list[Any]:
+        step = self._step
+        places = [self._places[index] for index in wanted]
+        self._fed.update(feeds)
+        try:
+            if step.error is None:
+                step.feed(feeds)
+                step.dispatcher.pump()
+            await self._wait_for(places)
+        except BaseException:
+            try:
+                await self._steps.drain(step, CancelledError("The partial run was cancelled."))
+            finally:
+                self.end()
+            raise
+        if step.error is not None:
+            await self._steps.drain(step, step.error)
+            self._steps.running.pop(step.id, None)
+            raise step.release().with_traceback(None)  # type: ignore[union-attr]
+        return [result_of(step, part, slot, step.parts[part].slots[slot], self._fed) for part, slot in places]
+
+    async def _wait_for(self, places: Sequence[tuple[int, int]]) -> None:
+        """Returns when there is something in these places, or the step has ended."""
+        step = self._step
+        while not step.finished:
+            if all(step.parts[part].slots[position] is not EMPTY for part, position in places):
+                return
+            waiter = step.loop.create_future()
+
+            def wake(waiter: Any = waiter) -> None:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+            step.listeners.append(wake)
+            try:
+                await waiter
+            finally:
+                step.listeners.remove(wake)
+
+    def end(self) -> None:
+        self._steps.running.pop(self._step.id, None)
+        self._step.release()
+
+
 class PartialRun:
     """The handle of a step in parts. Its state is freed when all feeds and fetches are used, or at an error."""
 
-    def __init__(
-        self,
-        session: Session,
-        steps: Steps,
-        step: Step,
-        compiled: Compiled,
-        fetches: Fetches,
-        feeds: dict[Endpoint, Feed],
-    ) -> None:
+    def __init__(self, session: Session, parts: Parts, fetches: Fetches, feeds: dict[Endpoint, Feed]) -> None:
         self._session = session
-        self._steps = steps
-        self._step = step
-        self._compiled = compiled
-        self._places = dict(zip(fetches.endpoints, compiled.places))
-        self._targets = dict(zip(fetches.targets, compiled.places[len(fetches.endpoints) :], strict=True))
-        """Where it shows that a target has run."""
+        self._parts = parts
+        self._places = {endpoint: index for index, endpoint in enumerate(fetches.endpoints)}
+        self._targets = {target: len(fetches.endpoints) + index for index, target in enumerate(fetches.targets)}
         self._missing = dict(feeds)
         self._feeds = feeds
-        self._fed: dict[Endpoint, Any] = {}
         self._ended = False
 
     async def run(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
         """One part; see `Session.partial_run`."""
-        self._steps.open()
+        self._session._engine.open()
         if self._ended:
             raise InvalidArgumentError("The partial run is over: all its feeds and fetches were used, or it failed.")
-        await self._steps.admission.enter()
+        admission = self._session._admission
+        await admission.enter()
         try:
             return await self._part(fetches, feeds)
         finally:
-            self._steps.admission.leave()
+            admission.leave()
 
     async def _part(self, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
-        session, step = self._session, self._step
+        session = self._session
         graph = session.graph
         values: dict[Endpoint, Any] = {}
         for name, value in spread_feeds(feeds):
@@ -74,33 +137,22 @@ class PartialRun:
         self._check_fetches(structure, values)
         for endpoint in values:
             del self._missing[endpoint]
-        self._fed.update(values)
+        wanted = [self._places[endpoint] for endpoint in structure.endpoints]
+        done = [self._targets[target] for target in structure.targets]
         try:
-            if step.error is None:
-                step.feed(values)
-                step.dispatcher.pump()
-            await self._wait_for(structure)
+            results = await self._parts.part(values, wanted + done)
         except BaseException:
-            self._end()
-            try:
-                await self._steps.drain(step, CancelledError("The partial run was cancelled."))
-            finally:
-                step.release()
+            self._ended = True
             raise
-        if step.error is not None:
-            self._end()
-            await self._steps.drain(step, step.error)
-            raise step.release().with_traceback(None)  # type: ignore[union-attr]
-        results = []
         for endpoint in structure.endpoints:
-            part, position = self._places.pop(endpoint)
-            results.append(result_of(step, part, position, step.parts[part].slots[position], self._fed))
+            del self._places[endpoint]
         for target in structure.targets:
             del self._targets[target]
-        if not self._places and not self._missing and step.finished:
-            self._end()
-            step.release()
-        return structure.build(results)
+        if not self._places and not self._missing and (self._parts.finished or not self._targets):
+            self._ended = True
+            if self._parts.finished:
+                self._parts.end()
+        return structure.build(results[: len(wanted)])
 
     def _check_fetches(self, structure: Fetches, values: Mapping[Endpoint, Any]) -> None:
         for endpoint in structure.endpoints:
@@ -119,29 +171,6 @@ class PartialRun:
                 f"The fetches need feeds that are still missing: {', '.join(map(str, needs))}.",
                 hint="Feed them in this call or an earlier one.",
             )
-
-    async def _wait_for(self, structure: Fetches) -> None:
-        """Returns when the fetches of this part are there, and the targets have run, or the step has ended."""
-        step = self._step
-        while not step.finished:
-            places = [self._places[e] for e in structure.endpoints] + [self._targets[t] for t in structure.targets]
-            if all(step.parts[part].slots[position] is not EMPTY for part, position in places):
-                return
-            waiter = step.loop.create_future()
-
-            def wake(waiter: Any = waiter) -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
-
-            step.listeners.append(wake)
-            try:
-                await waiter
-            finally:
-                step.listeners.remove(wake)
-
-    def _end(self) -> None:
-        self._ended = True
-        self._steps.running.pop(self._step.id, None)
 
 
 def _needed(

@@ -12,8 +12,10 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
+from actorflow.passes.measuring import Observed
 from actorflow.passes.placer import Placer
 from actorflow.runtime.context import NodeContexts
+from actorflow.runtime.observed import observed
 from actorflow.runtime.plan import Plan
 from actorflow.runtime.resources import ResourceManager
 from actorflow.session.builder import PlanBuilder
@@ -22,15 +24,18 @@ from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A signature's plans. `places` says, for each fetch in order, which part gives it and in which slot."""
+    """A signature's plans. `places` says, for each fetch in order, which part gives it and in which slot; `feeds` how many
+    tensors are fed later, in a partial run."""
 
     plans: tuple[Plan, ...]
     places: tuple[tuple[int, int], ...]
     executed: int
+    feeds: int = 0
 
 
 class Planner:
-    """Makes and keeps the plans of one session. Placement is sticky: a node keeps the device that it first got."""
+    """Makes and keeps the plans of one session. Placement is sticky: a node keeps the device that it first got, until
+    `forget`."""
 
     def __init__(
         self, graph: Graph, devices: Sequence[Device], resources: Mapping[str, ResourceManager], options: Options
@@ -47,6 +52,18 @@ class Planner:
     def contexts(self) -> NodeContexts:
         """The kernel contexts of the session's nodes."""
         return self._builder.contexts
+
+    def observed(self) -> list[Observed]:
+        """What runs have shown of nodes."""
+        with self._lock:
+            return [one for made in self._plans.values() for plan in made.plans for one in observed(plan)]
+
+    def forget(self) -> None:
+        """Lets go of all plans; the next ones are placed by what runs have shown. See `Placer.forget`."""
+        found = self.observed()
+        with self._lock:
+            self.placer.forget(found)
+            self._plans.clear()
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> Compiled:
         """The plan for `signature`, made now where there is none. Callers that ask for one being made wait for it."""
@@ -73,6 +90,6 @@ class Planner:
                 nodes, self.placer.placed, signature, options, self._builder.evaluate, first, refused
             )
             plans = self._builder.build(parts, options, signature.fed_later)
-            made = self._plans[key] = Compiled(plans, places, sum(plan.executed for plan in plans))
+            made = self._plans[key] = Compiled(plans, places, sum(p.executed for p in plans), len(signature.fed_later))
             self.compiled_plans += 1
             return made

@@ -23,6 +23,7 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
+from actorflow.passes.measuring import Observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
@@ -256,16 +257,13 @@ class Session:
             targets=structure.targets,
             partial=True,
         )
-        engine = self._engine
-        if not isinstance(engine, LocalEngine):
-            raise UnimplementedError("Partial runs are only there for sessions in this process.")
-        compiled = await engine.plan(signature)
+        plan = await self._engine.plan(signature)
         await self._admission.enter()
         try:
-            step = engine.steps.start(compiled, {}, expected_feeds=len(converters))
+            parts = await self._engine.start_partial(plan)
         finally:
             self._admission.leave()
-        return PartialRun(self, engine.steps, step, compiled, structure, converters)
+        return PartialRun(self, parts, structure, converters)
 
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
@@ -341,6 +339,23 @@ class Session:
         """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
         found = self.graph.as_graph_element(element)
         return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
+
+    async def replan(self) -> None:
+        """Lets the next run of each signature make its plan anew, and place its nodes by what runs have shown: the times of
+        nodes, and the sizes of tensors whose shapes the graph does not tell. What has state stays where it is.
+
+        A first plan goes by estimates, which know nothing of what a kernel of the program's own does. It pays to call this
+        after the first steps of a program that leaves devices open, and never by itself: where a graph is cut decides which of
+        its nodes are fused, and so the last bits of results.
+        """
+        self._engine.open()
+        await self._engine.replan()
+        self._prepared.clear()
+
+    async def measured(self) -> list[Observed]:
+        """What runs have shown so far of each node, or of several that run as one."""
+        self._engine.open()
+        return await self._engine.observed()
 
     async def channels(self) -> list[EdgeReport]:
         """Each edge between tasks of the cluster, with its transport and what it has carried."""

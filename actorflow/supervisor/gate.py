@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import anyio
 
-from actorflow.errors import AbortedError
+from actorflow.errors import AbortedError, UnavailableError
 from actorflow.supervisor.attempts import Attempt
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Gate:
         self.failure: Exception | None = None
         """Why there is no way to go on."""
         self._open = anyio.Event()
-        self._inside: set[anyio.CancelScope] = set()
+        self._inside: dict[anyio.CancelScope, None] = {}
 
     def open(self) -> None:
         """All is well."""
@@ -83,11 +83,14 @@ class Gate:
         try:
             self.check(generation)
             with anyio.CancelScope() as scope:
-                self._inside.add(scope)
+                self._inside[scope] = None
                 try:
                     return await start()
+                except UnavailableError:  # the step has heard of the loss at the same moment
+                    self.check(generation)
+                    raise
                 finally:
-                    self._inside.discard(scope)
+                    del self._inside[scope]
             self.check(generation)
             raise AssertionError("a run was stopped, and nothing is lost")
         except Exception as error:
@@ -98,11 +101,11 @@ class Gate:
     async def until_turned_back(self, wait: Callable[[], Awaitable[object]]) -> None:
         """Awaits `wait()`, at most until there is a loss that takes training back."""
         with anyio.CancelScope() as scope:
-            self._inside.add(scope)
+            self._inside[scope] = None
             try:
                 await wait()
             finally:
-                self._inside.discard(scope)
+                del self._inside[scope]
 
 
 def first_line(error: BaseException) -> str:

@@ -104,7 +104,7 @@ class Keeper:
         assert report is not None
         self._events.tell(WorkerLost, task, report)
         self._nurse(task)
-        if self._holds_state(task):
+        if self._holds_state(task) or self._phase is not None:  # amid a restore it must not come back and take steps
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
@@ -210,11 +210,14 @@ class Keeper:
             if not self.epoch:
                 await self.monitor.all_up()
                 self.epoch = await self._former()
-            self.epoch += 1
-            await self._store.write(self.epoch)
-            await self._announce(self._client())
-            await self.monitor.all_up()
-            await self._announce(self._client())
+            while True:
+                self.epoch += 1
+                await self._store.write(self.epoch)
+                await self._announce(self._client())
+                await self.monitor.all_up()
+                if self._all_told():
+                    break
+                # a task that came back has heard of the epoch from its peers, and may have taken steps of other clients
             await self._restore()
             self._told.clear()
             await self._announce("")
@@ -250,6 +253,10 @@ class Keeper:
                     group.start_soon(tell, task, incarnation)
         if failures:
             raise failures[0]
+
+    def _all_told(self) -> bool:
+        """Whether all tasks that are there have confirmed the epoch, and which client's steps they take."""
+        return all(self._told.get(task) == (self.epoch, self.monitor.incarnation(task)) for task in self.monitor.lives)
 
     async def _again(self, error: Exception) -> None:
         """The restore failed. Where that was a loss the next round begins anyway, else there are some more tries."""

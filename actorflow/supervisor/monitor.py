@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules,
 _LOG = structlog.get_logger("actorflow.supervisor")
 _POLL_SECONDS = 1.0
 _REACH_SECONDS = 10.0
+_SHORTEST_PAUSE = 0.05
 _EXIT_SECONDS = 0.3
 """How long a process is waited for whose connection has ended: its exit status says more."""
 _REPORT_SECONDS = 4.0
@@ -170,7 +170,7 @@ class Monitor:
                 await anyio.sleep(_POLL_SECONDS)
                 continue
             except OpError:
-                await anyio.sleep(random.uniform(0.05, 0.3))
+                await anyio.sleep(_SHORTEST_PAUSE * (1 + 5 * machine.current().random_bytes(1)[0] / 255))
                 continue
             self._refused = None
             incarnation = link.identity.incarnation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
@@ -191,13 +190,6 @@ class Host:
     def failures(self) -> list[BaseException]:
         """The errors of jobs that nobody has looked at."""
         return [job.error for job in self._jobs if job.error is not None and not job.looked_at]
-
-    def next_moment(self) -> float:
-        """The scheduler's question: when its process can go on by itself. Infinity where it can't."""
-        if not self.is_alive or self.is_frozen:
-            return math.inf
-        when = self.loop.next_moment()
-        return when if when > self.busy_until else self.busy_until
 
 
 def _finish(job: Job[Any], task: asyncio.Task[Any]) -> None:

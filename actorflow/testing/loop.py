@@ -71,6 +71,20 @@ class VirtualFuture(asyncio.Future[Any]):
         return self is other
 
 
+class _Handle(asyncio.Handle):
+    """A callback, made with less ado than asyncio's."""
+
+    __slots__ = ()
+
+    def __init__(self, callback: Any, args: Any, loop: VirtualLoop, context: Context | None) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = self._source_traceback = None
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """An event loop on virtual time.
 
@@ -88,6 +102,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     _scheduled: list[asyncio.TimerHandle]
     _timer_cancelled_count: int
     _stopping: bool
+    _closed: bool
+    _check_closed: Callable[[], None]
 
     def __init__(self, clock: Clock | None = None, *, shuffle: random.Random | None = None, limit: float = DAY) -> None:
         super().__init__()
@@ -119,18 +135,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """When a callback can run: the past where one is ready, the time of the next timer, or infinity."""
         if self._ready:
             return -math.inf
-        timers = self._scheduled
-        while timers and timers[0].cancelled():
+        timers: Any = self._scheduled
+        while timers and timers[0]._cancelled:
             self._timer_cancelled_count -= 1
-            heapq.heappop(timers)._scheduled = False  # type: ignore[attr-defined]
-        return timers[0].when() if timers else math.inf
+            heapq.heappop(timers)._scheduled = False
+        return timers[0]._when if timers else math.inf
+
+    def follow_generators(self) -> None:
+        """Asynchronous generators that begin from now on are its own."""
+        sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
 
     def turn(self, calls: int) -> None:
-        """Runs at most `calls` ready callbacks, and lets no time pass."""
+        """Runs at most `calls` ready callbacks, and lets no time pass. Whoever calls has called `follow_generators`."""
         # what `run_forever` does for one round, without its checks: bursts are short and many
-        hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
-        self._thread_id = threading.get_ident()
+        self._thread_id = self._thread
         asyncio._set_running_loop(self)
         self._burst, self._stopping = calls, True
         try:
@@ -139,7 +157,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._burst, self._stopping = MOST_CALLS, False
             asyncio._set_running_loop(None)
             self._thread_id = None  # type: ignore[assignment]
-            sys.set_asyncgen_hooks(*hooks)
 
     def _run_once(self) -> None:
         """What asyncio calls again and again. As there, callbacks that come in a turn run in the next."""
@@ -149,30 +166,32 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 self._jump()
                 self._ripen()
             self._batch = len(self._ready)
+        ready = self._ready
         for _ in range(min(self._batch, self._burst)):
             if self.is_halted:
                 break
             self._batch -= 1
-            if self._shuffle is not None and len(self._ready) > 1:
-                self._ready.rotate(-self._shuffle.randrange(min(self._batch + 1, len(self._ready))))
-            handle = self._ready.popleft()
-            if not handle.cancelled():
+            if self._shuffle is not None and len(ready) > 1:
+                ready.rotate(-self._shuffle.randrange(min(self._batch + 1, len(ready))))
+            handle = ready.popleft()
+            if not handle._cancelled:
                 self.calls += 1
                 handle._run()
 
     def _ripen(self) -> None:
         """Timers that are due become ready."""
-        timers, now = self._scheduled, self.clock.now
+        timers: Any = self._scheduled
+        now = self.clock.now
         if self._timer_cancelled_count > _FEW_TIMERS and self._timer_cancelled_count * 2 > len(timers):
             for handle in timers:
-                handle._scheduled = not handle.cancelled()  # type: ignore[attr-defined]
-            timers = self._scheduled = [handle for handle in timers if not handle.cancelled()]
+                handle._scheduled = not handle._cancelled
+            timers = self._scheduled = [handle for handle in timers if not handle._cancelled]
             heapq.heapify(timers)
             self._timer_cancelled_count = 0
-        while timers and timers[0].when() <= now:
+        while timers and timers[0]._when <= now:
             handle = heapq.heappop(timers)
-            handle._scheduled = False  # type: ignore[attr-defined]
-            if handle.cancelled():
+            handle._scheduled = False
+            if handle._cancelled:
                 self._timer_cancelled_count -= 1
             else:
                 self._ready.append(handle)
@@ -199,6 +218,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return VirtualFuture(loop=self)
 
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
+        if self._closed:
+            self._check_closed()
+        handle = _Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Its unfinished tasks, oldest first."""
         return sorted(asyncio.all_tasks(self), key=hash)
@@ -207,6 +233,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Ends all tasks by cancelling them, on a time of the loop's own, and closes the loop. Raises Deadlock where one
         does not end."""
         self.is_halted = False
+        self.follow_generators()
         self.clock = Clock(self.clock.now)
         self.limit = self.clock.now + DAY
         self.set_exception_handler(lambda loop, context: None)

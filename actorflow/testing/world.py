@@ -6,6 +6,7 @@ import asyncio
 import gc
 import math
 import random
+import sys
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
@@ -59,6 +60,8 @@ class World:
         self._scheduling = random.Random(f"{seed}/scheduling")
         self._shuffle = random.Random(f"{seed}/shuffle") if shuffle else None
         self._dead: list[VirtualLoop] = []
+        self._loop: VirtualLoop | None = None
+        """Whose turn it was last."""
         self._faults: list[BaseException] = []
         self._idle_calls = 0
         self._calls_to_collection = _CALLS_TO_COLLECTION
@@ -188,6 +191,7 @@ class World:
         """Runs `main(world)` to its end, and everything else meanwhile."""
         job = self.spawn(OBSERVER, main, self, again=False)
         job.looked_at = True
+        hooks = sys.get_asyncgen_hooks()
         try:
             while not job.done:
                 self._advance()
@@ -195,18 +199,23 @@ class World:
                 self._check()
         finally:
             self._end()
+            sys.set_asyncgen_hooks(*hooks)
         if job.error is not None:
             raise job.error
         result: T = job.result
         return result
 
     def _advance(self) -> None:
-        self._bury()
+        if self._dead:
+            self._bury()
         if self._faults:
             self._check()
-        now, soonest, able = self.now, math.inf, []
+        now, soonest, able = self._clock.now, math.inf, []
         for host in self.hosts.values():
-            when = host.next_moment()
+            if not host.is_alive or host.is_frozen:
+                continue
+            loop = host.loop
+            when = host.busy_until if loop._ready else max(loop.next_moment(), host.busy_until)
             if when <= now:
                 able.append(host)
             elif when < soonest:
@@ -223,6 +232,9 @@ class World:
         if host.calls_to_live is not None:
             calls = min(calls, host.calls_to_live)
         before, loop = host.loop.calls, host.loop
+        if loop is not self._loop:
+            self._loop = loop
+            loop.follow_generators()
         loop.turn(calls)
         done = loop.calls - before
         self._idle_calls += done
@@ -267,6 +279,7 @@ class World:
     def _bury(self) -> None:
         while self._dead:
             self._dead.pop().bury()
+            self._loop = None
 
     def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

@@ -19,8 +19,9 @@ from actorflow.dtypes import string
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.control import group
-from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables
+from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.ops.source import placeholder
+from actorflow.registry import opdef
 from actorflow.session.session import Session
 from actorflow.shapes import Shape
 from actorflow.train.checkpoints import (
@@ -127,6 +128,7 @@ class Saver:
         self._variables: list[Saved] | None = None
         self._graph: Graph
         self._prefix: Tensor
+        self._take_op: Operation | None = None
         self._save_op: Tensor | None = None
         self._restore_op: Operation | None = None
         if not defer_build:
@@ -147,21 +149,25 @@ class Saver:
         step_key = next((saved.key for saved in variables if saved.variable is step), "")
         with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
             self._prefix = placeholder(string, [], name="prefix")
-            saves, restores = [], []
-            for device, several in _tasks(variables).items():
+            takes, saves, restores = [], [], []
+            tasks = _tasks(variables)
+            if self._state:
+                for task in _tasks_with_state(self._graph):
+                    tasks.setdefault(task, [])
+            for device, several in tasks.items():
                 keys, handles = [saved.key for saved in several], [saved.variable.op for saved in several]
                 with self._graph.device(device), self._graph.control_dependencies(handles):
                     names: dict[str, Any] = {"keys": keys, "handles": [h.name for h in handles], "state": self._state}
                     if any(saved.part for saved in several):
                         names["slices"] = [saved.part for saved in several]
-                    saves.append(
-                        save_variables(
-                            self._prefix, step_key=step_key if step_key in keys else "", name="SaveVariables", **names
-                        )
-                    )
+                    take = take_variables(step_key=step_key if step_key in keys else "", name="TakeVariables", **names)
+                    takes.append(take)
                     restores.append(
                         restore_variables(self._prefix, reshape=self._reshape, name="RestoreVariables", **names)
                     )
+                with self._graph.device(device):
+                    saves.append(save_variables(self._prefix, taken=take.name, name="SaveVariables"))
+            self._take_op = group(*takes, name="take_all")
             self._save_op = commit_checkpoint(self._prefix, saves, name="CommitCheckpoint")
             self._restore_op = group(*restores, name="restore_all")
 
@@ -225,7 +231,8 @@ class Saver:
                 )
                 path += f"-{number:08d}" if self._pad else f"-{number}"
             async with session._snapshot(consistent=consistent):
-                await session.run(self._save_op, {self._prefix: path})
+                await session.run(self._take_op)
+            await session.run(self._save_op, {self._prefix: path})
 
             def finish() -> None:
                 if meta_suffix is not None:
@@ -369,3 +376,13 @@ def _tasks(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
     for saved in variables:
         found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
     return found
+
+
+def _tasks_with_state(graph: Graph) -> list[str]:
+    """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
+    specs = [
+        DeviceSpec.parse(node.device)
+        for node in graph.nodes.values()
+        if node.device and opdef.lookup(node.op).stateful and ("seed" in node.attrs or "Reader" in node.op)
+    ]
+    return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.ops.conv_geometry import Span
+from actorflow.ops.conv_geometry import Span, groups
 from actorflow.registry.kernel import kernel
 
 from .. import conv, conv_depthwise, fused
@@ -81,7 +81,10 @@ class Geometry:
     def filters(self, builder: Builder) -> tuple[Any, Any]:
         """The layout that the weights have, [height, width, in, out], and one that the library may choose."""
         h, w, i, o = self.weights
+        count = 1 if self.depthwise else self.images[3] // i
         dims, strides = [o, i, h, w], [1, o, w * i * o, i * o]
+        if count > 1:
+            dims, strides = [count, o // count, i, h, w], [o // count, 1, o, w * i * o, i * o]
         if self.depthwise:  # a group for each channel, with one input and `o` outputs
             dims, strides = [i, o, 1, h, w], [o, 1, o, w * i * o, i * o]
         return builder.strided(dims, strides), builder.any(dims)
@@ -206,7 +209,9 @@ def _are_images(*shapes: Any) -> bool:
 
 
 def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool = False) -> Geometry | None:
-    """None where the shapes don't fit together."""
+    """None where the shapes don't fit together, or the channels are not last."""
+    if attrs["data_format"] != "NHWC":
+        return None
     return _geometry(images, weights, depthwise, *[(name, _hashable(value)) for name, value in attrs.items()])
 
 
@@ -218,9 +223,9 @@ def _hashable(value: Any) -> Any:
 def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any]) -> Geometry | None:
     try:
         spans = conv.spans_of("A convolution", images, weights, dict(attrs))
+        if groups(images[3], weights, "images") > 1 and depthwise:
+            return None
     except ValueError:
-        return None
-    if images[3] != weights[2]:
         return None
     return Geometry(images, weights, tuple(spans), depthwise)
 

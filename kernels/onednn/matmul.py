@@ -19,9 +19,10 @@ from .binding import Binding, loaded
 from .conv import FLOAT32
 from .program import Cache, destination
 
-_WORTH_PRODUCTS = 1 << 20
-_NARROWEST = 32
-"""Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster."""
+_WORTH_PRODUCTS, _NARROWEST = 1 << 20, 32
+_WORTH_SLIM, _SLIMMEST = 1 << 19, 8
+"""Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster. Slim ones of some size it
+computes at half the speed, and splits over threads that wait for each other."""
 _WIDE, _LARGE = 16, 1 << 19
 _MOST_KNOWN = 256
 _programs = Cache()
@@ -36,7 +37,8 @@ def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     m, k = _turned(shapes[0], attrs["transpose_a"])
     n = _turned(shapes[1], attrs["transpose_b"])[1]
-    return m * k * n >= _WORTH_PRODUCTS and min(m, n) >= _NARROWEST
+    slim = min(m, n) < _NARROWEST
+    return m * k * n >= (_WORTH_SLIM if slim else _WORTH_PRODUCTS) and min(m, n) >= _SLIMMEST
 
 
 def _turned(shape: Sequence[int], transpose: bool) -> tuple[int, int]:

@@ -173,6 +173,7 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "_Loop": "test_flow_fuzz.py::test_f77_f78_f79_random_programs_give_what_python_gives",
     "SaveV2": "test_checkpoint.py::test_f66_tensors_are_saved_and_restored_by_nodes",
     "RestoreV2": "test_checkpoint.py::test_f66_tensors_are_saved_and_restored_by_nodes",
+    "TakeVariables": "test_checkpoint.py::test_f69_training_goes_on_while_a_save_writes",
     "SaveVariables": "test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
     "CommitCheckpoint": "test_checkpoint_faults.py::test_f66_a_crash_at_any_operation_leaves_the_old_or_the_new_checkpoint",
     "RestoreVariables": "test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import structlog
 
 from simulation.report import TABLE_SEEDS, Report
 from simulation.seeds import run_seed, run_seeds
+from simulation.setting import commit, machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,8 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=_positive, help="how many at a time (one for each processor)")
     parser.add_argument("--show", action="store_true", help="show each event, in this process")
     parser.add_argument("--twice", action="store_true", help="run each seed again, and compare the traces")
+    parser.add_argument("--results", type=Path, help="a file for the sums and the table, in JSON")
     options = parser.parse_args(arguments)
     seeds = range(options.first, options.first + options.seeds)
+    setting = {**commit(), "command": shlex.join(["python", "-m", "simulation", *(arguments or sys.argv[1:])])}
     quiet()
     report, began = Report(), time.perf_counter()
     if options.show:
@@ -36,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if report.seeds % 100 == 0:
                 print(f"{report.seeds} of {options.seeds} seeds, {len(report.failed)} failed", flush=True)
     print(report.text(time.perf_counter() - began))
+    if options.results is not None:
+        found = {**setting, "machine": machine(), **report.figures(time.perf_counter() - began)}
+        options.results.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     empty = report.empty_cells() if report.seeds >= TABLE_SEEDS else []
     for kind, phase in empty:
         print(f"No {kind} has met the phase {phase} in {report.seeds} seeds.", file=sys.stderr)

@@ -24,6 +24,8 @@ KINDS = (
     "clock jump",
 )
 CRASHES = KINDS[:3]
+_SURE = [kind for kind in KINDS if kind != "failed write"]
+"""Those that happen for sure: a disk that fails for a while may not be written to."""
 _MOST_SECONDS = 4.0
 _AIM_SECONDS = 0.004
 _MOST_CALLS = 200
@@ -66,7 +68,8 @@ class Chaos:
         self._machines, self._writers = list(machines), list(writers)
         self._chance = chance = random.Random(f"{world.seed}/chaos")
         self._lasting = 0
-        kinds = [chance.choice(CRASHES), *chance.sample(KINDS, 3), *chance.choices(KINDS, k=chance.randint(3, 5))]
+        kinds = [chance.choice(CRASHES), *chance.sample(KINDS, 3), *chance.choices(_SURE, k=chance.randint(3, 5))]
+        kinds += ["failed write"] * chance.randint(0, 2)
         plan = [
             Fault(kind, chance.choice(aims) if number % 2 else None, chance.uniform(0.2, 0.8 * window))
             for number, kind in enumerate(kinds)

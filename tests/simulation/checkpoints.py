@@ -3,14 +3,13 @@ restored whenever something is lost and now and then besides. What is restored i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import actorflow as af
-from simulation.recovery import Recovery
+from simulation.recovery import Watched, supervised
 from simulation.run import Run
 
 _KINDS = (np.float32, np.int8, np.bool_, np.complex64, np.uint16, np.str_)
@@ -42,16 +41,9 @@ class Model:
             with af.device("/job:ps/task:0"):
                 step = af.train.get_or_create_global_step()
                 updates.append(step.assign_add(1))
-                self.step = step.read_value()
+                self.now = step.read_value()
             self.update = af.group(*updates)
-            self.reads = [self.step, *reads]
-            self.saver = af.train.Saver(max_to_keep=3)
-            self.init = af.global_variables_initializer()
-
-
-@functools.cache
-def model() -> Model:
-    return Model()
+            self.reads = [self.now, *reads]
 
 
 class Checkpoints:
@@ -63,7 +55,7 @@ class Checkpoints:
     aims: Sequence[str] = ("commit", "restore", "commit", "restore", "handshake", "RunStep", "drain")
 
     def prepare(self) -> None:
-        model()
+        """Nothing is shared."""
 
     async def main(self, run: Run) -> None:
         run.world.spawn("chief", chief, run)
@@ -72,20 +64,21 @@ class Checkpoints:
 
 async def chief(run: Run) -> None:
     """Makes generations, saves each, and looks at what is there."""
-    async with Recovery(run, "w0", model(), save_steps=1) as recovery:
+
+    async def train(supervisor: Watched, model: Model) -> None:
         rounds = 0
-        async for attempt in recovery.steps():
+        async for attempt in supervisor.steps():
             async with attempt as step:
                 rounds += 1
-                found = await recovery.run(model().reads)
-                check(found, step)
+                check(await supervisor.step(model.reads), step)
                 if run.is_enough:
                     break
-                await recovery.run(model().update, dict(zip(model().feeds, values_of(step + 1))))
-                run.ended(None)
+                await supervisor.step(model.update, dict(zip(model.feeds, values_of(step + 1))))
                 if rounds % _RESTORE_EVERY == 0:
-                    await recovery.recover()
+                    supervisor.take_back()
                 await run.pause()
+
+    await supervised(run, Model, train, save_steps=1)
     run.done = True
 
 

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 
 import actorflow as af
-from actorflow.errors import FailedPreconditionError, OpError
 from simulation.checks import check_documented
 from simulation.ledger import Ledger
-from simulation.recovery import Recovery
+from simulation.recovery import Notes, Watched, supervised
 from simulation.run import LOSSES, STEP_SECONDS, Run
 
-_SAVE_ROUNDS = 4
+_SAVE_STEPS = 4
 _PAUSE = 0.08
 
 
 @dataclass
-class Book:
-    """What is noted of the counters of a model, which has `values` (those of the counters, and at will their sum), `graph`,
-    `init` and `saver`."""
+class Book(Notes):
+    """What is noted of the counters of a model."""
 
-    model: Any
     ledgers: list[Ledger]
     writers: int
     """How many programs count."""
     left: set[int] = field(default_factory=set)
     """Those that are done."""
-    saves: int = 0
+
+    def save_begins(self, step: int) -> None:
+        for ledger in self.ledgers:
+            ledger.save_begins(step)
+
+    def save_ends(self, step: int) -> None:
+        for ledger in self.ledgers:
+            ledger.save_ends(step)
+
+    def restored(self, step: int) -> None:
+        for ledger in self.ledgers:
+            ledger.restored(step)
 
     async def counted(
         self, run: Run, k: int, session: af.Session, fetches: Any, feeds: Any = None, timeout: float = STEP_SECONDS
@@ -54,53 +63,28 @@ class Book:
         return result
 
 
-async def keeps(run: Run, book: Book) -> None:
-    """The chief: looks at the counters, saves them, and restores them when their task has lost them."""
+async def keeps(run: Run, book: Book, make: Callable[[], Any]) -> None:
+    """The chief: looks at the counters again and again; its supervisor saves them, and restores them when their task has lost
+    them. The loss of another task takes nothing back."""
 
-    def told(number: int) -> None:
-        for ledger in book.ledgers:
-            ledger.restored(number)
-
-    async with Recovery(run, "w0", book.model, on_restored=told) as recovery:
-        number = 0
-        while True:
-            over = len(book.left) == book.writers
-            number += 1
-            try:
-                await _look(recovery, book)
-                if (number % _SAVE_ROUNDS == 0 or over) and await _save(recovery, book) and over:
+    async def train(supervisor: Watched, model: Any) -> None:
+        async for attempt in supervisor.steps():
+            async with attempt:
+                over = len(book.left) == book.writers
+                await _look(supervisor, book, model)
+                if over:
                     break
-            except FailedPreconditionError:
-                await recovery.recover()
-            except LOSSES as error:
-                check_documented(error)
-                run.ended(error)
-                await recovery.rejoin()
-            await anyio.sleep(_PAUSE)
+            await anyio.sleep(run.spread(_PAUSE))
+
+    await supervised(run, make, train, book, recovery="task", save_steps=_SAVE_STEPS)
     run.done = True
 
 
-async def _look(recovery: Recovery, book: Book) -> None:
+async def _look(supervisor: Watched, book: Book, model: Any) -> None:
     """Reads the counters and judges them."""
     lows = [ledger.now.low for ledger in book.ledgers]
-    values = [int(value) for value in await recovery.run(book.model.values)]
+    _, *values = map(int, await supervisor.step(model.look))
     for k, (ledger, value, low) in enumerate(zip(book.ledgers, values, lows)):
         ledger.check(value, low, f"ledger {k}")
     for shared in values[len(lows) :]:
         assert sum(lows) <= shared <= sum(ledger.now.high for ledger in book.ledgers), values
-
-
-async def _save(recovery: Recovery, book: Book) -> bool:
-    """A checkpoint, with what it can hold."""
-    book.saves += 1
-    number = book.saves
-    for ledger in book.ledgers:
-        ledger.save_begins(number)
-    try:
-        made = await recovery.save(number)
-    except OpError:
-        return False
-    if made:
-        for ledger in book.ledgers:
-            ledger.save_ends(number)
-    return made

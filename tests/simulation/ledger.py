@@ -51,7 +51,8 @@ class Ledger:
 
     def save_begins(self, number: int) -> None:
         """A checkpoint may come to be from now on, which has at least what is counted now."""
-        self._saves[number] = Bounds(self.now.low, self.now.high)
+        before = self._saves.get(number, self.now)  # one of that number, whose end nobody has seen, may be there
+        self._saves[number] = Bounds(min(before.low, self.now.low), max(before.high, self.now.high))
         self._pending.add(number)
 
     def save_ends(self, number: int) -> None:

@@ -34,15 +34,14 @@ class Model:
                 _, result = af.while_loop(lambda i, x: i < self.limit, body, [zero, one])
             with af.device("/job:ps/task:0"):
                 ledgers = [af.Variable(np.int64(0), name=f"ledger_{k}") for k in range(2)]
-                self.values = [ledger.read_value() for ledger in ledgers]
+                values = [ledger.read_value() for ledger in ledgers]
+                self.look = [af.train.get_or_create_global_step().assign_add(1), *values]
                 self.runs = []
                 for ledger in ledgers:
                     with af.control_dependencies([result]):
                         counted = ledger.assign_add(np.int64(1))
                     with af.control_dependencies([counted]):
                         self.runs.append(af.identity(result))
-            self.saver = af.train.Saver(max_to_keep=2)
-            self.init = af.global_variables_initializer()
 
 
 @functools.cache
@@ -62,10 +61,10 @@ class Loops:
         model()
 
     async def main(self, run: Run) -> None:
-        book = Book(model(), [Ledger(), Ledger()], writers=2)
+        book = Book([Ledger(), Ledger()], writers=2)
         run.world.spawn("c0", goes_round, run, book, 0, "w1")
         run.world.spawn("c1", goes_round, run, book, 1, "ps0")
-        run.world.spawn("chief", keeps, run, book)
+        run.world.spawn("chief", keeps, run, book, Model)
         await run.until_done()
 
 

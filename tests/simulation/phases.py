@@ -25,6 +25,8 @@ class Phases:
         self._marked: dict[str, int] = {}
         self.on_enter: Callable[[str], object] = lambda phase: None
         """Called when something begins that belongs to a phase."""
+        self.is_restoring: Callable[[], bool] = lambda: False
+        """Whether a supervisor begins an epoch, and restores values in it."""
 
     @contextmanager
     def during(self, phase: str) -> Iterator[None]:
@@ -39,6 +41,8 @@ class Phases:
     def now(self) -> list[str]:
         """The phases that are under way."""
         found = {phase for phase, count in self._marked.items() if count}
+        if self.is_restoring():
+            found.add("restore")
         for server in self._tasks.servers.values():
             if server.worker.steps.running:
                 found.add("RunStep")

@@ -35,11 +35,10 @@ class Model:
                 with af.control_dependencies([item]):
                     counted = count.assign_add(np.int64(1))
                 self.size = queue.size()
-                self.values = [count.read_value()]
+                values = [count.read_value()]
+                self.look = [af.train.get_or_create_global_step().assign_add(1), *values]
             with af.device("/job:worker/task:1"), af.control_dependencies([counted]):
                 self.dequeue = af.floordiv(item, np.int64(2))
-            self.saver = af.train.Saver(max_to_keep=2)
-            self.init = af.global_variables_initializer()
 
 
 @functools.cache
@@ -78,10 +77,10 @@ class Queues:
         model()
 
     async def main(self, run: Run) -> None:
-        book, traffic = Book(model(), [Ledger()], writers=1), Traffic()
+        book, traffic = Book([Ledger()], writers=1), Traffic()
         run.world.spawn("c0", fills, run, traffic)
         run.world.spawn("c1", takes, run, book, traffic)
-        run.world.spawn("chief", keeps, run, book)
+        run.world.spawn("chief", keeps, run, book, Model)
         await run.until_done()
         traffic.check(run.tasks.servers.get("ps0"))
 

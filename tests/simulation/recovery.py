@@ -1,214 +1,136 @@
-"""`Recovery`: goes back to the last checkpoint whenever something is lost, and on from there. The chief's part of a workload.
+"""`supervised`: the chief of a workload: the real `Supervisor`, and whoever starts it again when it has ended with an error.
 
-It gives the cluster's epochs: a step of a former epoch has ended on all tasks, or is refused, before values are restored.
+It saves checkpoints, begins an epoch after each loss, and restores the last checkpoint in it, under all faults. What it does
+is told to the run, and to the book of the workload's counters, at the moment at which it does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from types import TracebackType
-from typing import Any
+import functools
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
+from unittest import mock
 
 import anyio
 
 import actorflow as af
-from actorflow.cluster.client import RemoteEngine, connect
-from actorflow.cluster.credentials import resolve
-from actorflow.cluster.messages import SetEpoch, Status
-from actorflow.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    OpError,
-    UnavailableError,
-)
-from actorflow.train.checkpoints import get_checkpoint_state
+from actorflow.errors import AbortedError, OpError
+from actorflow.supervisor import RestartPolicy, Restored
+from actorflow.supervisor import supervisor as supervisor_module
+from actorflow.supervisor.model import Model
 from simulation.checks import check_documented
-from simulation.run import CONNECT_SECONDS, LOSSES, STEP_SECONDS, Run
+from simulation.run import CONNECT_SECONDS, STEP_SECONDS, Run
 from simulation.tasks import FOLDER
 
-_CALL_SECONDS = 5.0
-_TRIES = 4
 _PAUSE = 0.1
+_TARGET = "w0"
+_OFTEN = RestartPolicy(most=1000, longest_seconds=0.5)
+"""Faults come by the dozen here, within seconds."""
+M = TypeVar("M", bound="Made")
 
 
-class Recovery:
-    """Runs steps by the master at `target`, and saves a checkpoint after each `save_steps`.
+class Made(Protocol):
+    """What a workload's chief has made: a graph with a global step."""
 
-        async with Recovery(run, "w0", model) as recovery:
-            async for attempt in recovery.steps(until=100):
-                async with attempt as step:
-                    await recovery.run(train_op)
+    graph: af.Graph
 
-    `model` has the `graph`, `init`, `step` (a tensor) and `saver`. `on_restored` is told of each restore, before any step of
-    another client can come.
-    """
 
-    def __init__(
-        self,
-        run: Run,
-        target: str,
-        model: Any,
-        *,
-        save_steps: int = 20,
-        on_restored: Callable[[int], object] = lambda step: None,
-    ) -> None:
-        self._run, self._model = run, model
-        self._on_restored = on_restored
-        self._target = resolve(run.tasks.target(target), None)
-        self._save_steps = save_steps
-        self._epoch = 0
-        self._saved = -1
+class Notes:
+    """Who wants to know of checkpoints, by the global step that they are of; 0 stands for initial values too."""
 
-    async def __aenter__(self) -> Recovery:
-        self.session = af.Session(self._target, graph=self._model.graph, connect_timeout=CONNECT_SECONDS)
-        self._links = connect(self._target)
+    def save_begins(self, step: int) -> None:
+        """A checkpoint may come to be from now on."""
+
+    def save_ends(self, step: int) -> None:
+        """It is there."""
+
+    def restored(self, step: int) -> None:
+        """Variables have its values, and no other client's step has come yet."""
+
+
+class Watched(af.Supervisor):
+    """A supervisor whose work is seen: phases are marked, and checkpoints noted."""
+
+    def __init__(self, run: Run, model: Model, notes: Notes, **options: Any) -> None:
+        with mock.patch.object(supervisor_module, "Model", lambda *arguments, **options: model):
+            super().__init__(
+                run.tasks.target(_TARGET),
+                model.graph,
+                checkpoint_dir=FOLDER,
+                restarts=_OFTEN,
+                session_options={"connect_timeout": CONNECT_SECONDS},
+                seed=run.world.seed,
+                **options,
+            )
+        self._run, self._notes = run, notes
+        run.phases.is_restoring = self._is_restoring
+
+    async def step(self, fetches: Any, feeds: Any = None) -> Any:
+        """A step of the workload, with a deadline."""
         try:
-            await self.recover()
-        except BaseException:
-            await self._close()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._close()
-
-    async def _close(self) -> None:
-        with anyio.CancelScope(shield=True):
-            try:
-                await self.session.close()
-            finally:
-                await self._links.aclose()
-
-    # ---- steps
-
-    async def steps(self, until: int | None = None) -> AsyncIterator[Attempt]:
-        """Attempts until the global step is `until`; with checkpoints between them."""
-        while True:
-            attempt = Attempt(self)
-            async with attempt as step:
-                if step % self._save_steps == 0 and step != self._saved:
-                    await self.save(step)
-                if until is not None and step >= until:
-                    return
-            if attempt.went_well:
-                yield attempt
-
-    async def run(self, fetches: Any, feeds: Any = None) -> Any:
-        """A step, with a deadline."""
-        with self._run.phases.during("RunStep"):
-            return await self._run.in_time(self.session.run(fetches, feeds, timeout=STEP_SECONDS))
-
-    async def save(self, step: int) -> bool:
-        """A checkpoint, and whether it was made. One that fails is no loss where the steps go on."""
-        try:
-            with self._run.phases.during("commit"), anyio.fail_after(STEP_SECONDS):
-                path = await self._model.saver.save(
-                    self.session, f"{FOLDER}/model", step, consistent=True, write_meta_graph=False
-                )
-        except TimeoutError as error:
-            raise DeadlineExceededError("The save has taken too long.") from error
-        except LOSSES:
-            raise
+            with self._run.phases.during("RunStep"):
+                found = await self._run.in_time(self.run(fetches, feeds, timeout=STEP_SECONDS))
         except OpError as error:
             check_documented(error)
             self._run.ended(error)
-            return False
-        self._saved = step
-        self._run.committed(step, path)
-        return True
+            raise
+        self._run.ended(None)
+        return found
 
-    # ---- losses
+    def take_back(self) -> None:
+        """Lets all go back to the last checkpoint, though nothing is lost."""
+        assert self._keeper is not None
+        self._keeper.take_back(AbortedError("The workload goes back to its last checkpoint."))
 
-    async def recover(self) -> None:
-        """A new epoch, in which the variables have the values of the last checkpoint."""
-        while True:
-            try:
-                await self._begin_epoch()
-                return
-            except (*LOSSES, TimeoutError, ValueError) as error:
-                if isinstance(error, OpError):
-                    check_documented(error)
-                await anyio.sleep(_PAUSE)
+    def _is_restoring(self) -> bool:
+        """Whether all tasks are there, and an epoch is begun on them."""
+        keeper = self._keeper
+        return keeper is not None and keeper._phase is not None and all(life.is_up for life in self.lives.values())
 
-    async def rejoin(self) -> None:
-        """Tells the epoch to tasks that were started again meanwhile and know of none."""
-        try:
-            for task in self._run.tasks.names:
-                if int((await self._ask(task, Status()))["epoch"]) < self._epoch:
-                    await self._ask(task, SetEpoch(self._epoch, ""))
-        except LOSSES as error:
-            check_documented(error)
-
-    async def _begin_epoch(self) -> None:
-        epochs = [int((await self._ask(task, Status()))["epoch"]) for task in self._run.tasks.names]
-        self._epoch = max([self._epoch, *epochs]) + 1
-        engine = self.session._engine
-        assert isinstance(engine, RemoteEngine)
-        for task in self._run.tasks.names:
-            await self._ask(task, SetEpoch(self._epoch, engine.name))
+    async def _prepare(self) -> None:
         with self._run.phases.during("restore"):
-            for number in range(_TRIES):
-                try:
-                    with anyio.fail_after(STEP_SECONDS):
-                        await self._restore()
-                    break
-                except (AbortedError, UnavailableError):  # the session learns of the epoch by such an error
-                    if number == _TRIES - 1:
-                        raise
-                    await anyio.sleep(_PAUSE / 4)
-        for task in self._run.tasks.names:
-            await self._ask(task, SetEpoch(self._epoch, ""))
+            await super()._prepare()
+        restored = self.history[-1]
+        assert isinstance(restored, Restored)
+        self._run.restored(restored.step)
+        self._notes.restored(restored.step)
 
-    async def _ask(self, task: str, request: Any) -> Any:
-        address = self._run.tasks.spec.address_of(task)
-        link = await self._links.to(task, address, timeout=_CALL_SECONDS)
-        return await link.call(request, timeout=_CALL_SECONDS)
-
-    async def _restore(self) -> None:
-        state = get_checkpoint_state(FOLDER)
-        self._saved = -1
-        if state is None:
-            await self.session.run(self._model.init)
-            self._restored(0)
-            return
-        path = state.model_checkpoint_path
-        self._model.saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
-        await self._model.saver.restore(self.session, path)
-        self._saved = int(path.rpartition("-")[2])
-        self._restored(self._saved)
-
-    def _restored(self, step: int) -> None:
-        self._run.restored(step)
-        self._on_restored(step)
+    async def _save(self, step: int) -> str:
+        self._notes.save_begins(step)
+        with self._run.phases.during("commit"):
+            path = await super()._save(step)
+        self._run.committed(step, path)
+        self._notes.save_ends(step)
+        return path
 
 
-class Attempt:
-    """`async with attempt as step:` is a step of training; a loss takes all back to the last checkpoint."""
+@functools.cache
+def graph_of(make: Callable[[], M]) -> tuple[M, Model]:
+    """What `make()` gives, and the supervisor's nodes beside. It is the same in each process of each seed, so it is made once."""
+    made = make()
+    return made, Model(made.graph, FOLDER, max_to_keep=3)
 
-    def __init__(self, recovery: Recovery) -> None:
-        self._recovery = recovery
-        self.went_well = False
 
-    async def __aenter__(self) -> int:
-        recovery = self._recovery
-        while True:
-            try:
-                return int(await recovery.run(recovery._model.step))
-            except LOSSES as error:
-                await self._lost(error)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self.went_well = error is None
-        if not isinstance(error, LOSSES):
-            return False
-        await self._lost(error)
-        return True
-
-    async def _lost(self, error: BaseException) -> None:
-        check_documented(error)
-        self._recovery._run.ended(error)
-        await self._recovery.recover()
+async def supervised(
+    run: Run,
+    make: Callable[[], M],
+    train: Callable[[Watched, M], Awaitable[None]],
+    notes: Notes | None = None,
+    **options: Any,
+) -> None:
+    """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. Where that ends with
+    a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so also where
+    it has ended amid a loss before anything was saved."""
+    made, model = graph_of(make)
+    while True:
+        assert model.saver is not None
+        model.saver.set_last_checkpoints([])
+        try:
+            async with Watched(run, model, notes or Notes(), **options) as supervisor:
+                await train(supervisor, made)
+            if run.saves:
+                return
+        except OpError as error:
+            check_documented(error)
+            run.ended(error)
+            await anyio.sleep(_PAUSE)

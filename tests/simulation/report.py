@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from typing import Any
 
-from simulation.chaos import KINDS
+from simulation.chaos import CRASHES, KINDS
 from simulation.phases import PHASES
 from simulation.seeds import Outcome
 
-TABLE_SEEDS = 500
+TABLE_SEEDS = 2000
 """From so many seeds on each kind of fault must have met each phase."""
 
 
@@ -24,12 +26,25 @@ class Report:
         self.workloads: Counter[str] = Counter()
         self.deliveries = self.saves = self.restores = 0
         self.virtual_seconds = self.seconds = 0.0
+        self.least_deliveries = self.least_faults = self.least_kinds = self.least_saves = sys.maxsize
+        """Of any seed that was right."""
+        self.crashless: list[int] = []
+        self.first = self.last = 0
 
     def add(self, outcome: Outcome) -> None:
         """Counts one more."""
         self.seeds += 1
+        self.first = min(self.first, outcome.seed) if self.seeds > 1 else outcome.seed
+        self.last = max(self.last, outcome.seed)
         if outcome.failure:
             self.failed.append(outcome.seed)
+        else:
+            self.least_deliveries = min(self.least_deliveries, outcome.deliveries)
+            self.least_faults = min(self.least_faults, outcome.faults.total())
+            self.least_kinds = min(self.least_kinds, len(outcome.faults))
+            self.least_saves = min(self.least_saves, outcome.saves)
+        if not any(outcome.faults[kind] for kind in CRASHES):
+            self.crashless.append(outcome.seed)
         self.met.update(outcome.met)
         self.faults.update(outcome.faults)
         self.ends.update(outcome.ends)
@@ -43,6 +58,34 @@ class Report:
     def empty_cells(self) -> list[tuple[str, str]]:
         """The faults that have not met a phase."""
         return [(kind, phase) for kind in KINDS for phase in PHASES if not self.met[kind, phase]]
+
+    def figures(self, elapsed: float) -> dict[str, Any]:
+        """All that was counted, for a file."""
+        return {
+            "seeds": self.seeds,
+            "first_seed": self.first,
+            "last_seed": self.last,
+            "failed": self.failed,
+            "without_a_crash": self.crashless,
+            "seconds": round(elapsed, 1),
+            "processor_seconds": round(self.seconds, 1),
+            "virtual_seconds": round(self.virtual_seconds, 1),
+            "deliveries": self.deliveries,
+            "faults": self.faults.total(),
+            "checkpoints": self.saves,
+            "restores": self.restores,
+            "least_of_a_seed": {
+                "deliveries": self.least_deliveries,
+                "faults": self.least_faults,
+                "kinds_of_faults": self.least_kinds,
+                "checkpoints": self.least_saves,
+            },
+            "workloads": dict(sorted(self.workloads.items())),
+            "runs_ended": dict(self.ends.most_common()),
+            "faults_of_a_kind": {kind: self.faults[kind] for kind in KINDS},
+            "fault_by_phase": {kind: {phase: self.met[kind, phase] for phase in PHASES} for kind in KINDS},
+            "empty_cells": self.empty_cells(),
+        }
 
     def text(self, elapsed: float) -> str:
         """The table, and the sums below it."""

@@ -31,6 +31,7 @@ LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPrecondit
 _REST = 5.0
 _PERIOD = 0.25
 _PAUSE = 0.04
+_SPREAD, _MOST_SPREAD = 2.0, 12.0
 
 
 class Workload(Protocol):
@@ -142,7 +143,14 @@ class Run:
     async def pause(self, programs: int = 1) -> None:
         """Lets a moment pass while faults go on, so that the steps of so many programs are spread over it."""
         if self.chaos is not None and not self.chaos.is_over:
-            await anyio.sleep(_PAUSE * programs)
+            await anyio.sleep(self.spread(_PAUSE * programs))
+
+    def spread(self, seconds: float) -> float:
+        """A pause between steps, which is longer the more has been done: faults may go on when there is enough already."""
+        trace = self.world.trace
+        assert isinstance(trace, Tally)
+        done = trace.deliveries / DELIVERIES
+        return seconds * min(max(1.0, (_SPREAD * done) ** 2), _MOST_SPREAD)
 
     async def attempt(self, session: af.Session, fetches: Any, feeds: Any = None) -> Any:
         """A run, and what it gives (True where that is nothing); None where it has failed as it may."""

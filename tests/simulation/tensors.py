@@ -29,15 +29,14 @@ class Model:
                 more = doubled + 1
             with af.device("/job:ps/task:0"):
                 ledgers = [af.Variable(np.int64(0), name=f"ledger_{k}") for k in range(2)]
-                self.values = [ledger.read_value() for ledger in ledgers]
+                values = [ledger.read_value() for ledger in ledgers]
+                self.look = [af.train.get_or_create_global_step().assign_add(1), *values]
                 self.runs = []
                 for ledger in ledgers:
                     with af.control_dependencies([more]):
                         counted = ledger.assign_add(np.int64(1))
                     with af.control_dependencies([counted]):
                         self.runs.append(more - self.x)
-            self.saver = af.train.Saver(max_to_keep=2)
-            self.init = af.global_variables_initializer()
 
 
 @functools.cache
@@ -58,10 +57,10 @@ class Tensors:
         model()
 
     async def main(self, run: Run) -> None:
-        book = Book(model(), [Ledger(), Ledger()], writers=2)
+        book = Book([Ledger(), Ledger()], writers=2)
         run.world.spawn("c0", sends, run, book, 0, "w0")
         run.world.spawn("c1", sends, run, book, 1, "w1")
-        run.world.spawn("chief", keeps, run, book)
+        run.world.spawn("chief", keeps, run, book, Model)
         await run.until_done()
 
 

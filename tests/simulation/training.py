@@ -11,13 +11,14 @@ import numpy as np
 import actorflow as af
 from actorflow.testing import World, simulate
 from simulation.phases import PHASES
-from simulation.recovery import Recovery
+from simulation.recovery import Watched, supervised
 from simulation.run import Run, Tally
 
 WORKERS = 2
-STEPS = 200
+STEPS = 120
 SIZE = 64
 _BULK_SIZE = 17_000
+_SAVE_STEPS = 5
 
 
 class Model:
@@ -35,7 +36,8 @@ class Model:
             gradients, changes = [], []
             for k in range(WORKERS):
                 with af.device(f"/job:worker/task:{k}"):
-                    gradients.append(af.sin(read * (k + 1.5) + now) + read)
+                    noise = af.random_uniform([SIZE], -0.1, 0.1, seed=k + 1)  # its counter is in the checkpoint as well
+                    gradients.append(af.sin(read * (k + 1.5) + now) + read + noise)
                     changes.append(af.reduce_mean(rows) + af.fill([_BULK_SIZE], float(k + 1)))
             with af.device("/job:ps/task:0"):
                 updates = [weights.assign_sub((gradients[0] + gradients[1]) * 0.01)]
@@ -48,8 +50,6 @@ class Model:
                 with af.control_dependencies([counted]):
                     self.train = [self.step.read_value(), weights.read_value(), table.read_value()[:4]]
                     self.train += [ledger.read_value() for ledger in ledgers]
-            self.saver = af.train.Saver(max_to_keep=2)
-            self.init = af.global_variables_initializer()
 
 
 def same_bits(a: Any, b: Any) -> bool:
@@ -66,7 +66,7 @@ class Training:
     aims: Sequence[str] = PHASES
 
     def prepare(self) -> None:
-        model(), undisturbed()
+        undisturbed()
 
     async def main(self, run: Run) -> None:
         run.world.spawn("chief", chief, run, STEPS)
@@ -76,28 +76,25 @@ class Training:
 async def chief(run: Run, steps: int) -> None:
     """Trains, from the last checkpoint on, and compares each step with that of the undisturbed run."""
     known = undisturbed() if run.chaos is not None else {}
-    async with Recovery(run, "w0", model(), save_steps=20) as recovery:
-        async for attempt in recovery.steps(until=steps):
+
+    async def train(supervisor: Watched, model: Model) -> None:
+        async for attempt in supervisor.steps(until=steps):
             async with attempt as step:
                 if run.chaos is not None and run.is_enough:
                     break
-                values = await recovery.run(model().train)
+                values = await supervisor.step(model.train)
                 if run.chaos is None:
                     run.book[step] = values
                     continue
-                run.ended(None)
                 for what, value, expected in zip(
                     ("step", "weights", "table", "ledger 0", "ledger 1"), values, known[step]
                 ):
                     assert same_bits(value, expected), f"after step {step} the {what} is {value}, not {expected}"
                 assert values[3] == values[4] == step + 1, f"{values[3:]} updates were counted in {step + 1} steps"
                 await run.pause()
+
+    await supervised(run, Model, train, save_steps=_SAVE_STEPS)
     run.done = True
-
-
-@functools.cache
-def model() -> Model:
-    return Model()
 
 
 @functools.cache

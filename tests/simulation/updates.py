@@ -29,7 +29,8 @@ class Model:
                 weights = af.Variable(np.zeros(100, np.float32), name="weights")
                 ledgers = [af.Variable(np.int64(0), name=f"ledger_{k}") for k in range(WRITERS)]
                 shared = af.Variable(np.int64(0), name="shared")
-                self.values = [*(ledger.read_value() for ledger in ledgers), shared.read_value()]
+                values = [*(ledger.read_value() for ledger in ledgers), shared.read_value()]
+                self.look = [af.train.get_or_create_global_step().assign_add(1), *values]
             self.updates = []
             for k, ledger in enumerate(ledgers):
                 with af.device(f"/job:worker/task:{k % 2}"):
@@ -38,8 +39,6 @@ class Model:
                     applied = weights.assign_add(change * 0.1)
                     with af.control_dependencies([applied]):
                         self.updates.append(af.group(ledger.assign_add(np.int64(1)), shared.assign_add(np.int64(1))))
-            self.saver = af.train.Saver(max_to_keep=2)
-            self.init = af.global_variables_initializer()
 
 
 @functools.cache
@@ -61,10 +60,10 @@ class Updates:
         model()
 
     async def main(self, run: Run) -> None:
-        book = Book(model(), [Ledger() for _ in range(WRITERS)], writers=len(self.writers))
+        book = Book([Ledger() for _ in range(WRITERS)], writers=len(self.writers))
         for k, (machine, target) in enumerate(self.writers):
             run.world.spawn(machine, writes, run, book, k, target)
-        run.world.spawn("chief", keeps, run, book)
+        run.world.spawn("chief", keeps, run, book, Model)
         await run.until_done()
 
 

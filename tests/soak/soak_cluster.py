@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+import strangers
 import test_cluster_examples as examples
 import test_cluster_fuzz as fuzz
 import test_cluster_setups as setups
@@ -22,7 +24,9 @@ from channels import start_zmq_collector
 from clusters import servers
 
 from actorflow import machine
+from actorflow.cluster.client import query_status
 from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.local import LocalCluster
 
 SOAK = float(os.environ.get("SOAK", "1"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0) or random.SystemRandom().randrange(2**31)
@@ -46,12 +50,14 @@ def resident() -> int:
 
 @pytest.mark.parametrize("transport", fuzz.COUNTS)
 @pytest.mark.parametrize("check", [fuzz.check_graph, fuzz.check_program], ids=["graphs", "programs"])
-async def test_f51_f53_random_graphs_and_programs(transport: str, check: Any) -> None:
+async def test_f51_f53_random_graphs_and_programs(transport: str, check: Any, record_property: Any) -> None:
+    record_property("seeds", times(3000))
     async with servers(fuzz.JOBS, transport) as cluster:
         await fuzz.check_all(range(FIRST, FIRST + times(3000)), check, cluster, transport)
 
 
-async def test_f53_random_graphs_over_processes() -> None:
+async def test_f53_random_graphs_over_processes(record_property: Any) -> None:
+    record_property("seeds", times(1000))
     async with fuzz.processes() as cluster:
         for seed in range(FIRST, FIRST + times(1000)):
             try:
@@ -61,8 +67,9 @@ async def test_f53_random_graphs_over_processes() -> None:
                 raise AssertionError(f"seed {seed}: {error!r}") from error
 
 
-async def test_f62_a_million_changed_messages() -> None:
+async def test_f62_a_million_changed_messages(record_property: Any) -> None:
     """And the process does not grow."""
+    record_property("messages", 2 * (times(100_000) + times(500_000)))
     async with servers({"ps": 1, "worker": 1}) as pair:
         heard, _ = await rpc.genuine(pair)
         for server in pair:
@@ -70,6 +77,7 @@ async def test_f62_a_million_changed_messages() -> None:
             await attack.run(times(100_000))
             before = resident()
             await attack.run(times(500_000))
+            record_property(f"growth_mib of {server.task}", round((resident() - before) / 2**20, 1))
             assert resident() - before < GROWTH, f"seed {FIRST}: it has grown by {resident() - before:,} bytes"
 
 
@@ -91,10 +99,49 @@ def test_f59_each_example_over_each_transport(name: str, transport: str, tmp_pat
             examples.test_f59_f83_records_that_the_tasks_read(transport, tmp_path)
 
 
-async def test_f55_a_thousand_starts_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f55_a_thousand_starts_and_stops(monkeypatch: pytest.MonkeyPatch, record_property: Any) -> None:
+    record_property("starts", max(4, times(1000)))
     monkeypatch.setattr(setups, "STARTS", max(4, times(1000)))
     with Launcher({"OPENBLAS_NUM_THREADS": "1"}) as launcher:
         await setups.test_f55_many_starts_and_stops_leave_nothing(launcher)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "number", "most_mib"),
+    [([kind for kind in strangers.KINDS if kind != strangers.HUGE], 10_000, 32), ([strangers.HUGE], 1000, 64)],
+    ids=["all", "huge"],
+)
+async def test_f62_ten_thousand_strangers_cost_little_and_reach_nobody(
+    kinds: list[str], number: int, most_mib: int, record_property: Any
+) -> None:
+    """Silent ones, wrong keys, parts without end, huge frames; meanwhile a friend is served."""
+    count, seconds = times(number), max(6.0, 30.0 * SOAK)
+    async with LocalCluster({"worker": 1}, transport="zmq") as cluster:
+        (process,) = cluster.processes.values()
+        before = await query_status(cluster.target)
+        start = machine.resident_bytes(process.pid)
+        assert start is not None and cluster.credentials is not None
+        address = cluster.target.address.removeprefix("tcp://")
+        told = [address, cluster.credentials.public, str(count), str(seconds), *kinds]
+        most, waits, begun = start, [0.0], 0.0
+        async with await anyio.open_process([sys.executable, strangers.__file__, *told], stderr=None) as attack:
+            while attack.returncode is None:
+                most = max(most, machine.resident_bytes(process.pid) or 0)
+                if time.perf_counter() - begun > 1.0:
+                    begun = time.perf_counter()
+                    status = await query_status(cluster.target, timeout=15.0)
+                    waits.append(time.perf_counter() - begun)
+                    assert status["sessions"] == 0 and len(status["links"]) == 1, status["links"]
+                await anyio.sleep(0.005)
+            assert attack.returncode == 0 and attack.stdout is not None
+            made = int((await attack.stdout.receive()).decode())
+        after = await query_status(cluster.target)
+        assert after["incarnation"] == before["incarnation"], "the task has died meanwhile"
+    growth = (most - start) / 2**20
+    record_property("connections", made)
+    record_property("growth_mib", round(growth, 1))
+    record_property("longest_status_seconds", round(max(waits), 3))
+    assert made == count and growth < most_mib
 
 
 async def latencies(run: Any, seconds: float) -> np.ndarray[Any, Any]:
@@ -108,7 +155,7 @@ async def latencies(run: Any, seconds: float) -> np.ndarray[Any, Any]:
     return np.array(found)
 
 
-async def test_f51_small_steps_take_20_ms_at_most_while_100_mb_stream() -> None:
+async def test_f51_small_steps_take_20_ms_at_most_while_100_mb_stream(record_property: Any) -> None:
     """The 99th percentile, less what the same steps take on this machine when nothing streams."""
     seconds = max(5.0, 120.0 * SOAK)
     async with setups.streaming(0) as (run, _):
@@ -118,6 +165,15 @@ async def test_f51_small_steps_take_20_ms_at_most_while_100_mb_stream() -> None:
         found = await latencies(run, seconds)
         rate = (count[0] - before) * 100 / (time.perf_counter() - begun)
     p50, p99 = np.percentile(found, (50, 99))
+    figures = {
+        "steps": len(found),
+        "p50_ms": 1e3 * p50,
+        "p99_ms": 1e3 * p99,
+        "idle_p99_ms": 1e3 * idle,
+        "mb_per_s": rate,
+    }
+    for name, value in figures.items():
+        record_property(name, round(float(value), 1))
     print(
         f"\n{len(found)} steps: p50 {1e3 * p50:.1f} ms, p99 {1e3 * p99:.1f} ms (idle {1e3 * idle:.1f}), {rate:.0f} MB/s"
     )

@@ -1,0 +1,198 @@
+"""Placement by measured costs, with real processes: the step that placement chose, by the best that one device alone does, by
+devices in turns, and by what the simulated execution had said of it.
+
+Kernels wait on their device's thread, as for a disk or an accelerator, beside products of matrices, so that three tasks have
+something to do at once on a machine of two processors. The graph does not tell how long they wait: the first plan guesses.
+
+A figure is of the fastest of many steps in turns: costs are measured in the same manner, and others use the machine too.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.cluster.launcher import Launcher
+from actorflow.ops.shape_rules import unchanged
+from benchmarks.definitions import Figure, Measurement, Options
+from benchmarks.environment import ROOT
+
+if TYPE_CHECKING:
+    from actorflow.graph.tensor import Tensor, TensorLike
+
+TASKS = 3
+SIZE = 160
+_RUNS = 9
+"""So many runs of a plan are timed before its costs are taken for measured."""
+
+
+@af.op("BenchmarkHold", shape=unchanged, gradient=None, work=lambda c: 4e8)
+def hold(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
+    """`x`, after `seconds` on the device's thread. Its work, the same for all, says only that it is not for the event loop."""
+
+
+@af.kernel("BenchmarkHold")
+def _hold(xp: Any, x: Any, *, seconds: float) -> Any:
+    time.sleep(seconds)
+    return x + 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece of work: which earlier ones it needs (none: what is fed), how long it waits, and whether it multiplies."""
+
+    needs: tuple[int, ...]
+    seconds: float
+    multiplies: bool
+
+
+def branches() -> list[Piece]:
+    """Independent pieces of very different lengths, and what joins them."""
+    some = [Piece((), seconds, i % 3 == 0) for i, seconds in enumerate((2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25))]
+    return [*some, Piece(tuple(range(len(some))), 1, False)]
+
+
+def stages() -> list[Piece]:
+    """Stages of five pieces each, every one of which needs the whole stage before."""
+    pieces: list[Piece] = []
+    before: tuple[int, ...] = ()
+    for stage in range(3):
+        first = len(pieces)
+        pieces += [Piece(before, seconds, stage == 1) for seconds in (3, 4, 6, 8, 16)]
+        before = (len(pieces),)
+        pieces.append(Piece(tuple(range(first, first + 5)), 1, False))
+    return pieces
+
+
+def tangle(count: int = 30) -> list[Piece]:
+    """Pieces that each need one or two of the eight before, drawn from a seed."""
+    chance = random.Random(5)
+    return [
+        Piece(
+            tuple(sorted(chance.sample(range(max(0, i - 8), i), min(i, chance.choice((1, 2)))))) if i > 3 else (),
+            chance.choice((2, 3, 5, 8, 12)),
+            chance.random() < 0.2,
+        )
+        for i in range(count)
+    ]
+
+
+GRAPHS: Mapping[str, tuple[str, Callable[[], list[Piece]]]] = {
+    "branches": ("eleven pieces of 2 to 25 ms and what joins them", branches),
+    "stages": ("three stages of five pieces of 3 to 16 ms", stages),
+    "tangle": ("thirty pieces of 2 to 12 ms, each after one or two others", tangle),
+}
+
+
+def _device(task: int) -> str:
+    return f"/job:worker/task:{task}"
+
+
+def build(pieces: Sequence[Piece], where: Callable[[int], str]) -> tuple[af.Graph, Any, Any]:
+    """The graph with piece i asking for the device `where(i)`, what is fed, and what is fetched."""
+    graph = af.Graph()
+    made: list[Any] = []
+    used = {need for piece in pieces for need in piece.needs}
+    with graph.as_default():
+        fed = af.placeholder(af.float32, [SIZE, SIZE])
+        for i, piece in enumerate(pieces):
+            with af.device(where(i)):
+                inputs = [made[need] for need in piece.needs] or [fed]
+                value = inputs[0] if len(inputs) == 1 else af.add_n(inputs)
+                value = hold(value, seconds=piece.seconds * 1e-3, name=f"piece{i}")
+                made.append(af.matmul(value, value, name=f"product{i}") * 1e-3 if piece.multiplies else value)
+        with af.device(where(len(pieces))):
+            return graph, fed, af.add_n([af.reduce_mean(value) for i, value in enumerate(made) if i not in used])
+
+
+async def _compared(name: str, options: Options) -> dict[str, float]:
+    """The seconds of a step, placed in these ways, in turns."""
+    pieces = GRAPHS[name][1]()
+    ways: dict[str, Callable[[int], str]] = {"chosen": lambda i: "", "turns": lambda i: _device(i % TASKS)}
+    ways |= {f"alone{task}": lambda i, task=task: _device(task) for task in range(TASKS)}  # type: ignore[misc]
+    batch = np.full([SIZE, SIZE], 1e-2, np.float32)
+    async with AsyncExitStack() as stack:
+        launcher = stack.enter_context(Launcher({"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}))
+        cluster = await stack.enter_async_context(
+            af.LocalCluster({"worker": TASKS}, imports=["benchmarks.placement"], launcher=launcher)
+        )
+        steps: dict[str, Callable[[], Any]] = {}
+        sessions: dict[str, Any] = {}
+        graphs: dict[str, af.Graph] = {}
+        for way, where in ways.items():
+            graphs[way], fed, fetched = build(pieces, where)
+            session = sessions[way] = await stack.enter_async_context(af.Session(cluster.target, graph=graphs[way]))
+            steps[way] = lambda s=session, fetched=fetched, fed=fed: s.run(fetched, {fed: batch})  # type: ignore[misc]
+        guessed = []
+        for way, step in steps.items():
+            for _ in range(_RUNS if way == "chosen" else 3):
+                begun = time.perf_counter()
+                await step()
+                if way == "chosen":
+                    guessed.append(time.perf_counter() - begun)
+        await sessions["chosen"].replan()
+        for _ in range(_RUNS):
+            await steps["chosen"]()
+        took: dict[str, list[float]] = {way: [] for way in steps}
+        for _ in range(8 if options.quick else 25):
+            for way, step in steps.items():
+                begun = time.perf_counter()
+                await step()
+                took[way].append(time.perf_counter() - begun)
+        found = {way: min(times) for way, times in took.items()}
+        found["guessed"] = min(guessed)
+        found["simulated"] = await _simulated(sessions["chosen"], graphs["chosen"])
+    return found
+
+
+async def _simulated(session: Any, graph: af.Graph) -> float:
+    """How long the step of a session's placement takes by the simulation, with the costs that its runs have shown."""
+    from actorflow.cluster.division import RemoteDevice
+    from actorflow.passes.makespan import makespan
+    from actorflow.passes.measuring import measurements
+
+    devices = [RemoteDevice(d.name, d.type, d.spec, "one") for d in session.list_devices()]
+    placed = {name: session.placement(name) for name in graph.nodes}
+    measured = measurements(await session.measured(), graph.nodes)
+    return makespan(graph.nodes, placed, devices, measured=measured).seconds
+
+
+async def figures(options: Options) -> Mapping[str, float]:
+    """For each graph the step's milliseconds, and what it is of the other ways'."""
+    result: dict[str, float] = {}
+    for name in GRAPHS:
+        found = await _compared(name, options)
+        alone = min(seconds for way, seconds in found.items() if way.startswith("alone"))
+        result[f"{name}_ms"] = found["chosen"] * 1e3
+        result[f"{name}_by_alone"] = found["chosen"] / alone
+        result[f"{name}_by_turns"] = found["chosen"] / found["turns"]
+        result[f"{name}_by_guessed"] = found["chosen"] / found["guessed"]
+        result[f"{name}_off"] = abs(found["chosen"] / found["simulated"] - 1) * 100
+    return result
+
+
+def _figures(name: str, work: str) -> tuple[Figure, ...]:
+    return (
+        Figure(f"{name}_ms", f"{work}: a step on three tasks, placed by what runs have shown", "ms"),
+        Figure(f"{name}_by_alone", f"{work}: by the best of one task alone", "×"),
+        Figure(f"{name}_by_turns", f"{work}: by tasks in turns", "×"),
+        Figure(f"{name}_by_guessed", f"{work}: by the first plan, which goes by estimates", "×"),
+        Figure(f"{name}_off", f"{work}: how far the simulated step is off", "%"),
+    )
+
+
+BENCHMARKS = (
+    Measurement(
+        "measured",
+        ours=figures,
+        processes=3,
+        figures=tuple(figure for name, (work, _) in GRAPHS.items() for figure in _figures(name, work)),
+    ),
+)

@@ -1,0 +1,289 @@
+"""Bugs that somebody could have written, each with what it would mean for a user. The tests have to notice them all."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+
+from mutants.mutant import ROOT, Mutant, function_at
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """`becomes` stands in the place of `was`, which is found exactly once in the file."""
+
+    name: str
+    harm: str
+    file: str
+    was: str
+    becomes: str
+
+    def mutant(self) -> Mutant:
+        """The bug as a change. Raises ValueError where the text is not there, or more than once."""
+        source = (ROOT / self.file).read_text(encoding="utf-8")
+        if (count := source.count(self.was)) != 1:
+            raise ValueError(f"{self.name!r}: {self.was!r} is {count} times in {self.file}; it has to be there once.")
+        line = source[: source.index(self.was)].count("\n") + 1
+        changed = source.replace(self.was, self.becomes)
+        return Mutant(self.name, self.file, function_at(_tree(source), line), line, self.was, self.becomes, changed)
+
+
+@cache
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+PLANTED = (
+    # ---- what travels
+    Planted(
+        "drop an acknowledgement",
+        "A large tensor stops half way: the sender waits for credit that nobody grants.",
+        "transports/protocol.py",
+        "            return events\n        self._grant()\n        if self._closing is not None:",
+        "            return events\n        if self._closing is not None:",
+    ),
+    Planted(
+        "apply twice",
+        "A record that arrives twice counts twice: an update is applied two times.",
+        "transports/protocol.py",
+        "        if ahead >= _HALF:\n            self.dropped_twice += 1\n            return False\n",
+        "        if ahead >= _HALF:\n            self.dropped_twice += 1\n            return True\n",
+    ),
+    Planted(
+        "lose a record in silence",
+        "A step waits for ever for a token that was lost under way.",
+        "transports/protocol.py",
+        "        if ahead:\n            name =",
+        "        if ahead > 1:\n            name =",
+    ),
+    Planted(
+        "listen to the former incarnation",
+        "What a process sent before its death reaches its successor's steps.",
+        "transports/protocol.py",
+        "if record.incarnation != self.peer.identity.incarnation:",
+        "if record.incarnation > self.peer.identity.incarnation:",
+    ),
+    Planted(
+        "swap a tag",
+        "Values of different iterations of a loop are exchanged.",
+        "transports/intake.py",
+        "self.inbox.deliver(record.epoch, record.step, (record.edge, record.tag), token)",
+        "self.inbox.deliver(record.epoch, record.step, (record.edge, record.tag[::-1]), token)",
+    ),
+    Planted(
+        "take a second token for an edge",
+        "Two values under one key: the later one is taken for the next step's, or lost.",
+        "transports/inbox.py",
+        "        if key in box.tokens:\n            error = AbortedError",
+        "        if key in box.tokens and box.tokens[key] is not _TAKEN:\n            error = AbortedError",
+    ),
+    Planted(
+        "take tokens of a former epoch",
+        "After a loss, the values of the step that was taken back go into the one in its place.",
+        "transports/inbox.py",
+        "        if epoch < self.epoch or where in self._ended or self._error is not None:\n            return None",
+        "        if where in self._ended or self._error is not None:\n            return None",
+    ),
+    Planted(
+        "forget the limit of a message",
+        "A peer makes this process hold as much memory as it likes.",
+        "transports/protocol.py",
+        "        if record.total > self.limits.message:\n            raise FrameTooLarge",
+        "        if record.total > self.limits.message << 20:\n            raise FrameTooLarge",
+    ),
+    Planted(
+        "let who has no credit send on",
+        "One peer's tensors fill this process's memory.",
+        "transports/protocol.py",
+        "        if self._data_open < 0:",
+        "        if self._data_open < -(1 << 40):",
+    ),
+    Planted(
+        "let a lent array go at once",
+        "A consumer reads memory of the shared arena that the next tensor is written into.",
+        "transports/protocol.py",
+        "        self.leases[lease] = keep\n",
+        "        self.leases[lease] = None\n",
+    ),
+    Planted(
+        "never give a handle back",
+        "The shared arena fills up, and every tensor is copied from then on.",
+        "transports/protocol.py",
+        "self._urgent(Kind.RELEASE, pack(leases[start : start + 1024]))",
+        "pass",
+    ),
+    Planted(
+        "send a dead token as an empty one",
+        "The branch that was not taken runs.",
+        "transports/intake.py",
+        "        if record.flags & Flag.DEAD:\n            self.deliver(record, DEAD)",
+        "        if record.flags & Flag.DEAD:\n            self.deliver(record, None)",
+    ),
+    Planted(
+        "ignore the allow-list",
+        "Whoever has any pair of keys runs graphs here.",
+        "transports/auth.py",
+        "            if key in self.allowed:",
+        "            if key:",
+    ),
+    Planted(
+        "listen to the world without keys",
+        "A server on a public address takes graphs from everybody.",
+        "transports/auth.py",
+        "    if keys is None and not is_loopback(host):",
+        "    if keys is None and not host:",
+    ),
+    Planted(
+        "mix two clusters",
+        "A worker with a wrong address joins another cluster, and trains its variables.",
+        "transports/handshake.py",
+        "    if me.cluster != peer.cluster and me.cluster and peer.cluster:",
+        "    if me.cluster and not peer.cluster and me.cluster != peer.cluster and peer.cluster:",
+    ),
+    # ---- steps on several tasks
+    Planted(
+        "forget one partition in a cancel",
+        "A step that failed goes on on one of its tasks, and updates variables there.",
+        "actorflow/cluster/master.py",
+        "                    for other in members:\n",
+        "                    for other in members[1:]:\n",
+    ),
+    Planted(
+        "reuse a step id",
+        "Two steps in flight take each other's tensors.",
+        "actorflow/cluster/client.py",
+        "            step = next(self._numbers)",
+        "            step = next(self._numbers) // 2 + 1",
+    ),
+    Planted(
+        "run a step of a former epoch",
+        "After a restore, an update of the step that was taken back is applied.",
+        "actorflow/cluster/worker.py",
+        "    if epoch != link.tokens.epoch:",
+        "    if epoch > link.tokens.epoch:",
+    ),
+    Planted(
+        "go on after the request was taken back",
+        "A run that was cancelled holds its worker until it ends by itself.",
+        "actorflow/cluster/rpc.py",
+        "            task.cancel()\n\n    def _accept",
+        "            pass\n\n    def _accept",
+    ),
+    # ---- supervision
+    Planted(
+        "take a busy task for a lost one",
+        "A long kernel has its task killed, and training taken back.",
+        "actorflow/supervisor/liveness.py",
+        "state = State.BUSY if now - heard",
+        "state = State.LOST if now - heard",
+    ),
+    Planted(
+        "mourn the former incarnation",
+        "The end of a connection to a dead process takes its successor down too.",
+        "actorflow/supervisor/liveness.py",
+        "if not life.is_up or incarnation != life.incarnation:",
+        "if not life.is_up:",
+    ),
+    Planted(
+        "give an epoch twice",
+        "A chief that was restarted begins an epoch of which updates may still be under way.",
+        "actorflow/supervisor/keeper.py",
+        "await self._store.write(self.epoch)",
+        "pass",
+    ),
+    Planted(
+        "let the steps of a former epoch run on",
+        "An update of a step that was taken back lands on the restored variables.",
+        "actorflow/cluster/server.py",
+        "            self.worker.abort_all(AbortedError(why))\n",
+        "",
+    ),
+    Planted(
+        "let anybody take steps during a restore",
+        "An update of another client lands on variables that are restored already, and is lost for the others.",
+        "actorflow/supervisor/keeper.py",
+        "SetEpoch(self.epoch, only)",
+        'SetEpoch(self.epoch, "")',
+    ),
+    Planted(
+        "swallow the program's own errors",
+        "A training loop with a mistake runs for ever.",
+        "actorflow/supervisor/attempts.py",
+        "        return any(error is failure for failure in self.failures)",
+        "        return True",
+    ),
+    Planted(
+        "count no restarts",
+        "A task that dies at each start is started for ever.",
+        "actorflow/supervisor/restarts.py",
+        "        times.append(now)\n        return self.policy.pause(len(times) - 1, self.draw())",
+        "        return self.policy.pause(len(times), self.draw())",
+    ),
+    Planted(
+        "restore the oldest checkpoint",
+        "A loss takes training back by hours.",
+        "actorflow/supervisor/model.py",
+        "[state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)]",
+        "state.all_model_checkpoint_paths",
+    ),
+    # ---- checkpoints
+    Planted(
+        "skip the fsync",
+        "After a power failure the checkpoint is there, and empty.",
+        "checkpoint/store.py",
+        "                    files.sync(fd)\n",
+        "",
+    ),
+    Planted(
+        "skip the fsync of the folder",
+        "After a power failure the checkpoint that was reported as saved is not there.",
+        "checkpoint/store.py",
+        "                raise\n            files.sync_folder(self.folder)\n",
+        "                raise\n",
+    ),
+    Planted(
+        "remove the shards before the manifest",
+        "A crash while an old checkpoint is removed leaves one that names files that are gone.",
+        "checkpoint/writing.py",
+        "    store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in\n"
+        "    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])\n",
+        "    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])\n"
+        "    store.remove(name + SUFFIX, flush=True)\n",
+    ),
+    Planted(
+        "trust what is read",
+        "A flipped bit on the disk becomes a weight.",
+        "checkpoint/reading.py",
+        "        if crc != entry.crc32:\n",
+        "        if not entry.size:\n",
+    ),
+    Planted(
+        "save while a kernel writes",
+        "A checkpoint has one half of a variable from before an update, and one from after it.",
+        "checkpoint/snapshot.py",
+        "    if all(state.writer is None for state in states):",
+        "    if states:",
+    ),
+    Planted(
+        "forget the random counters",
+        "A resumed run draws other numbers than the one that was not interrupted.",
+        "checkpoint/snapshot.py",
+        "        nodes.resume(name)\n",
+        "        pass\n",
+    ),
+    Planted(
+        "keep one checkpoint too few",
+        "The checkpoint that a user wanted kept is removed.",
+        "actorflow/train/saver.py",
+        "len(self._kept) > self._max_to_keep:",
+        "len(self._kept) >= self._max_to_keep:",
+    ),
+    Planted(
+        "write anywhere",
+        "A graph from the network writes files where this process may.",
+        "checkpoint/kernels.py",
+        "    if roots is None:\n        return prefix",
+        "    if roots is None or not prefix.startswith('..'):\n        return prefix",
+    ),
+)

@@ -1,0 +1,484 @@
+"""The rules of docs/protocol.md at their edges, one by one: what is the last that is taken, and the first that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorflow.errors import AbortedError, ResourceExhaustedError
+from actorflow.runtime.tokens import DEAD
+from actorflow.transport.base import Identity, Limits
+from actorflow.transport.errors import FrameTooLarge, PeerLost, ProtocolError
+from actorflow.transports import frames
+from actorflow.transports.beats import Beats
+from actorflow.transports.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
+from actorflow.transports.handshake import Close, make_hello
+from actorflow.transports.inbox import Inbox
+from actorflow.transports.intake import CHUNK_LIMIT
+from actorflow.transports.protocol import INLINE, Connection, Ended, Event, Received, State
+from actorflow.transports.tensors import encode_token
+
+WINDOW = 1 << 17
+LIMITS = Limits(data_window=WINDOW, control_window=WINDOW, message=1 << 18, queued_messages=1 << 19, tensor=1 << 20)
+
+
+def connection(task: str, incarnation: int, epoch: int = 0, chunk: int = 8 << 10, **options: Any) -> Connection:
+    hello = make_hello(Identity("cluster", task, incarnation), epoch, LIMITS)
+    return Connection(hello, LIMITS, lambda: (1, 1), chunk=chunk, **options)
+
+
+def carry(source: Connection, sink: Connection) -> list[Event]:
+    """Brings all that `source` has to send to `sink`."""
+    events: list[Event] = []
+    moved = True
+    while moved:
+        moved = False
+        while (frame := source.outbox.next_control()) is not None:
+            events += sink.receive(memoryview(frame))
+            moved = True
+        while (chunk := source.outbox.next_bulk()) is not None:
+            view, found = sink.receive_chunk(memoryview(chunk[0]))
+            events += found
+            if len(view):
+                view[:] = chunk[1]
+                events += sink.chunk_received()
+            moved = True
+    return events
+
+
+def pair(
+    incarnations: tuple[int, int] = (5, 6), epoch: int = 0, chunk: int = 8 << 10, **options: Any
+) -> tuple[Connection, Connection]:
+    """Two connections after their handshake; the options are the server's."""
+    client = connection("/job:a/task:0", incarnations[0], epoch, chunk)
+    server = connection("/job:b/task:0", incarnations[1], epoch, chunk, **options)
+    client.hello()
+    carry(client, server)
+    carry(server, client)
+    assert client.state is server.state is State.OPEN
+    return client, server
+
+
+def token_of(of: Connection, edge: int, step: int, tag: bytes = b"", epoch: int = 0) -> list[Any]:
+    """What has come, or comes, for a key."""
+    found: list[Any] = []
+    of.inbox.expect(epoch, step, (edge, tag), lambda token, error: found.append(token if error is None else error))
+    return found
+
+
+def tensor(size: int) -> Any:
+    return encode_token(np.zeros(size, np.uint8), False)
+
+
+def error_of(events: list[Event]) -> BaseException | None:
+    (end,) = (event for event in events if isinstance(event, Ended))
+    return end.error
+
+
+# ---- order
+
+
+def test_f62_one_lost_record_ends_the_connection_with_the_next_one() -> None:
+    client, server = pair()
+    for number in range(3):
+        client.post(number)
+        frame = client.outbox.next_control()
+        assert frame is not None
+        if number != 1:
+            events = server.receive(memoryview(frame))
+    assert isinstance(error_of(events), ProtocolError) and "1 records of /job:a/task:0 were lost" in str(
+        error_of(events)
+    )
+    assert server.state is State.CLOSED
+
+
+def test_f62_one_lost_chunk_ends_the_connection_with_the_next_one() -> None:
+    client, server = pair()
+    client.send(1, 1, b"", tensor(3 * (8 << 10)))
+    for number in range(3):
+        chunk = client.outbox.next_bulk()
+        assert chunk is not None
+        if number != 1:
+            view, events = server.receive_chunk(memoryview(chunk[0]))
+            if len(view):
+                view[:] = chunk[1]
+                events += server.chunk_received()
+    assert "1 records of /job:a/task:0 were lost on the bulk lane" in str(error_of(events))
+
+
+@pytest.mark.parametrize("other", [4, 6], ids=["a former one", "a later one"])
+def test_f62_records_of_any_other_incarnation_are_dropped(other: int) -> None:
+    _, server = pair((5, 9))
+    record = Record(Kind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
+    assert server.receive(memoryview(frames.encode(record))) == []
+    assert server.intake.dropped_old == 1 and server.state is State.OPEN
+
+
+def test_f62_a_record_that_comes_again_is_dropped_and_counted() -> None:
+    client, server = pair()
+    client.post("once")
+    frame = client.outbox.next_control()
+    assert frame is not None
+    assert [event for _ in range(3) for event in server.receive(memoryview(frame))] == [Received("once", 5)]
+    assert server.dropped_twice == 2
+
+
+# ---- sizes
+
+
+def test_f51_tokens_of_16_kib_travel_with_the_records_and_larger_ones_in_chunks() -> None:
+    client, _ = pair()
+    client.send(1, 1, b"", tensor(INLINE))
+    assert client.outbox.next_bulk() is None and client.outbox.next_control() is not None
+    client.send(2, 1, b"", tensor(INLINE + 1))
+    assert client.outbox.next_control() is None and client.outbox.next_bulk() is not None
+
+
+def test_f62_edges_steps_and_tags_have_to_fit() -> None:
+    client, server = pair()
+    largest = ((1 << 32) - 1, (1 << 64) - 1, b"t" * TAG_LIMIT)
+    client.send(*largest, encode_token(None, False))
+    found = token_of(server, *largest)
+    carry(client, server)
+    assert found == [None]
+    for edge, step, tag in (
+        (1 << 32, 1, b""),
+        (-1, 1, b""),
+        (1, 1 << 64, b""),
+        (1, -1, b""),
+        (1, 1, b"t" * (TAG_LIMIT + 1)),
+    ):
+        with pytest.raises(ValueError, match="do not fit into a record"):
+            client.send(edge, step, tag, encode_token(None, False))
+
+
+def test_f52_messages_have_a_longest_one_and_so_many_may_wait() -> None:
+    client, _ = pair()
+    most = LIMITS.message - 5  # msgpack says the length in five bytes
+    client.post(bytes(most))
+    with pytest.raises(FrameTooLarge):
+        client.post(bytes(most + 1))
+    client.post(bytes(most))
+    assert client.outbox.message_bytes == LIMITS.queued_messages
+    with pytest.raises(ResourceExhaustedError):
+        client.post(0)
+
+
+def test_f52_a_message_that_is_announced_too_long_ends_the_connection() -> None:
+    _, server = pair()
+    record = Record(Kind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
+    assert isinstance(error_of(server.receive(memoryview(frames.encode(record)))), FrameTooLarge)
+
+
+def test_f52_frames_are_filled_and_not_too_long() -> None:
+    client, server = pair()
+    for edge in range(200):
+        client.send(edge, 1, b"", tensor(1000))
+    sizes = []
+    while (frame := client.outbox.next_control()) is not None:
+        sizes.append(len(frame))
+        server.receive(memoryview(frame))
+    assert max(sizes) <= FRAME_LIMIT and sizes[0] > FRAME_LIMIT - HEADER.size - 1100
+
+
+# ---- credit
+
+
+def test_f52_a_peer_sends_tokens_worth_its_window_and_no_more() -> None:
+    client, server = pair()
+    cost = HEADER.size + len(tensor(1000).meta) + 1000
+    for edge in range(2 * WINDOW // cost):
+        client.send(edge, 1, b"", tensor(1000))
+    left = []
+    while (frame := client.outbox.next_control()) is not None:
+        left.append(frame)
+    assert sum(map(len, left)) == WINDOW // cost * cost
+    assert client.outbox.data_credit == WINDOW - WINDOW // cost * cost
+    for frame in left:
+        server.receive(memoryview(frame))
+    carry(server, client)
+    assert client.outbox.data_credit > 3 * WINDOW // 4, (
+        "what has arrived whole is given back, but for less than a quarter"
+    )
+
+
+def test_f52_messages_that_nobody_takes_hold_up_their_sender() -> None:
+    client, server = pair()
+    for _ in range(4):
+        client.post(bytes((1 << 17) - 16))
+    events: list[Event] = []
+    for _ in range(20):
+        events += carry(client, server)
+        carry(server, client)
+    waiting = [event for event in events if isinstance(event, Received)]
+    assert 1 <= len(waiting) <= 3 and client.outbox.messages, "at most two windows wait"
+    for event in waiting:
+        server.taken(event.size)
+    for _ in range(20):
+        for event in carry(client, server):
+            if isinstance(event, Received):
+                waiting.append(event)
+                server.taken(event.size)
+        carry(server, client)
+    assert len(waiting) == 4 and client.outbox.empty
+
+
+def test_f52_a_chunk_is_at_most_half_of_the_window() -> None:
+    client, server = pair(chunk=WINDOW)
+    client.send(1, 1, b"", tensor(3 * WINDOW))
+    chunk = client.outbox.next_bulk()
+    assert chunk is not None and len(chunk[1]) == WINDOW // 2
+    assert server.outbox.chunk == WINDOW // 2
+
+
+def test_f52_small_tokens_count_against_the_window_of_chunks() -> None:
+    client, server = pair()
+    for edge in range(3 * WINDOW // 1000):
+        client.send(edge, 1, b"", tensor(1000))
+        carry(client, server)
+        carry(server, client)
+    server._grant = lambda: None  # type: ignore[method-assign]
+    client.outbox.data_credit = 1 << 40
+    client.send(1, 2, b"", tensor(2 * WINDOW))
+    error = error_of(carry(client, server))
+    assert isinstance(error, ProtocolError) and "more tensors than it had credit for" in str(error)
+
+
+@pytest.mark.parametrize("size", [0, CHUNK_LIMIT + 1])
+def test_f52_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
+    _, server = pair()
+    meta = frames.pack(["uint8", [1 << 19]])
+    record = Record(Kind.TENSOR, Flag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
+    _, events = server.receive_chunk(memoryview(frames.head(record)))
+    assert isinstance(error_of(events), FrameTooLarge)
+
+
+def test_f49_texts_travel_as_bytes() -> None:
+    client, server = pair()
+    client.send(1, 1, b"", encode_token(np.array(["ä", b"b", np.bytes_(b"c"), ""], object), False))
+    found = token_of(server, 1, 1)
+    carry(client, server)
+    assert found[0].tolist() == ["ä".encode(), b"b", b"c", b""]
+
+
+# ---- steps and epochs
+
+
+def test_f58_a_second_token_of_a_key_ends_its_step() -> None:
+    client, server = pair()
+    client.send(1, 1, b"", encode_token(np.float32(1), False))
+    client.send(1, 1, b"", encode_token(np.float32(2), False))
+    first = token_of(server, 1, 1)
+    other = token_of(server, 2, 1)
+    carry(client, server)
+    assert first == [np.float32(1)] and isinstance(other[0], AbortedError)
+    carry(server, client)
+    assert client.inbox.ended(0, 1), "the sender hears of it"
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_f62_tokens_of_a_former_epoch_are_dropped_and_those_of_a_later_one_kept(asked_before: bool) -> None:
+    inbox = Inbox()
+    inbox.set_epoch(2)
+    found: dict[int, list[Any]] = {1: [], 2: [], 3: []}
+
+    def ask(epoch: int) -> None:
+        inbox.expect(epoch, 7, (1, b""), lambda token, error: found[epoch].append(token))
+
+    if asked_before:
+        ask(2)
+    for epoch in (1, 2, 3):
+        assert inbox.deliver(epoch, 7, (1, b""), f"of {epoch}") is None
+    if not asked_before:
+        ask(2)
+    assert found[2] == ["of 2"] and inbox.held == 1
+    ask(3)
+    ask(1)
+    assert found[3] == ["of 3"] and found[1] == []
+
+
+def test_f62_a_new_epoch_ends_the_steps_of_former_ones_alone() -> None:
+    client, server = pair()
+    now, later = token_of(server, 1, 1), token_of(server, 1, 1, epoch=1)
+    server.set_epoch(1)
+    assert isinstance(now[0], AbortedError) and later == []
+    client.set_epoch(1)
+    client.send(1, 1, b"", encode_token(DEAD, False))
+    carry(client, server)
+    assert later == [DEAD]
+    with pytest.raises(ValueError, match="cannot follow epoch 1"):
+        server.set_epoch(0)
+    server.set_epoch(1)
+
+
+def test_f62_an_abort_of_a_former_epoch_is_dropped() -> None:
+    client, server = pair()
+    server.set_epoch(1)
+    found = token_of(server, 1, 7, epoch=1)
+    client.abort(7, AbortedError("of epoch 0"))
+    carry(client, server)
+    assert found == [] and server.intake.dropped_old == 1
+    client.set_epoch(1)
+    client.abort(7, AbortedError("of epoch 1"))
+    carry(client, server)
+    assert "of epoch 1" in str(found[0])
+
+
+def test_f58_what_is_queued_of_an_aborted_step_does_not_leave() -> None:
+    client, server = pair()
+    for step in (1, 2):
+        client.send(1, step, b"", tensor(10))
+        client.send(2, step, b"", tensor(INLINE + 1))
+    client.abort(1, AbortedError("enough"))
+    assert client.outbox.tensors == 2
+    client.send(3, 1, b"", tensor(10))
+    assert client.outbox.tensors == 2, "nor what is sent later"
+    whole = token_of(server, 2, 2)
+    carry(client, server)
+    assert len(whole[0]) == INLINE + 1 and server.inbox.ended(0, 1) and not server.inbox.ended(0, 2)
+
+
+def test_f58_the_first_error_of_a_step_stays() -> None:
+    inbox = Inbox()
+    inbox.abort(1, AbortedError("the first"))
+    inbox.abort(1, AbortedError("the second"))
+    found: list[Any] = []
+    inbox.expect(0, 1, (1, b""), lambda token, error: found.append(str(error)))
+    assert found == ["the first"]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_f63_what_came_before_the_end_can_be_taken_where_it_is_kept(keep: bool) -> None:
+    inbox = Inbox()
+    found: list[Any] = []
+    inbox.deliver(0, 1, (1, b""), "token")
+    inbox.expect(0, 1, (2, b""), lambda token, error: found.append(error))
+    lost = PeerLost("it is gone")
+    inbox.close(lost, keep=keep)
+    inbox.close(AbortedError("a second end"), keep=keep)
+    assert found == [lost] and inbox.held == keep
+    for edge in (1, 3):
+        inbox.expect(0, 1, (edge, b""), lambda token, error: found.append(token or error))
+    assert found[1:] == ["token" if keep else lost, lost]
+    assert inbox.deliver(0, 1, (4, b""), "late") is None and inbox.held == 0
+    inbox.clear()
+
+
+# ---- leases
+
+
+def test_f53_a_lent_array_is_held_until_its_lease_is_released() -> None:
+    client, server = pair()
+    for step in range(3):
+        client.send_handle(1, step, b"", tensor(64), f"array {step}", 1, 64)
+    assert client.leases == {1: "array 0", 2: "array 1", 3: "array 2"} and client.handles_sent == 3
+    server.release([2])
+    carry(server, client)
+    assert client.leases == {1: "array 0", 3: "array 2"}
+
+
+def test_f53_many_leases_go_back_in_several_records() -> None:
+    client, server = pair()
+    client.leases = {lease: None for lease in range(1, 2501)}
+    server.release(list(range(1, 2501)))
+    assert carry(server, client) == [] and client.leases == {}
+
+
+@pytest.mark.parametrize("leases", [[7], ["1"], [1, 1]])
+def test_f53_a_release_of_what_is_not_held_ends_the_connection(leases: list[Any]) -> None:
+    client, server = pair()
+    client.leases = {1: None}
+    server.release(leases)
+    assert isinstance(error_of(carry(server, client)), ProtocolError)
+
+
+def test_f53_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> None:
+    asked: list[Any] = []
+
+    def allocate(edge: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        asked.append(edge)
+        return np.empty(shape, dtype)
+
+    client, server = pair(allocate=allocate, map_handle=lambda *place: asked.append(place))
+    client.send(1, 1, b"", tensor(10))
+    client.send(2, 1, b"", tensor(INLINE + 1))
+    client.send_handle(3, 1, b"", tensor(64), "kept", 1, 64)
+    server.inbox.abort(1, AbortedError("over"))
+    carry(client, server)
+    carry(server, client)
+    assert asked == [] and client.leases == {} and server.inbox.held == 0
+    assert server.intake.dropped_old >= 3 and server.state is State.OPEN
+    client.send(1, 2, b"", tensor(10))
+    client.send_handle(3, 2, b"", tensor(64), "kept", 1, 64)
+    carry(client, server)
+    assert asked[0] == 1 and asked[1][1:] == (1, 64, 2)
+
+
+# ---- ends
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda c: c.release([1]),
+        lambda c: c.beat(),
+        lambda c: c.abort(1, AbortedError("x")),
+        lambda c: c.close(Close.NORMAL, "again"),
+        lambda c: c.broken(OSError()),
+    ],
+    ids=["release", "beat", "abort", "close", "broken"],
+)
+def test_f63_after_its_end_a_connection_says_no_more(act: Callable[[Connection], Any]) -> None:
+    client, server = pair()
+    client.close(Close.GONE, "bye")
+    carry(client, server)
+    assert client.state is State.CLOSED and server.state is State.CLOSED
+    assert not act(client)
+    assert client.outbox.empty
+
+
+def test_f63_a_close_for_another_reason_than_good_order_is_a_loss() -> None:
+    client, server = pair()
+    client.close(Close.GONE, "it was told to")
+    error = error_of(carry(client, server))
+    assert isinstance(error, PeerLost) and "it was told to" in str(error)
+
+
+def test_f63_both_sides_may_close_in_good_order_at_once() -> None:
+    client, server = pair()
+    client.close(Close.NORMAL, "")
+    server.close(Close.NORMAL, "")
+    assert client.state is server.state is State.CLOSING
+    assert error_of(carry(client, server)) is None and error_of(carry(server, client)) is None
+    assert client.state is server.state is State.CLOSED
+
+
+# ---- beats
+
+
+def test_f55_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> None:
+    now = [10_000]
+    here, there = Beats(lambda: (now[0], now[0])), Beats(lambda: (now[0] + 5000, now[0] + 7000))
+    assert here.best() == (None, None, None)
+
+    def exchange(there_ns: int, back_ns: int) -> None:
+        meta = here.make()
+        now[0] += there_ns
+        there.take(Record(Kind.BEAT, meta=meta))
+        now[0] += 1000  # it is held for a while, which does not count
+        meta = there.make()
+        now[0] += back_ns
+        here.take(Record(Kind.BEAT, meta=meta))
+
+    exchange(900, 100)
+    assert here.best() == (1000 / 1e9, (5000 + 500 - 100) / 1e9, (7000 + 500 - 100) / 1e9)
+    exchange(10, 10)
+    assert here.best() == (20 / 1e9, 5000 / 1e9, 7000 / 1e9)
+    exchange(100, 900)
+    assert here.best() == (20 / 1e9, 5000 / 1e9, 7000 / 1e9)
+    for _ in range(8):  # of the last eight
+        exchange(100, 900)
+    assert here.best()[0] == 1000 / 1e9

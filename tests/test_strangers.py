@@ -1,0 +1,118 @@
+"""Connections of those who have no key cost a task little, and reach none of its handlers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import Any
+
+import anyio
+import pytest
+import strangers
+from channels import start_zmq_collector, until
+from clusters import servers
+
+from actorflow.cluster.client import query_status
+from actorflow.cluster.server import Server
+from actorflow.transports import doorman
+from actorflow.transports.doorman import Doorman
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collector() -> None:
+    start_zmq_collector()
+
+
+async def test_f62_three_hundred_strangers_reach_no_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorman, "MOST_SECONDS", 0.5)
+    asked: list[str] = []
+    made = Server._handlers
+    monkeypatch.setattr(Server, "_handlers", lambda self, link: (asked.append(link.task), made(self, link))[1])
+    async with servers({"worker": 1}, "zmq", keys=True) as (server,):
+        control: Any = server.links.endpoints.control
+        assert server._credentials is not None
+        command = [sys.executable, strangers.__file__, server.address.removeprefix("tcp://")]
+        async with await anyio.open_process([*command, server._credentials.public, "300", "10"], stderr=None) as attack:
+            await until(lambda: len(control.doorman) > 10)
+            assert (await query_status(server.target, timeout=10.0))["task"] == server.task
+            await until(lambda: control.doorman.ended > 20 and not len(control.doorman))
+            attack.terminate()
+            await attack.wait()
+        assert len(asked) == 1 and asked[0].startswith("/client"), asked
+        assert not control._pending
+
+
+class Door:
+    """A doorman at a socket of its own, and what he sees there."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.doorman = Doorman(self.port)
+        self.accepted: list[socket.socket] = []
+        self.strangers: list[socket.socket] = []
+
+    def come(self) -> socket.socket:
+        self.strangers.append(socket.create_connection(("127.0.0.1", self.port)))
+        self.accepted.append(self.listener.accept()[0])
+        self.doorman.came(self.accepted[-1].fileno())
+        return self.strangers[-1]
+
+    def ended(self) -> list[bool]:
+        """Which of the strangers have been shown the door."""
+        found = []
+        for stranger in self.strangers:
+            stranger.setblocking(False)
+            try:
+                found.append(stranger.recv(1) == b"")
+            except BlockingIOError:
+                found.append(False)
+        return found
+
+    def __enter__(self) -> Door:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.doorman.close()
+        for one in (self.listener, *self.accepted, *self.strangers):
+            one.close()
+
+
+async def test_f62_the_oldest_strangers_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorman, "MOST", 3)
+    with Door() as door:
+        for _ in range(3):
+            door.come()
+        door.doorman.left(door.accepted[0].fileno())  # it has greeted
+        for _ in range(2):
+            door.come()
+        assert door.ended() == [False, True, False, False, False]
+
+
+async def test_f62_who_says_too_much_or_nothing_at_all_has_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Door() as door:
+        talker, modest, friend = door.come(), door.come(), door.come()
+        talker.sendall(b"x" * (doorman.MOST_BYTES + 1))
+        modest.sendall(b"x" * 1000)
+        friend.sendall(b"x" * (doorman.MOST_BYTES + 1))
+        door.doorman.left(door.accepted[2].fileno())
+        await until(lambda: any(door.ended()))
+        assert door.ended() == [True, False, False]
+        monkeypatch.setattr(doorman, "MOST_SECONDS", 0.0)
+        await until(lambda: door.doorman.ended == 2)
+        assert door.ended() == [True, True, False] and not len(door.doorman)
+
+
+async def test_f62_a_descriptor_that_is_another_file_by_now_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorman, "MOST_SECONDS", 0.0)
+    with Door() as door:
+        door.come()
+        one, other = socket.socketpair()
+        with one, other:
+            os.dup2(one.fileno(), door.accepted[0].fileno())
+            await until(lambda: not len(door.doorman))
+            other.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                other.recv(1)
+        assert door.doorman.ended == 0
