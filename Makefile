@@ -68,8 +68,8 @@ types: $(VENV)/.dev
 
 # In two halves side by side, or in one process with arguments of your own. The half in the background shows itself at its end;
 # tests of Ctrl-C, which a background process ignores, are in the other.
-FRONT ?= tests/test_[a-l]*.py
-BEHIND ?= tests --ignore-glob='tests/test_[a-l]*.py'
+FRONT ?= tests/test_[a-l]*.py tests/test_simulated_workloads.py
+BEHIND ?= tests --ignore-glob='tests/test_[a-l]*.py' --ignore=tests/test_simulated_workloads.py
 ifeq ($(strip $(PYTEST_ARGS)),)
 unit: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -p no:cacheprovider $(BEHIND) > $(VENV)/behind.log 2>&1 & behind=$$!; \

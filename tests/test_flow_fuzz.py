@@ -22,9 +22,9 @@ from ready_queues import Lifo, Shuffled
 import actorflow as af
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
-PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "30"))
+PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "20"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
-BATCH = 15
+BATCH = 10
 STEP = 1e-5
 LONG_STEP = 1e-3
 

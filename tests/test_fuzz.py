@@ -25,7 +25,7 @@ import actorflow as af
 from actorflow.runtime import part as runtime_part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
-GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "150"))
+GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "100"))
 BATCH = 25
 NOTHING_INLINE, MOSTLY_INLINE, ALL_INLINE = 0.0, 2_000.0, 1e15
 
