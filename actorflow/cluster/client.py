@@ -33,6 +33,7 @@ from actorflow.cluster.messages import (
     RunPlan,
     Status,
 )
+from actorflow.cluster.node_states import NodeStates, behind
 from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.signatures import encode_signature
 from actorflow.cluster.spec import canonical
@@ -52,6 +53,7 @@ from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
 _LOG = structlog.get_logger(__name__)
+_MASTER = "the master"
 _CLOSE_SECONDS = 1.0
 _QUIET_SECONDS = 10.0
 _SHORTEST_QUIET = 0.25
@@ -118,6 +120,7 @@ class RemoteEngine:
         self._lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._known: dict[Any, RemotePlan] = {}
+        self._states = NodeStates()
         self._generation = 0
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
@@ -167,6 +170,7 @@ class RemoteEngine:
         self._sent = 0
         self._known.clear()
         self._placements.clear()
+        self._states.met(_MASTER, link)
         self._link = link
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
@@ -177,6 +181,7 @@ class RemoteEngine:
         if found is not None:
             return found
         generation = self._generation
+        self._states.check(_MASTER, behind(self._graph.nodes, signature.wanted))
         await self.extend()
         number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
         self._placements.update(msgpack.unpackb(placed))

@@ -52,6 +52,11 @@ class Share:
     feeds: tuple[int, ...]
     places: tuple[tuple[int, int], ...]
 
+    def nodes(self) -> Iterator[Node]:
+        """The nodes of all its devices."""
+        for graph in self.graphs.values():
+            yield from graph.nodes.values()
+
 
 @dataclass(frozen=True, slots=True)
 class Division:

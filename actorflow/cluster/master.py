@@ -16,6 +16,7 @@ from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Sh
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Costs, Register, Release, RunPart
+from actorflow.cluster.node_states import NodeStates
 from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
 from actorflow.cluster.signatures import Form
@@ -97,6 +98,7 @@ class MasterSession:
         self._known: dict[tuple[Any, ...], int] = {}
         self._lock = anyio.Lock()
         self._edges: dict[int, Edge] = {}
+        self._states = NodeStates()
         self._told = 0
         self._lent: dict[Link, None] = {}
         """The links over which tasks were told of the session."""
@@ -181,7 +183,10 @@ class MasterSession:
         division = plan.division
         links: dict[str, Link | None] = {}
         for share in division.shares:
-            links[share.task] = None if share.task == self._me else await self._link(share.task)
+            link = links[share.task] = None if share.task == self._me else await self._link(share.task)
+            self._states.met(share.task, link)
+        for share in division.shares:
+            self._states.check(share.task, share.nodes())
         numbered = {}
         for edge in division.edges:
             number = next(self._numbers) & (1 << 30) - 1

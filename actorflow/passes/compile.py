@@ -57,6 +57,11 @@ class Signature:
         return (frozenset(self.feeds), self.fetches, frozenset(self.targets), self.partial)
 
     @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names of the nodes that are asked for."""
+        return (*(endpoint.node for endpoint in self.fetches), *self.targets)
+
+    @property
     def fed_later(self) -> frozenset[Endpoint]:
         """The feeds that come while the step goes on."""
         return frozenset(self.feeds) if self.partial else frozenset()

@@ -176,7 +176,7 @@ class Supervisor:
             elif isinstance(engine, RemoteEngine):
                 await self._watch(engine.target, engine)
             else:
-                await self._prepare()
+                await self._begin()
                 self._gate.open()
         except BaseException:
             await self._end()
@@ -190,7 +190,7 @@ class Supervisor:
             rules=self._rules,
             heartbeat_seconds=self._heartbeat,
             folder=self.model.folder,
-            restore=self._prepare,
+            restore=self._begin,
             holds_state=self._holds_state,
             on_abort=self._gate.turn_back,
             on_up=self._gate.open,
@@ -362,14 +362,21 @@ class Supervisor:
         self._events.tell(CheckpointSaved, path, step)
         return path
 
-    async def _prepare(self) -> None:
-        """Gives variables their values."""
+    async def _begin(self) -> None:
+        """Training can begin, or go on."""
+        path, step = await self._prepare()
+        if path is None and self._saves:  # what it goes back to until the first periodic one, random counters included
+            await self._save(step)
+
+    async def _prepare(self) -> tuple[str | None, int]:
+        """Gives variables their values: those of a checkpoint, whose path is in the result, or initial ones."""
         path, step = await self.model.prepare(self.session)
         self._timer.begin(step, anyio.current_time())
         self._is_changed = False
         if self._keeper is not None:
             self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
         self._events.tell(Restored, path, step, self.epoch)
+        return path, step
 
     def _holds_state(self, task: str) -> bool:
         return self._recovery == "all" or self._stateful is None or task in self._stateful

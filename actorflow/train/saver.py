@@ -14,6 +14,7 @@ import anyio
 import numpy as np
 
 from actorflow import blocking, machine
+from actorflow.cluster.node_states import keeps_state
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import string
 from actorflow.graph.graph import Graph, get_default_graph
@@ -21,7 +22,6 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.control import group
 from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.ops.source import placeholder
-from actorflow.registry import opdef
 from actorflow.session.session import Session
 from actorflow.shapes import Shape
 from actorflow.train.checkpoints import (
@@ -380,9 +380,5 @@ def _tasks(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
 
 def _tasks_with_state(graph: Graph) -> list[str]:
     """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
-    specs = [
-        DeviceSpec.parse(node.device)
-        for node in graph.nodes.values()
-        if node.device and opdef.lookup(node.op).stateful and ("seed" in node.attrs or "Reader" in node.op)
-    ]
+    specs = [DeviceSpec.parse(node.device) for node in graph.nodes.values() if node.device and keeps_state(node)]
     return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))

@@ -87,13 +87,14 @@ class Watched(af.Supervisor):
         keeper = self._keeper
         return keeper is not None and keeper._phase is not None and all(life.is_up for life in self.lives.values())
 
-    async def _prepare(self) -> None:
+    async def _prepare(self) -> tuple[str | None, int]:
         with self._run.phases.during("restore"):
-            await super()._prepare()
+            found = await super()._prepare()
         restored = self.history[-1]
         assert isinstance(restored, Restored)
         self._run.restored(restored.step)
         self._notes.restored(restored.step)
+        return found
 
     async def _save(self, step: int) -> str:
         self._notes.save_begins(step)

@@ -1,0 +1,78 @@
+"""`NodeStates`: who keeps what the nodes of a session keep between runs, and whether it was lost.
+
+Counters of random numbers and places in files live with the session's parts, and these end with the connection that brought
+them. A run that went on without a word would draw the numbers of the beginning again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from actorflow.errors import AbortedError
+from actorflow.graph.node import Node
+from actorflow.registry import opdef
+
+
+def keeps_state(node: Node) -> bool:
+    """Whether a node has random counters, or a place in a file, that checkpoints keep."""
+    return opdef.lookup(node.op).stateful and ("seed" in node.attrs or "Reader" in node.op)
+
+
+def behind(nodes: Mapping[str, Node], wanted: Iterable[str]) -> list[Node]:
+    """The nodes that `wanted` need, themselves among them."""
+    found: dict[str, Node] = {}
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in nodes:
+            node = found[name] = nodes[name]
+            waiting.extend(endpoint.node for endpoint in node.inputs)
+            waiting.extend(node.controls)
+    return list(found.values())
+
+
+class NodeStates:
+    """For each place the holder (a connection) of the states there."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, object] = {}
+        self._used: set[str] = set()
+        """Where nodes have run that keep something."""
+        self._lost: set[str] = set()
+
+    def met(self, place: str, holder: object) -> None:
+        """`holder` has the states from now on."""
+        if self._holders.setdefault(place, holder) is not holder:
+            self._holders[place] = holder
+            if place in self._used:
+                self._lost.add(place)
+
+    def check(self, place: str, nodes: Iterable[Node]) -> None:
+        """Before `nodes` run there. What a restore brings back is lost no more.
+
+        Raises:
+            AbortedError: they need states that are lost, or save them. Once: the next run begins with fresh ones.
+        """
+        kept = restored = saved = None
+        for node in nodes:
+            if node.op == "RestoreVariables":
+                restored = node
+            elif node.op == "TakeVariables":
+                saved = node
+            elif keeps_state(node):
+                kept = node
+        if kept is not None:
+            self._used.add(place)
+        needs = kept or saved
+        if place not in self._lost or (restored is None and needs is None):
+            return
+        self._lost.discard(place)
+        if restored is None and needs is not None:
+            raise AbortedError(
+                f"The connection to {place} is another one than in the last run, and what nodes kept there between runs is "
+                f"lost: counters of random numbers, places in files.",
+                node=needs.name,
+                op=needs.op,
+                where=needs.where,
+                hint="Restore a checkpoint to go on with the same numbers; or run again, and they begin anew.",
+            )
