@@ -122,13 +122,16 @@ def test_parts_that_are_never_forgotten_fail_the_run_with_its_seed_and_command(m
 
 
 @pytest.mark.real_memory
-def test_a_step_that_is_never_answered_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = MasterSession.run
 
     async def twice(self: MasterSession, *arguments: object) -> object:
-        await run(self, *arguments)  # type: ignore[arg-type]
+        found = await run(self, *arguments)  # type: ignore[arg-type]
         number, _, *others = arguments
-        return await run(self, number, next(self._numbers), *others)  # type: ignore[arg-type]
+        shares = self.plans[number].division.shares  # type: ignore[call-overload]
+        if any(node.op.startswith("AssignAdd") for share in shares for node in share.nodes()):  # no save, for one
+            found = await run(self, number, next(self._numbers), *others)  # type: ignore[arg-type]
+        return found
 
     monkeypatch.setattr(MasterSession, "run", twice)
     found = _first_failure(range(1, 2))
