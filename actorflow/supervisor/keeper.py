@@ -99,6 +99,8 @@ class Keeper:
         if after.state is State.BUSY:
             self._events.tell(LoopStalled, task, after.looked - after.heard)
         if not is_loss(before, after):
+            if after.is_up and not before.is_up and self._phase is None and self.epoch:
+                self._root.start(self._let_in())
             return
         report = self.monitor.report(task)
         assert report is not None
@@ -253,6 +255,13 @@ class Keeper:
                     group.start_soon(tell, task, incarnation)
         if failures:
             raise failures[0]
+
+    async def _let_in(self) -> None:
+        """Tells a task that could not be reached when training went on that it may take everybody's steps again."""
+        try:
+            await self._announce("")
+        except Exception as error:
+            self._fail(error)
 
     def _all_told(self) -> bool:
         """Whether all tasks that are there have confirmed the epoch, and which client's steps they take."""
