@@ -238,30 +238,34 @@ class Keeper:
     async def _announce(self, only: str) -> None:
         """Tells the epoch to all tasks that are there and have not heard of it. They take steps of the client `only`."""
 
+        epoch = self.epoch
+
         async def tell(task: str, incarnation: int) -> None:
             try:
-                await self.monitor.call(task, SetEpoch(self.epoch, only))
-                self._told[task] = self.epoch, incarnation
+                await self.monitor.call(task, SetEpoch(epoch, only))
+                self._told[task] = epoch, incarnation
             except ValueError:
-                failures.append(_superseded(task, self.epoch))
+                if epoch == self.epoch:  # else it has heard of a later one of ours
+                    failures.append(_superseded(task, epoch))
             except _TRANSIENT as error:
-                _LOG.info("a task has not heard of the epoch", task=task, epoch=self.epoch, error=str(error))
+                _LOG.info("a task has not heard of the epoch", task=task, epoch=epoch, error=str(error))
 
         failures: list[Exception] = []
         async with anyio.create_task_group() as group:
             for task in self.monitor.lives:
                 incarnation = self.monitor.incarnation(task)
-                if incarnation is not None and self._told.get(task) != (self.epoch, incarnation):
+                if incarnation is not None and self._told.get(task) != (epoch, incarnation):
                     group.start_soon(tell, task, incarnation)
         if failures:
             raise failures[0]
 
     async def _let_in(self) -> None:
         """Tells a task that could not be reached when training went on that it may take everybody's steps again."""
-        try:
-            await self._announce("")
-        except Exception as error:
-            self._fail(error)
+        if self._phase is None and not self._work.is_set():  # else an epoch begins, and all are told at its end
+            try:
+                await self._announce("")
+            except Exception as error:
+                self._fail(error)
 
     def _all_told(self) -> bool:
         """Whether all tasks that are there have confirmed the epoch, and which client's steps they take."""

@@ -203,8 +203,8 @@ PLANTED = (
         "let anybody take steps during a restore",
         "An update of another client lands on variables that are restored already, and is lost for the others.",
         "actorflow/supervisor/keeper.py",
-        "SetEpoch(self.epoch, only)",
-        'SetEpoch(self.epoch, "")',
+        "SetEpoch(epoch, only)",
+        'SetEpoch(epoch, "")',
     ),
     Planted(
         "swallow the program's own errors",
