@@ -33,7 +33,7 @@ from actorflow.cluster.messages import (
     RunPlan,
     Status,
 )
-from actorflow.cluster.node_states import NodeStates, behind
+from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.signatures import encode_signature
 from actorflow.cluster.spec import canonical
@@ -120,7 +120,7 @@ class RemoteEngine:
         self._lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._known: dict[Any, RemotePlan] = {}
-        self._states = NodeStates()
+        self._states = NodeStates(lambda place: any(map(keeps_state, self._graph.nodes.values())))
         self._generation = 0
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""

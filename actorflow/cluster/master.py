@@ -16,7 +16,7 @@ from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Sh
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Costs, Register, Release, RunPart
-from actorflow.cluster.node_states import NodeStates
+from actorflow.cluster.node_states import NodeStates, keeps_state
 from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
 from actorflow.cluster.signatures import Form
@@ -98,7 +98,7 @@ class MasterSession:
         self._known: dict[tuple[Any, ...], int] = {}
         self._lock = anyio.Lock()
         self._edges: dict[int, Edge] = {}
-        self._states = NodeStates()
+        self._states = NodeStates(self._has_keepers)
         self._told = 0
         self._lent: dict[Link, None] = {}
         """The links over which tasks were told of the session."""
@@ -177,6 +177,13 @@ class MasterSession:
         placed = list(self._divider.placer.placed.items())
         fresh, self._told = dict(placed[self._told :]), len(placed)
         return fresh
+
+    def _has_keepers(self, task: str) -> bool:
+        """Whether nodes that are placed on a task keep something between runs."""
+        assert self._divider is not None
+        placed = self._divider.placer.placed
+        keepers = (name for name, node in self.graph.nodes.items() if keeps_state(node))
+        return any(task_of(placed[name]) == task for name in keepers if name in placed)
 
     async def _register(self, plan: MasterPlan) -> None:
         """Brings each task its share. Raises UnavailableError where one is not reached."""

@@ -6,7 +6,7 @@ them. A run that went on without a word would draw the numbers of the beginning 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from actorflow.errors import AbortedError
 from actorflow.graph.node import Node
@@ -32,12 +32,14 @@ def behind(nodes: Mapping[str, Node], wanted: Iterable[str]) -> list[Node]:
 
 
 class NodeStates:
-    """For each place the holder (a connection) of the states there."""
+    """For each place the holder (a connection) of the states there. `has_keepers` tells whether nodes of the graph keep
+    something at a place."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_keepers: Callable[[str], bool]) -> None:
+        self._has_keepers = has_keepers
         self._holders: dict[str, object] = {}
         self._used: set[str] = set()
-        """Where nodes have run that keep something."""
+        """Where nodes have run that keep something, or where a restore has brought what they will go on with."""
         self._lost: set[str] = set()
 
     def met(self, place: str, holder: object) -> None:
@@ -61,7 +63,7 @@ class NodeStates:
                 saved = node
             elif keeps_state(node):
                 kept = node
-        if kept is not None:
+        if kept is not None or (restored is not None and self._has_keepers(place)):
             self._used.add(place)
         needs = kept or saved
         if place not in self._lost or (restored is None and needs is None):
