@@ -84,6 +84,17 @@ async def test_f50_f53_f58_a_step_runs_on_all_tasks(cluster: list[Server], graph
     assert [server.worker.steps.count for server in cluster] == [1, 1, 1]
 
 
+async def test_f57_a_job_is_a_name_and_no_role(cluster: list[Server], graph: af.Graph) -> None:
+    with on("worker:1"):
+        weights = af.get_variable("weights", [2, 2], initializer=af.ones_initializer())
+    with on("ps:0"):
+        product = af.matmul(weights, af.placeholder_with_default([[1.0], [2.0]], [2, 1]))
+    async with af.Session(cluster[0].target, graph) as session:
+        await session.run(af.global_variables_initializer())
+        assert (await session.run(product)).tolist() == [[3], [3]]
+        assert [session.placement(t) for t in (weights, product)] == [device("worker:1"), device("ps:0")]
+
+
 async def test_f58_any_server_is_a_target(cluster: list[Server], graph: af.Graph) -> None:
     with on("worker:1"):
         value = af.constant(3.0) + af.placeholder_with_default(1.0, [])

@@ -328,7 +328,7 @@ def node(
     return [name, op, inputs, [], attrs, types, shapes, "", None, None, []]
 
 
-async def test_f53_f61_a_session_written_from_the_document() -> None:
+async def test_f53_f61_f123_a_session_written_from_the_document() -> None:
     spec = make_spec({"ps": 1}, "zmq")
     async with Server(spec, "ps", 0, transport="zmq", incarnation=SERVER.incarnation) as server:
         wire = ByZmq(server.address)
