@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
-from actorflow.ops.conv_geometry import Span, arranged, channel_axis, check_shape, groups, padding_pairs, span, spatial
+from actorflow.ops.conv_geometry import (
+    Span,
+    arranged,
+    channel_axis,
+    check_shape,
+    groups,
+    padding_pairs,
+    span,
+    spatial,
+)
 from actorflow.registry.kernel import kernel
 
 from . import conv_columns
@@ -15,20 +26,24 @@ def widened(xp: Any, x: Any) -> Any:
     return x.astype(xp.float32) if x.dtype.kind not in "iuc" and x.dtype.itemsize == 2 else x
 
 
-def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> list[Span]:
+def spans_of(op: str, images: Any, filters: Any, attrs: dict[str, Any]) -> tuple[Span, ...]:
     """How the windows of a convolution move over images of this shape. Raises ValueError where they can't."""
-    rank, layout, padding = len(attrs["strides"]), attrs["data_format"], attrs["padding"]
+    steps = tuple(attrs["strides"]), tuple(attrs["dilations"]), tuple(attrs.get("explicit_paddings", ()))
+    return _spans(op, tuple(images), tuple(filters), attrs["padding"], attrs["data_format"], *steps)
+
+
+@functools.lru_cache(1024)
+def _spans(
+    op: str, images: Any, filters: Any, padding: str, layout: str, strides: Any, dilations: Any, explicit: Any
+) -> tuple[Span, ...]:
+    rank = len(strides)
     if len(images) != rank or len(filters) != rank:
         raise ValueError(f"{op} takes images and filters of rank {rank}, but has shapes {images} and {filters}.")
-    pairs = padding_pairs(op, rank, layout, padding, attrs.get("explicit_paddings", ()))
-    places = zip(
-        spatial(images, layout),
-        filters[:-2],
-        spatial(attrs["strides"], layout),
-        spatial(attrs["dilations"], layout),
-        pairs,
+    pairs = padding_pairs(op, rank, layout, padding, explicit)
+    places = zip(spatial(images, layout), filters[:-2], spatial(strides, layout), spatial(dilations, layout), pairs)
+    return tuple(
+        [span(size, window, stride, dilation, padding, pair) for size, window, stride, dilation, pair in places]
     )
-    return [span(size, window, stride, dilation, padding, pair) for size, window, stride, dilation, pair in places]
 
 
 def last(xp: Any, x: Any, layout: str) -> Any:
@@ -92,7 +107,7 @@ def _to_filter(xp: Any, x: Any, sizes: Any, dy: Any, attrs: dict[str, Any]) -> A
     return (parts[0] if count == 1 else xp.concatenate(parts, -1)).astype(dy.dtype, copy=False)
 
 
-def _check_slopes(images: Any, filters: Any, dy: Any, spans: list[Span], layout: str) -> None:
+def _check_slopes(images: Any, filters: Any, dy: Any, spans: Sequence[Span], layout: str) -> None:
     check_shape("out_backprop", dy.shape, arranged(images[0], [s.count for s in spans], filters[-1], layout))
 
 

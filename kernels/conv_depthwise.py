@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from actorflow.ops.conv_geometry import arranged, channel_axis, check_shape, taps
+import numpy as np
+
+from actorflow.ops.conv_geometry import arranged, channel_axis, check_shape
 from actorflow.registry.kernel import kernel
 
 from .conv import attributes, given_back, last, spans_of, widened
+from .conv_columns import taps_of
+from .helping import WORTH_SHARING, in_pieces
 
 _BLOCK_BYTES = 1 << 19
 
@@ -54,13 +58,54 @@ def depthwise(
     spans = _spans(x.shape, w.shape, attrs)
     images, weights = last(xp, widened(xp, x), data_format), widened(xp, w)
     places, (channels, multiplier) = [s.count for s in spans], w.shape[2:]
+    if xp is np and multiplier == 1 and images.dtype.char in "fd" and min(*images.shape, *weights.shape, *places) > 0:
+        y = _of_single_channels(images, weights, spans)
+        return given_back(xp, y, data_format, x.dtype, out)
     y = xp.zeros((len(images), *places, channels, multiplier), images.dtype)
-    everything = list(taps(spans))
+    everything = taps_of(spans)
     for block in _blocks(len(images), y[:1].nbytes):
         into, source = y[block], images[block]
         for index, at, seen in everything:
             into[(slice(None), *at)] += source[(slice(None), *seen)][..., None] * weights[index]
     return given_back(xp, y.reshape(*y.shape[:3], channels * multiplier), data_format, x.dtype, out)
+
+
+def _of_single_channels(images: Any, weights: Any, spans: Any) -> Any:
+    """The convolution with one filter for each channel, as a sum of products over the windows, which are a view of the framed
+    images. `einsum` multiplies and adds in one walk; where windows lie beside each other, one along whole rows."""
+    channels, (high, wide) = images.shape[-1], spans
+    beside = wide.stride == 1
+    frame = [s.before + s.size + s.after for s in spans]
+    y = np.empty((len(images), high.count, wide.count, channels), images.dtype)
+    rows = y.reshape(len(y), high.count, -1) if beside else y
+    taps = weights[..., 0]
+    if beside:
+        taps = np.repeat(taps[:, :, None], wide.count, 2).reshape(high.window, wide.window, -1)
+    step = max(1, _BLOCK_BYTES // y[:1].nbytes)
+    idle: list[Any] = []  # framed images, of which each thread takes one
+
+    def some(number: int) -> None:
+        block = slice(number * step, (number + 1) * step)
+        try:
+            framed = idle.pop()
+        except IndexError:
+            framed = np.zeros((min(step, len(y)), *frame, channels), images.dtype)
+        part = images[block]
+        framed[: len(part), high.before : high.before + high.size, wide.before : wide.before + wide.size] = part
+        image, row, column, element = framed.strides
+        shape = len(part), high.count, high.window, wide.window
+        strides = image, row * high.stride, row * high.dilation, column * wide.dilation
+        if beside:
+            windows = np.ndarray((*shape, wide.count * channels), y.dtype, framed, 0, (*strides, element))
+            np.einsum("nhijk,ijk->nhk", windows, taps, out=rows[block])
+        else:
+            strided = (*strides, column * wide.stride, element)
+            windows = np.ndarray((*shape, wide.count, channels), y.dtype, framed, 0, strided)
+            np.einsum("nhijwc,ijc->nhwc", windows, taps, out=rows[block])
+        idle.append(framed)
+
+    in_pieces(some, -(-len(y) // step), ("depthwise", y.shape, taps.shape) if y.size >= WORTH_SHARING else None)
+    return y
 
 
 @kernel("DepthwiseConv2dNativeBackpropInput")
@@ -85,7 +130,7 @@ def depthwise_to_input(
     channels, multiplier = w.shape[2:]
     slopes = _by_channel(last(xp, widened(xp, dy), data_format), channels, multiplier)
     dx = xp.zeros((shape[0], *(s.size for s in spans), channels), slopes.dtype)
-    everything = list(taps(spans))
+    everything = taps_of(spans)
     for block in _blocks(len(dx), dx[:1].nbytes * max(1, multiplier)):
         into, source = dx[block], slopes[block]
         for index, at, seen in everything:
@@ -117,7 +162,7 @@ def depthwise_to_filter(
     images = last(xp, widened(xp, x), data_format)
     slopes = _by_channel(last(xp, widened(xp, dy), data_format), *shape[2:])
     dw = xp.zeros(shape, images.dtype)
-    everything = list(taps(spans))
+    everything = taps_of(spans)
     for block in _blocks(len(images), slopes[:1].nbytes):
         for index, at, seen in everything:
             seen_images, part = images[block][(slice(None), *seen)], slopes[block][(slice(None), *at)]

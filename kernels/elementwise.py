@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .helping import WORTH_SHARING, in_pieces
+
 _WORTH_BLENDING = 400
+_PIECE = 1 << 17
+"""Elements of large arrays that fit into a core's cache together."""
 _ROW = 8192
 _WORTH_A_ROW = 4096
 _WHOLE = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}  # as whole numbers, elements of any type are added without rounding
@@ -39,11 +43,24 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
         out = xp.empty(xp.broadcast_shapes(condition.shape, x.shape, y.shape), x.dtype)
     if y is out:
         condition, x, y = ~condition, y, x  # the one that is added last has to be there still
-    bits, other = out.view(kind), y.view(kind)
-    xp.subtract(x.view(kind), other, out=bits)
-    xp.multiply(bits, condition, out=bits)
-    xp.add(bits, other, out=bits)
+    whole = condition, x.view(kind), y.view(kind), out.view(kind)
+    if out.size < WORTH_SHARING or not all(one.flags.c_contiguous and one.shape == out.shape for one in whole):
+        _blend(*whole)
+        return out
+    flat = [one.reshape(-1) for one in whole]
+
+    def some(number: int) -> None:
+        piece = slice(number * _PIECE, (number + 1) * _PIECE)
+        _blend(*(one[piece] for one in flat))
+
+    in_pieces(some, -(-out.size // _PIECE), ("blend", out.size))
     return out
+
+
+def _blend(condition: Any, x: Any, y: Any, out: Any) -> None:
+    np.subtract(x, y, out=out)
+    np.multiply(out, condition, out=out)
+    np.add(out, y, out=out)
 
 
 def at_least(xp: Any, x: Any, bound: Any, out: Any) -> Any:

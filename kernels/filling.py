@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -78,10 +79,32 @@ def linspace(xp: Any, start: Any, stop: Any, num: Any, *, out: Any = None) -> An
 
 
 _FEW = 2000
+_SHALLOW = 128
+_WIDE = "ilq"  # characters of the signed types whose numbers no depth of one-hot vectors comes near
+
+
+@functools.lru_cache(64)
+def _one_hot_rows(depth: int, on: bytes, off: bytes, kind: str) -> Any:
+    """One row of each index from -1 on, up to one too large."""
+    rows = np.full((depth + 2, depth), np.frombuffer(off, kind)[0])
+    np.fill_diagonal(rows[1:], np.frombuffer(on, kind)[0])
+    return rows
 
 
 @moving_kernel("OneHot")
 def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, out: Any = None) -> Any:
+    if (
+        out is None
+        and xp is np
+        and axis == -1
+        and 0 < depth <= _SHALLOW
+        and indices.dtype.char in _WIDE
+        and indices.ndim
+    ):
+        if on.dtype.isbuiltin == 1 and not on.dtype.hasobject:
+            rows = _one_hot_rows(int(depth), on.tobytes(), off.tobytes(), on.dtype.char)
+            # The sum wraps around for the largest index, which is too large either way.
+            return rows.take(indices + 1, 0, None, "clip")
     if depth < 0:
         raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
     shape, depth = indices.shape, int(depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -27,9 +28,20 @@ def top_k(xp: Any, x: Any, k: Any) -> Any:
     order = _top_few(xp, rows, count) if _selects(rows, count) else None
     if order is None:
         order = _descending(xp, rows)[:, :count]
-    values = rows.reshape(-1).take(order + xp.arange(0, rows.size, size)[:, None]) if order.size else rows[:, :count]
+    if xp is np and order.size:
+        values = rows.reshape(-1).take(order + _beginnings(*rows.shape))
+    else:
+        values = (
+            rows.reshape(-1).take(order + xp.arange(0, rows.size, size)[:, None]) if order.size else rows[:, :count]
+        )
     shape = (*x.shape[:-1], count)
     return values.reshape(shape), order.astype(np.int32).reshape(shape)
+
+
+@functools.lru_cache(64)
+def _beginnings(height: int, width: int) -> Any:
+    """Where each row begins in a matrix of so many rows and columns, as a column."""
+    return np.arange(0, height * width, width)[:, None]
 
 
 def _selects(rows: Any, count: int) -> bool:
@@ -38,8 +50,12 @@ def _selects(rows: Any, count: int) -> bool:
 
 
 def _descending(xp: Any, rows: Any) -> Any:
-    """The order of each row with the largest first, and of equals the lowest index: that of a stable sort of the mirrored
-    row, mirrored back."""
+    """The order of each row with the largest first, and of equals the lowest index: that of a stable sort of the negated row,
+    or where numbers can't be negated (NaN goes first), of the mirrored row, mirrored back."""
+    if xp is np and rows.dtype.char in "fd" and rows.size:
+        largest = np.maximum.reduce(rows, None)
+        if largest == largest:
+            return (-rows).argsort(-1, "stable")
     return rows.shape[1] - 1 - xp.argsort(rows[:, ::-1], axis=-1, kind="stable")[:, ::-1]
 
 

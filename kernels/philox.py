@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.dtypes import DType, bfloat16, float16
+from actorflow.dtypes import DType
 
 from .elementwise import scalar
 
@@ -35,6 +35,8 @@ _BLOCK = 32768  # elements; a multiple of the words of a counter's block
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
+_UINT32, _INT32 = np.dtype(np.uint32), np.dtype(np.int32)
+_LITTLE_ENDIAN = np.little_endian
 _MOST_IDLE = 8
 _idle: list[np.random.Philox] = []
 _FRESH: Any = {"bit_generator": "Philox", "buffer": (0, 0, 0, 0), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
@@ -63,10 +65,11 @@ class Stream:
 
     def words32(self, count: int) -> Array:
         """The next `count` halves of words; a half that is left over is lost."""
-        words = self.words64((count + 1) // 2)
-        if not np.little_endian:
-            words = np.stack([words & 0xFFFFFFFF, words >> 32], axis=-1).astype(np.uint32)
-        return words.view(np.uint32).reshape(-1)[:count]
+        words: Any = self._bits.random_raw((count + 1) // 2)
+        if not _LITTLE_ENDIAN:
+            words = np.stack([words & 0xFFFFFFFF, words >> 32], axis=-1).astype(np.uint32).reshape(-1)
+        halves: Array = words.view(_UINT32)
+        return halves[:count] if count & 1 else halves
 
     def generator(self) -> np.random.Generator:
         """numpy's own algorithms over the rest of the stream: for what only a host draws."""
@@ -79,9 +82,12 @@ Fill: TypeAlias = Callable[[Stream, Array], None]
 
 def fill(stream: Stream, draw: Fill, sizes: Sequence[int], dtype: DType, out: Array | None = None) -> Array:
     """An array of `dtype` (into `out` where that is given) whose elements `draw` draws in order, block by block."""
-    halves = dtype in (float16, bfloat16)
+    halves = dtype.size == 2
     result = np.empty(tuple(sizes), dtype.as_numpy_dtype) if out is None else out
     flat = result.reshape(-1)
+    if not halves and flat.size <= _BLOCK:
+        draw(stream, flat)
+        return result
     scratch = np.empty(min(_BLOCK, flat.size), np.float32) if halves else None
     for start in range(0, flat.size, _BLOCK):
         piece = flat[start : start + _BLOCK]
@@ -98,16 +104,19 @@ def fill(stream: Stream, draw: Fill, sizes: Sequence[int], dtype: DType, out: Ar
 def uniform(bits: int) -> Fill:
     """Draws multiples of 2^-bits in [0, 1), of float32 (up to 24 bits) or float64 (more)."""
 
+    shift, unit = scalar(np, np.uint32, max(0, 32 - bits)), scalar(np, np.float32, 2.0**-bits)  # found once
+
     def draw(stream: Stream, into: Array) -> None:
-        if into.dtype == np.float32:
+        if into.itemsize == 4:
             words = stream.words32(into.size)
-            np.right_shift(words, scalar(np, words.dtype, 32 - bits), out=words)
-            into[...] = words.view(np.int32)
+            np.right_shift(words, shift, words)
+            into[...] = words.view(_INT32)
+            np.multiply(into, unit, into)
         else:
             wide = stream.words64(into.size)
             np.right_shift(wide, 64 - bits, out=wide)
             into[...] = wide.view(np.int64)
-        np.multiply(into, scalar(np, into.dtype, 2.0**-bits), out=into)
+            np.multiply(into, scalar(np, into.dtype, 2.0**-bits), out=into)
 
     return draw
 

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from actorflow.ops.conv_geometry import Span, check_shape, span, taps
+from actorflow.ops.conv_geometry import Span, check_shape, span
 from actorflow.registry.kernel import kernel
 
 from .conv import widened
+from .conv_columns import taps_of
+from .helping import WORTH_SHARING, in_pieces
 
 
-def _spans(shape: Any, ksize: Any, strides: Any, padding: str) -> list[Span]:
+def _spans(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Span, ...]:
     """How the window moves, in all dimensions. Raises ValueError where the rank is another, or the window too large."""
+    return _found_spans(tuple(shape), tuple(ksize), tuple(strides), padding)
+
+
+@functools.lru_cache(1024)
+def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Span, ...]:
     if len(shape) != len(ksize):
         raise ValueError(f"This pool takes a tensor of rank {len(ksize)}, but the shape is {tuple(shape)}.")
-    return [
-        Span(size, count=size) if (window, stride) == (1, 1) else span(size, window, stride, 1, padding)
-        for size, window, stride in zip(shape, ksize, strides)
-    ]
+    return tuple(
+        [
+            Span(size, count=size) if (window, stride) == (1, 1) else span(size, window, stride, 1, padding)
+            for size, window, stride in zip(shape, ksize, strides)
+        ]
+    )
 
 
-def _counts(spans: list[Span]) -> tuple[int, ...]:
+def _counts(spans: tuple[Span, ...]) -> tuple[int, ...]:
     return tuple(s.count for s in spans)
 
 
@@ -31,7 +41,7 @@ def _along(axis: int, at: slice) -> tuple[slice, ...]:
     return (slice(None),) * axis + (at,)
 
 
-def _reduced(xp: Any, x: Any, spans: list[Span], ufunc: Any, start: Any, out: Any) -> Any:
+def _reduced(xp: Any, x: Any, spans: tuple[Span, ...], ufunc: Any, start: Any, out: Any) -> Any:
     """`ufunc` over each window, from `start` on."""
     moving = [axis for axis, s in enumerate(spans) if s.moves]
     if not moving:
@@ -82,7 +92,7 @@ _BLOCK_BYTES = 1 << 18
 _INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def _check_maxima(x: Any, y: Any, spans: list[Span]) -> None:
+def _check_maxima(x: Any, y: Any, spans: tuple[Span, ...]) -> None:
     check_shape("orig_output", y.shape, _counts(spans))
 
 
@@ -91,18 +101,18 @@ def _masked(xp: Any, values: Any, mask: Any, out: Any = None) -> Any:
     kind = _INTEGERS[values.dtype.itemsize]
     if out is None:
         out = xp.empty(values.shape, values.dtype)
-    xp.multiply(values.view(kind), mask, out=out.view(kind))
+    xp.multiply(values.view(kind), mask.astype(kind), out=out.view(kind))  # else the mask is converted in small pieces
     return out
 
 
-def _maxima(xp: Any, x: Any, y: Any, spans: list[Span]) -> Any:
+def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
     """For each element of the windows, at which places it is the maximum: the first one, but of volumes each of them,
     as in TensorFlow."""
     if x.ndim == 5:
-        yield from ((at, into, x[into] == y[at]) for _, at, into in taps(spans))
+        yield from ((at, into, x[into] == y[at]) for _, at, into in taps_of(spans))
         return
     free = xp.ones(y.shape, bool)
-    for _, at, into in taps(spans):
+    for _, at, into in taps_of(spans):
         mine = x[into] == y[at]
         left = free[at]
         mine &= left
@@ -122,15 +132,19 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
     if not once:
         dx[...] = 0
     step = max(1, _BLOCK_BYTES // max(1, prod(y.shape[1:]) * y.itemsize))
-    for start in range(0, len(x), step):
-        block = slice(start, start + step)
-        inner = [Span(len(x[block]), count=len(x[block])), *spans[1:]]
+
+    def some(number: int) -> None:
+        block = slice(number * step, (number + 1) * step)
+        inner = (Span(len(x[block]), count=len(x[block])), *spans[1:])
         into_x, slopes = dx[block], dy[block]
         for at, into, mine in _maxima(xp, x[block], y[block], inner):
             if once:
                 _masked(xp, slopes[at], mine, into_x[into])
             else:
                 into_x[into] += _masked(xp, slopes[at], mine)
+
+    divides = xp is np and x.size >= WORTH_SHARING
+    in_pieces(some, -(-len(x) // step), ("max_pool_grad", x.shape, spans) if divides else None)
     return dx
 
 
@@ -184,7 +198,7 @@ def max_pool_grad_with_argmax(
 # ---- means
 
 
-def _shares(xp: Any, spans: list[Span], dtype: Any) -> Any:
+def _shares(xp: Any, spans: tuple[Span, ...], dtype: Any) -> Any:
     """One over the number of elements in each window, to be broadcast."""
     total = np.ones((), np.float64)
     for axis, s in enumerate(spans):

@@ -27,7 +27,7 @@ def sum_over(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = No
         return xp.add.reduce(x, axis, x.dtype, out, keep_dims)
     if axis == 0 and x.ndim == 2 and out is None and not keep_dims:
         return blas.column_sums(x)
-    split = _split(x.shape, axis, keep_dims)
+    split = split_of(x.shape, axis, keep_dims)
     if split is None:
         return xp.add.reduce(x, axis, x.dtype, out, keep_dims)
     flat = x.reshape(split.rows, -1)
@@ -47,7 +47,7 @@ def smallest(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = No
 def _extreme(xp: Any, ufunc: Any, x: Any, axis: Axis, keep_dims: bool, out: Any) -> Any:
     if xp is not np:  # cupy's ufuncs reduce sums and products only
         return (x.max if ufunc is xp.maximum else x.min)(axis, out, keep_dims)
-    split = None if x.size < _LEAST or not _is_fast(xp, x) else _split(x.shape, axis, keep_dims)
+    split = None if x.size < _LEAST or not _is_fast(xp, x) else split_of(x.shape, axis, keep_dims)
     if split is None or split.columns:
         return ufunc.reduce(x, axis, None, out, keep_dims)
     # Rows of one flat array: `reduce` takes longer from one row to the next.
@@ -59,7 +59,7 @@ def _is_fast(xp: Any, x: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class Split:
     """An array as a matrix of so many rows, of which the rows or the `columns` are reduced, and the result's shape."""
 
     rows: int
@@ -74,7 +74,7 @@ class _Split:
 
 
 @functools.lru_cache(1024)
-def _split(shape: tuple[int, ...], axis: Axis, keep_dims: bool) -> _Split | None:
+def split_of(shape: tuple[int, ...], axis: Axis, keep_dims: bool) -> Split | None:
     """None for axes that are not all the first or all the last ones, and for those that there are not."""
     rank = len(shape)
     axes = (axis,) if isinstance(axis, int) else axis
@@ -86,8 +86,8 @@ def _split(shape: tuple[int, ...], axis: Axis, keep_dims: bool) -> _Split | None
         return None
     sizes = tuple([1 if i in places else size for i, size in enumerate(shape) if keep_dims or i not in places])
     if last == rank - 1:
-        return _Split(prod(shape[:first]), False, sizes)
-    return _Split(prod(shape[: last + 1]), True, sizes) if first == 0 else None
+        return Split(prod(shape[:first]), False, sizes)
+    return Split(prod(shape[: last + 1]), True, sizes) if first == 0 else None
 
 
 def _row_sums(x: Any) -> Any:

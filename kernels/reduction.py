@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from actorflow import dtypes as dt
 from actorflow.dtypes import INTEGER, DType
 from actorflow.errors import InvalidArgumentError
@@ -20,7 +22,7 @@ _HALVES = frozenset((dt.float16, dt.bfloat16))
 
 def _axes(axis: Any) -> Any:
     """An axis input as numpy takes it."""
-    return tuple(axis.tolist()) if axis.ndim else int(axis)
+    return tuple(axis.tolist()) if axis.ndim else axis.item()
 
 
 @kernel("Sum", dtypes=_HALVES)
@@ -67,6 +69,8 @@ def mean_integers(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
 def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     # numpy's mean warns of an empty slice by another way than its floating-point errors, and takes twice as long.
     total = sum_over(xp, x, _axes(axis), keep_dims, out)
+    if out is None and x.dtype.char in "fd" and xp is np:
+        return total / scalar(np, x.dtype, x.size // (total.size or 1))
     count = scalar(xp, total.real.dtype, _count(x, total))
     return xp.true_divide(total, count, out=out)
 
@@ -150,6 +154,8 @@ def _typed(places: Any, dtype: DType) -> Any:
 def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
     """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one for exclusive."""
     axis = int(axis)
+    if not (exclusive or reverse):
+        return accumulate(x, axis=axis, dtype=x.dtype, out=out)
     target = xp.empty(x.shape, x.dtype) if out is None else out
     source, view = (xp.flip(x, axis), xp.flip(target, axis)) if reverse else (x, target)
     if not exclusive:
@@ -163,12 +169,12 @@ def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: 
 
 @kernel("Cumsum")
 def cumsum(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
-    return _scan(xp, xp.cumsum, 0, x, axis, exclusive, reverse, out)
+    return _scan(xp, np.add.accumulate if xp is np else xp.cumsum, 0, x, axis, exclusive, reverse, out)
 
 
 @kernel("Cumprod")
 def cumprod(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
-    return _scan(xp, xp.cumprod, 1, x, axis, exclusive, reverse, out)
+    return _scan(xp, np.multiply.accumulate if xp is np else xp.cumprod, 1, x, axis, exclusive, reverse, out)
 
 
 @kernel("CumulativeLogsumexp")

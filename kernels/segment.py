@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -13,6 +14,7 @@ from .filling import filled
 from .gathering import WORTH_SCIPY, accumulate, add_rows
 
 _FEW = 64
+_SPARSE = 2 * _FEW  # an id up to which few are missing
 
 
 def _check_length(data: Any, ids: Any) -> None:
@@ -38,7 +40,14 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
         xp.not_equal(ids[1:], ids[:-1], out=new[1:])
         starts = xp.flatnonzero(new)
         return starts, ids[starts]
-    numbers = ids.tolist()  # of which Python is done before numpy has begun
+    return _few_runs(ids.tobytes(), ids.dtype.char)[:2]
+
+
+@functools.lru_cache(1024)
+def _few_runs(ids: bytes, kind: str) -> tuple[Any, Any, Any, list[int]]:
+    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls.
+    Then a start for each id up to the last, where those that are missing have the next one's, and which are missing."""
+    numbers = np.frombuffer(ids, kind).tolist()
     found, starts = numbers[:1], [0]
     _check_order(found[0] >= 0)
     for place, number in enumerate(numbers):
@@ -46,7 +55,9 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
             _check_order(number > found[-1])
             found.append(number)
             starts.append(place)
-    return starts, found
+    places = np.searchsorted(found, np.arange(found[-1] + 1) if found[-1] <= _SPARSE else [])
+    missing = sorted(set(range(len(places))) - set(found))
+    return np.array(starts), np.array(found), np.array(starts)[places], missing
 
 
 def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
@@ -57,15 +68,30 @@ def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, 
     starts, found = _runs(xp, ids)
     height = int(found[-1]) + 1
     if data.size and len(found) == height:
-        return ufunc.reduceat(data, starts, axis=0, dtype=data.dtype), found, starts
+        return ufunc.reduceat(data, starts, 0, data.dtype), found, starts
     result = xp.full((height, *data.shape[1:]), empty, data.dtype)
     if result.size:
         result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
     return result, found, starts
 
 
+def _of_few(ufunc: Any, data: Any, ids: Any, empty: int) -> Any:
+    """The same by one call of numpy for a few rows. None where there are others."""
+    if not 0 < ids.size <= _FEW or ids.ndim != 1 or not data.size or len(data) != ids.size:
+        return None
+    every, missing = _few_runs(ids.tobytes(), ids.dtype.char)[2:]
+    if not every.size:
+        return None
+    result = ufunc.reduceat(data, every, 0, data.dtype)
+    for place in missing:
+        result[place] = empty
+    return result
+
+
 @kernel("SegmentSum")
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
+    if xp is np and (few := _of_few(np.add, data, ids, 0)) is not None:
+        return few
     if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
         _check_length(data, ids)
         _check_order(_rise(ids))

@@ -30,6 +30,7 @@ from actorflow.runtime.region import Region
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
 from actorflow.kernels import nn as kernels_nn
+from actorflow.kernels import update_formulas
 from actorflow.kernels.jit import compiler, engine, rules, sharing, softmax, ufuncs, updates
 
 nn = af.nn
@@ -734,7 +735,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shared_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
-    loop = compiler.compiled(updates.update_of(updates._gradient_descent, 1, 1, "f4", False).recipe)
+    loop = compiler.compiled(updates.update_of(update_formulas.gradient_descent, 1, 1, "f4", False).recipe)
     n = sharing.WORTH_SHARING + 7
     w, g = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
     return loop, [w, g, np.asarray(np.float32(0.5))], w - np.float32(0.5)

@@ -26,6 +26,7 @@ from actorflow.kernels.jit import (
     ops_reduce,
     ops_rows,
     parallel,
+    sums,
 )
 
 SEED = 20261121
@@ -152,6 +153,8 @@ def test_an_order_or_a_type_that_is_not_expected_is_left_to_python() -> None:
 def test_reductions_have_the_bits_of_numpys(name: str) -> None:
     def make(rng: Rng) -> tuple[Any, ...]:
         sizes = shape(rng) if rng.random() < 0.7 else tuple(int(n) for n in rng.integers(1, (5, 200)))
+        if name in ("_sum", "_mean") and np.prod(sizes) >= 1024:
+            sizes = sizes[:2]  # longer sums go another way
         x = rng.normal(size=sizes).astype(rng.choice(["f4", "f8"]))
         first = int(rng.integers(0, x.ndim))
         axes = np.arange(first, int(rng.integers(first, x.ndim)) + 1, dtype="i4")
@@ -317,6 +320,71 @@ def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: 
                 work, "run", lambda *a, both=both, work=work: (work._together if both else work._alone)(*a)
             )
             assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+MEDIUM = ("_add", "_square", "_relu", "_sigmoid", "_maximum", "_select", "_add_n", "_bias_add", "_cast", "_exp")
+
+
+@pytest.mark.parametrize("name", MEDIUM)
+def test_what_goes_into_a_buffer_has_the_bits_of_numpys(name: str) -> None:
+    rng = np.random.default_rng(SEED)
+    x, y = numbers(rng, (150, 200)), numbers(rng, (150, 200))
+    given: dict[str, tuple[Any, ...]] = {
+        "_add": (x, y),
+        "_maximum": (x, np.array(0.5, "f4")),
+        "_select": (rng.random(x.shape) < 0.5, x, y),
+        "_add_n": ([x, y, x],),
+        "_bias_add": (x, y[0].copy()),
+        "_cast": ((x * 100).astype("i4"),),
+    }
+    arguments = given.get(name, (x,))
+    native = ops_elementwise._casts[af.float32] if name == "_cast" else getattr(ops_elementwise, name)
+    native.medium.compile(native._types(arguments))
+    assert (native.medium.call == native.medium._counted) == (
+        name == "_exp"
+    )  # numpy's own function takes it as a whole
+    with np.errstate(all="ignore"):
+        out, wanted = np.empty_like(x), native._base(np, *arguments, out=np.empty_like(x))
+        assert native.into(*arguments, out=out) is out
+        assert same(out, wanted)
+        turned = np.empty((200, 150), "f4").T  # an order that it leaves to Python
+        assert same(np.ascontiguousarray(native.into(*arguments, out=turned)), wanted)
+
+
+def test_the_inverse_root_is_within_a_unit_in_the_last_place() -> None:
+    rng = np.random.default_rng(SEED)
+    x = np.exp(rng.uniform(-87, 87, 300_000)).astype("f4")
+    x[:8] = [0, -0.0, np.inf, -1, np.nan, 1e-45, 1e-40, np.finfo("f4").max]
+    native = ops_elementwise._rsqrt
+    native.medium.compile(("f4:full",))
+    native.compile_large(("f4:full",))
+    with np.errstate(all="ignore"):
+        wanted = 1 / np.sqrt(x.astype("f8"))
+        for count in (1, 7, 16, 1000, x.size):
+            found = native.into(x[:count], out=np.empty(count, "f4"))
+            np.testing.assert_allclose(found, wanted[:count], rtol=1.3e-7)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_long_sums_are_close(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    rng = np.random.default_rng(SEED)
+    for native in (ops_reduce._sum, ops_reduce._mean):
+        native.compile((dtype, "i4", ""))
+    sums.sums_of(dtype).compile()
+    exact = {"f4": 2e-6, "f8": 1e-14}[dtype]
+    for sizes in ((300, 300), (1, 1031), (1500,), (40, 50, 60), (7, 65_536), (700, 400), (300_001,), (3, 90, 1000)):
+        x = rng.uniform(0.5, 1.5, sizes).astype(dtype)
+        for axes in {(0,), (x.ndim - 1,), tuple(range(x.ndim))}:
+            wanted = x.astype(np.longdouble).sum(axes)
+            for keep in (False, True):
+                total = ops_reduce._sum.call(x, np.array(axes, "i4"), keep)
+                assert (total.dtype, total.shape) == (x.dtype, x.sum(axes, keepdims=keep).shape)
+                np.testing.assert_allclose(np.reshape(total, wanted.shape), wanted.astype("f8"), rtol=exact)
+                mean = ops_reduce._mean.call(x, np.array(axes, "i4"), keep)
+                np.testing.assert_allclose(mean, x.mean(axes, dtype="f8", keepdims=keep), rtol=exact)
+    x[0, 0, 0] = np.nan
+    assert np.isnan(ops_reduce._sum.call(x, np.array((0, 1, 2), "i4"), False))
 
 
 def test_a_session_gives_the_same_before_and_after_its_kernels_are_compiled() -> None:

@@ -19,7 +19,7 @@ from actorflow.shapes import num_elements
 
 from .. import cast as casts
 from .. import logic, math, nn, unary
-from . import engine
+from . import engine, estimates
 from .arrays import HEADER
 from .blocks import arrays_of, stored
 from .builtin import Kernel, Native, Types
@@ -29,45 +29,49 @@ from .rules import RULES, SAME_SHAPE, TYPES
 from .ufuncs import inner_loop
 
 F = TypeVar("F", bound=Callable[..., Any])
-LEAST, MOST = 2, 1 << 14
-"""Elements: with one, numpy's scalars cost no more; many go into buffers of the device's."""
+LEAST = 2
+"""Elements: with one, numpy's scalars cost no more."""
 LARGE = 1 << 18
 """Elements: the work of two threads."""
 _PIECE = 1 << 15
-_SEVERAL = frozenset(("AddN", "Rsqrt", "Select", "Sigmoid"))
-"""Ops that numpy computes in several walks over the elements."""
 KNOWN = frozenset(TYPES)
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Whether these are few elements, in one array at least, or very many."""
-    most = max((num_elements(s) or 0 for s in shapes), default=0)
-    return LEAST <= most < MOST or most >= LARGE
-
-
-def _several(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """The same for ops that numpy computes in several walks over the elements."""
+    """Whether these are a few elements, in one array at least."""
     return max((num_elements(s) or 0 for s in shapes), default=0) >= LEAST
 
 
 class Elementwise(Native):
-    """A kernel of an elementwise op: small tensors by a builtin function, large ones by two threads, others by numpy."""
+    """A kernel of an elementwise op: small tensors by a builtin function, large ones by two threads, and those between, which
+    go into a buffer, by another builtin function."""
 
-    __slots__ = ("_base", "_large", "_least", "_loop_of", "_seen")
+    __slots__ = ("_base", "_large", "_loop_of", "_seen", "medium")
 
     def __init__(
-        self, base: Callable[..., Any], write: Any, types: Any, loop_of: Callable[[Types], str | None], least: int
+        self,
+        base: Callable[..., Any],
+        write: Callable[[Types, Any, bool], str | None],
+        types: Callable[[Sequence[Any]], Types],
+        loop_of: Callable[[Types], str | None],
     ) -> None:
-        super().__init__(lambda *given: base(np, *given), write, types)
+        super().__init__(lambda *given: base(np, *given), lambda kinds, rest: write(kinds, rest, False), types)
         self._base = base
         self._loop_of = loop_of
-        self._least = least
         self._large: dict[Types, Parallel | None] = {}
         self._seen: dict[Types, int] = {}
+        self.medium = Native(
+            lambda *given: self._into(*given[:-1], out=given[-1]),
+            lambda kinds, rest: write(kinds, rest, True),
+            lambda given: types(given[:-1]),
+        )
 
     def into(self, *given: Any, out: Any) -> Any:
         """The result in `out`, which may be one of the tensors."""
-        if out.size < self._least or not out.flags.c_contiguous:
+        return self.medium.call(*given, out)
+
+    def _into(self, *given: Any, out: Any) -> Any:
+        if out.size < LARGE or not out.flags.c_contiguous:
             return self._base(np, *given, out=out)
         arrays = given[0] if type(given[0]) is list else given
         types = self._types(given)
@@ -117,15 +121,20 @@ def _native(op: str, base: Callable[..., Any], target: DType | None = None, list
         found = lower([block.operand(*of) for of in zip(kinds, layouts)], attrs)
         return None if found is None else block.finish([(found, None)])
 
-    def write(types: Types, otherwise: Any) -> str | None:
+    def write(types: Types, otherwise: Any, into: bool) -> str | None:
         recipe = recipe_of(types)
-        return None if recipe is None else _module(recipe, listed, otherwise)
+        if recipe is None or (into and _is_call(recipe)):  # which numpy makes over the whole array at once
+            return None
+        own = estimates.loop_text() if into and _estimates(op, types) else ""
+        return _module(recipe, listed, otherwise, into, own)
 
     def loop_of(types: Types) -> str | None:
         recipe = recipe_of(types)
-        return None if recipe is None else _part(recipe)
+        if recipe is None:
+            return None
+        return estimates.part_text() if _estimates(op, types) else _part(recipe)
 
-    return Elementwise(base, write, types, loop_of, MOST if op in _SEVERAL else LARGE)
+    return Elementwise(base, write, types, loop_of)
 
 
 def _layout(one: Any, deepest: int) -> str:
@@ -135,10 +144,15 @@ def _layout(one: Any, deepest: int) -> str:
     return f"{one.dtype.str[1:]}:{layout}"
 
 
+def _is_call(recipe: Recipe) -> bool:
+    """Whether all is one function of numpy's."""
+    return len(recipe.body) == 1 and recipe.body[0].op in CALLED
+
+
 def _part(recipe: Recipe) -> str:
     """`@part(begin, count, columns, addresses...)` of `parallel`: some elements, or with a row among the operands, some rows."""
     arrays = arrays_of(recipe)
-    if len(recipe.body) == 1 and recipe.body[0].op in CALLED:
+    if _is_call(recipe):
         return _called(recipe.body[0].op, arrays[0].dtype)
     rows = any(array.layout == "row" for array in arrays)
     declared = "".join(f", ptr %x{i}" for i in range(len(arrays)))
@@ -175,10 +189,16 @@ def _called(name: str, dtype: str) -> str:
     )
 
 
-def _module(recipe: Recipe, listed: bool, otherwise: Any) -> str:
-    loop, result = module_text(recipe), recipe.type_of(recipe.outputs[0][0])
+def _estimates(op: str, types: Types) -> bool:
+    return op == "Rsqrt" and types == ("f4:full",) and estimates.available()
+
+
+def _module(recipe: Recipe, listed: bool, otherwise: Any, into: bool, own: str) -> str:
+    """A builtin function of the operands, and of the result's buffer with `into`. `own` is another loop than the recipe's."""
+    loop, result = own or module_text(recipe), recipe.type_of(recipe.outputs[0][0])
     kinds, layouts = [o.dtype for o in recipe.operands], [o.layout for o in recipe.operands]
-    f = Kernel(1 if listed else len(kinds), otherwise)
+    count = 1 if listed else len(kinds)
+    f = Kernel(count + into, otherwise)
     if listed:
         values = f.object(0)
         f.refuse(f.load(f.at(values, "i8", HEADER - 8), "i64").equals(id(list)))
@@ -205,9 +225,12 @@ def _module(recipe: Recipe, listed: bool, otherwise: Any) -> str:
             f.refuse(other.rank.equals(rank))
             with f.loop(rank) as axis:
                 f.refuse(other.size(axis).equals(first.size(axis)))
-    made = f.make(result, first.sizes, rank)
+    if into:
+        f.refuse(first.elements() < LARGE)
+    made = f.result(result, first.sizes, rank, count if into else None)
     given = ", ".join(f"ptr {one.text}" for one in (*objects, made.object))
-    f.do(f"call i32 @loop(i64 {rows.text}, i64 {columns.text}, {given})")
+    work = f"call i32 @loop(i64 {rows.text}, i64 {columns.text}, {given})"
+    f.released(rows * columns, lambda: f.do(work))
     f.give(made.object)
     return f.module(loop)
 
@@ -225,7 +248,7 @@ def _fitting(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _fast(op: str, can: Callable[..., bool] = _fitting) -> Callable[[F], F]:
-    return kernel(op, device="CPU", dtypes=KNOWN, library="jit", can=can, pays=_several if op in _SEVERAL else _pays)
+    return kernel(op, device="CPU", dtypes=KNOWN, library="jit", can=can, pays=_pays)
 
 
 # Each kernel is one expression, which generated code contains as it is.

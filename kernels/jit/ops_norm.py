@@ -25,7 +25,7 @@ LEAST = 8192
 """Elements from which on this pays."""
 _DIVIDED = 1 << 16
 _PIECE = 1 << 13
-_MOST_CHANNELS = 1024
+MOST_CHANNELS = 1024
 _TOGETHER = 4  # rows that are added up before they are added to what there is
 
 
@@ -36,7 +36,7 @@ def sums_text(squares: bool) -> str:
     f = Routine("part", (*names, ("ptr", "x"), ("ptr", "mean"), ("ptr", "sums")), "void", internal=True)
     begin, count, channels, piece, x, mean, sums = f.given
     # What is written does not lie in what is read: said by a buffer of the function's own.
-    held, means = f.buffer("float", _MOST_CHANNELS), f.buffer("float", _MOST_CHANNELS)
+    held, means = f.buffer("float", MOST_CHANNELS), f.buffer("float", MOST_CHANNELS)
     with f.loop(channels) as c:
         f.store(0, held, "float", c)
         if squares:
@@ -71,7 +71,7 @@ def result_text() -> str:
     numbers = [("i64", name) for name in ("begin", "count", "channels")]
     f = Routine("part", (*numbers, *(("ptr", name) for name in names)), "void", internal=True)
     begin, count, channels, x, mean, factor, offset, y = f.given
-    own = [f.buffer("float", _MOST_CHANNELS) for _ in range(3)]
+    own = [f.buffer("float", MOST_CHANNELS) for _ in range(3)]
     with f.loop(channels) as c:
         for source, target in zip((mean, factor, offset), own, strict=True):
             f.store(f.load(source, "float", c), target, "float", c)
@@ -128,7 +128,7 @@ _work = _Work()
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     fits = attrs["is_training"] and attrs["data_format"] == "NHWC" and len(shapes[0]) == 4
-    return bool(fits and 0 < shapes[0][3] <= _MOST_CHANNELS)
+    return bool(fits and 0 < shapes[0][3] <= MOST_CHANNELS)
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

@@ -1,7 +1,8 @@
-"""Reductions of small tensors, and extremes of any, as builtin functions.
+"""Sums and extremes as builtin functions.
 
-Sums are numpy's bit for bit: along rows pairwise, with eight partial sums for up to 128 numbers; along columns in order. That is
-the order of `numpy.add.reduce`, which the Python kernels use for fewer than 1024 elements.
+Sums of fewer than 1024 elements are numpy's bit for bit: along rows pairwise, with eight partial sums for up to 128 numbers;
+along columns in order. That is the order of `numpy.add.reduce`, which the Python kernels use there. Others are added in lanes
+(`sums`), so they may differ in the last bits.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from actorflow.shapes import num_elements
 from .. import reduction
 from .builtin import Array, Kernel, Native, Types, numpy_address
 from .routine import Value
+from .sums import LARGE, lanes_text, sums_of
 
 _SMALL = 1024
 """Elements from which on the Python kernels add in another order."""
 FLOATS = frozenset((dtypes.float32, dtypes.float64))
 _SCALAR = 60
+_TOGETHER = 4
+"""Rows that are added up before they are added to the others, where there are many."""
 
 
 def _pairwise(real: str) -> str:
@@ -112,30 +116,55 @@ def _sum_text(types: Types, otherwise: Any, mean: bool) -> str | None:
     x, axes, keep = f.array(0, types[0]), f.array(1, types[1]), f.flag(2)
     real = x.type
     plan = _Plan(f, x, axes, keep)
-    f.refuse((plan.before * plan.along * plan.after < _SMALL) & (plan.along > 0))
+    size = plan.before * plan.along * plan.after
+    f.refuse((size < LARGE) & (plan.along > 0))
     made = f.make(types[0], plan.sizes, plan.rank.value)
-    source, target, after = x.data, made.data, plan.after
-    with f.when(after.equals(1)):
-        with f.loop(plan.before) as row:
-            start = f.at(source, real, row * plan.along)
-            total = f.add(f"call {real} @pairwise(ptr {start.text}, i64 {plan.along.text})", real)
-            f.store(total + f.number(0, real), target, real, row)
-    with f.when(after.differs(1)):
-        with f.loop(plan.before) as group:
-            into = f.at(target, real, group * after)
-            begin = f.at(source, real, group * plan.along * after)
-            with f.loop(after) as i:
-                f.store(f.load(begin, real, i) + f.number(0, real), into, real, i)
-            with f.loop(plan.along, 1) as row:
-                line = f.at(begin, real, row * after)
-                with f.loop(after) as i:
-                    f.store(f.load(into, real, i) + f.load(line, real, i), into, real, i)
-    if mean:
-        count = plan.along.to(real)
-        with f.loop(plan.before * after) as i:
-            f.store(f.load(target, real, i) / count, target, real, i)
+
+    def body() -> None:
+        few = size < _SMALL
+        source, target = x.data, made.data
+        with f.when(plan.after.equals(1)):
+            with f.loop(plan.before) as row:
+                line = f.at(source, real, row * plan.along)
+                with f.when(few):
+                    total = f.add(f"call {real} @pairwise(ptr {line.text}, i64 {plan.along.text})", real)
+                    f.store(total + f.number(0, real), target, real, row)
+                with f.when(few ^ 1):
+                    total = f.add(f"call {real} @lanes(ptr {line.text}, i64 {plan.along.text})", real)
+                    f.store(total, target, real, row)
+        with f.when(plan.after.differs(1)):
+            _column_sums(f, source, target, real, plan, f.select(few, f.number(1), f.number(_TOGETHER)))
+        if mean:
+            count = plan.along.to(real)
+            with f.loop(plan.before * plan.after) as i:
+                f.store(f.load(target, real, i) / count, target, real, i)
+
+    f.released(size, body)
     _give(f, made)
-    return f.module(_pairwise(real))
+    return f.module(_pairwise(real), lanes_text(real))
+
+
+def _column_sums(f: Kernel, source: Value, target: Value, real: str, plan: _Plan, together: Value) -> None:
+    """One row after the other, or some of them `together` before they are added to the others."""
+    after = plan.after
+    with f.loop(plan.before) as group:
+        into = f.at(target, real, group * after)
+        begin = f.at(source, real, group * plan.along * after)
+        with f.loop(after) as i:
+            f.store(f.load(begin, real, i) + f.number(0, real), into, real, i)
+        done = f.variable("i64", 1)
+        with f.when(together > 1):
+            groups = (plan.along - 1) // _TOGETHER
+            with f.loop(groups) as number:
+                lines = [f.at(begin, real, (number * _TOGETHER + (k + 1)) * after) for k in range(_TOGETHER)]
+                with f.loop(after) as i:
+                    a, b, c, d = (f.load(line, real, i) for line in lines)
+                    f.store(f.load(into, real, i) + ((a + b) + (c + d)), into, real, i)
+            done.set(groups * _TOGETHER + 1)
+        with f.loop(plan.along, done.value) as row:
+            line = f.at(begin, real, row * after)
+            with f.loop(after) as i:
+                f.store(f.load(into, real, i) + f.load(line, real, i), into, real, i)
 
 
 _LANES = 64  # numbers of which the extremes are kept side by side
@@ -221,8 +250,23 @@ def _native(base: Callable[..., Any], write: Callable[..., str | None], how: boo
     )
 
 
-_sum = _native(reduction.sum_of, _sum_text, False)
-_mean = _native(reduction.mean_of, _sum_text, True)
+def _sum_python(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    total = None
+    if x.size >= LARGE and x.flags.c_contiguous:
+        axes = tuple(axis.tolist()) if axis.ndim else int(axis)
+        total = sums_of(x.dtype.str[1:]).over(x, axes, keep_dims)
+    return reduction.sum_of(xp, x, axis, keep_dims=keep_dims) if total is None else total
+
+
+def _mean_python(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    if x.size < LARGE:
+        return reduction.mean_of(xp, x, axis, keep_dims=keep_dims)
+    total = _sum_python(xp, x, axis, keep_dims=keep_dims)
+    return total / x.dtype.type(x.size // max(1, total.size))
+
+
+_sum = _native(_sum_python, _sum_text, False)
+_mean = _native(_mean_python, _sum_text, True)
 _max = _native(reduction.max_of, _extreme_text, True)
 _min = _native(reduction.min_of, _extreme_text, False)
 
@@ -233,20 +277,16 @@ def _any(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return len(shapes[0]) > 0 and len(shapes[1]) == 1
 
 
-def _few(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return 1 < (num_elements(shapes[0]) or 0) < _SMALL
-
-
 def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return (num_elements(shapes[0]) or 0) > 1
 
 
-@kernel("Sum", device="CPU", dtypes=FLOATS, library="jit", can=_any, pays=_few)
+@kernel("Sum", device="CPU", dtypes=FLOATS, library="jit", can=_any, pays=_some)
 def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return _sum.call(x, axis, keep_dims) if out is None else reduction.sum_of(xp, x, axis, keep_dims=keep_dims, out=out)
 
 
-@kernel("Mean", device="CPU", dtypes=FLOATS, library="jit", can=_any, pays=_few)
+@kernel("Mean", device="CPU", dtypes=FLOATS, library="jit", can=_any, pays=_some)
 def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return (
         _mean.call(x, axis, keep_dims) if out is None else reduction.mean_of(xp, x, axis, keep_dims=keep_dims, out=out)

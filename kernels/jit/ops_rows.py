@@ -54,7 +54,7 @@ def part_text(dtype: str, labels: str = "") -> str:
         with f.loop(width // _LANES, 1) as b:
             most.set(_larger(f, most.value, f.load(f.at(source, real, b * _LANES), lanes)))
         most.set(_larger(f, most.value, f.load(f.at(source, real, width - _LANES), lanes)))
-        largest = _folded(f, most.value, lambda one, other: _larger(f, one, other))
+        largest = folded(f, most.value, lambda one, other: _larger(f, one, other))
         with f.loop(width) as i:
             f.store(f.load(source, real, i) - largest, target, real, i)
         if labels:
@@ -67,7 +67,7 @@ def part_text(dtype: str, labels: str = "") -> str:
         whole = (width // _LANES) * _LANES
         with f.loop(width // _LANES, 1) as b:
             sums.set(sums.value + f.load(f.at(target, real, b * _LANES), lanes))
-        total = f.variable(real, _folded(f, sums.value, lambda one, other: one + other))
+        total = f.variable(real, folded(f, sums.value, lambda one, other: one + other))
         with f.loop(width, whole) as i:
             total.set(total.value + f.load(target, real, i))
         with f.loop(width) as i:
@@ -88,7 +88,7 @@ def _larger(f: Routine, one: Value, other: Value) -> Value:
     return f.add(f"select {bits} {stays.text}, {one.type} {one.text}, {one.type} {other.text}", one.type)
 
 
-def _folded(f: Routine, value: Value, join: Any) -> Value:
+def folded(f: Routine, value: Value, join: Any) -> Value:
     """What is left of a vector when its halves are joined until there is one element."""
     width, element = int(value.type[1:].split(" ")[0]), value.type.split(" x ")[1].rstrip(">")
     while width > 1:

@@ -13,8 +13,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from ..blas import Governor
+from ..helping import cores, helper
 from . import engine
-from .sharing import cores, helper
 
 _NAP = 0.00002
 _MOST_SIZES = 64

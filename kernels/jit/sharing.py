@@ -8,22 +8,16 @@ a machine that does other things too is measured, as for products of matrices (`
 from __future__ import annotations
 
 import ctypes
-import os
-import queue
-import threading
 import time
 from time import perf_counter_ns
 from typing import Any
 
-from actorflow import machine
-
 from ..blas import Governor
+from ..helping import WORTH_SHARING, helper
+from ..helping import cores as cores
 from .compiler import Loop
 
-WORTH_SHARING = 1 << 18
-"""Elements: to wake the helper costs as much as a core does with a hundred thousand of them."""
 _CHUNK = 1 << 15
-_IDLE = 0.2
 _NAP = 0.00002
 _MOST_SIZES = 256
 _governors: dict[tuple[int, int], Governor] = {}
@@ -59,48 +53,3 @@ def _together(loop: Loop, elements: int, arrays: list[Any]) -> None:
     while loop.shared(state, elements, _CHUNK, 1, *call[4:]):
         time.sleep(_NAP)  # the helper has lost its core amid a chunk
     job.clear()
-
-
-def cores() -> int:
-    """How many cores this process may use: one in a simulation, where threads would leave things to chance."""
-    if not machine.current().is_real:
-        return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Helper:
-    """A thread that takes part in what others compute."""
-
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def add(self, job: list[Any]) -> None:
-        """Calls the function in `job` with its arguments, unless the job is empty by then."""
-        self._jobs.put(job)
-        if self._thread is None or not self._thread.is_alive():
-            with self._lock:
-                if self._thread is None or not self._thread.is_alive():
-                    self._thread = threading.Thread(target=self._work, name="actorflow helper", daemon=True)
-                    self._thread.start()
-
-    def _work(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get(timeout=_IDLE)
-            except queue.Empty:
-                with self._lock:
-                    if self._jobs.empty():
-                        self._thread = None
-                        return
-                continue
-            try:
-                function, arguments = job.pop()
-            except IndexError:
-                continue
-            function(*arguments)
-            del job, function, arguments
-
-
-helper = Helper()

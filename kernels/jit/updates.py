@@ -15,10 +15,11 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
 from actorflow.runtime.jit import RUNS, background
-from actorflow.runtime.jit_recipe import Block, Recipe, Value
+from actorflow.runtime.jit_recipe import Recipe
 from actorflow.runtime.variable_state import VariableState
 
 from .. import training
+from .. import update_formulas as formulas
 from . import engine
 from .compiler import compiled
 from .sharing import run_shared
@@ -55,21 +56,13 @@ class Update:
         self.loop = compiled(self.recipe)
 
 
-Formula = Callable[..., Sequence[Value]]
-"""Of the variable and its slots, the gradient and the scalars, in this order: what becomes of the first ones."""
-
-
 @functools.cache
-def update_of(formula: Formula, refs: int, scalars: int, dtype: str, flag: bool) -> Update:
-    block = Block()
-    arrays = [block.operand(dtype) for _ in range(refs + 1)]
-    numbers = [block.operand(dtype, "scalar") for _ in range(scalars)]
-    results = formula(*arrays, *numbers, flag)
-    return Update(block.finish([(v, into) for v, into in zip(results, arrays) if v is not into]))
+def update_of(formula: formulas.Formula, refs: int, scalars: int, dtype: str, flag: bool) -> Update:
+    return Update(formulas.update_recipe(formula, refs, scalars, dtype, flag))
 
 
 def _updated(
-    formula: Formula, refs: Sequence[VariableState], scalars: Sequence[Any], grad: Any, flag: bool = False
+    formula: formulas.Formula, refs: Sequence[VariableState], scalars: Sequence[Any], grad: Any, flag: bool = False
 ) -> bool:
     """Runs the loop of a formula; False where numpy has to."""
     if type(grad) is not np.ndarray or grad.dtype.str not in ("<f4", "<f8") or len({id(r) for r in refs}) < len(refs):
@@ -91,80 +84,12 @@ def _loop(op: str) -> Callable[[F], F]:
     return kernel(op, device="CPU", library="jit", can=_can, pays=_pays)
 
 
-def _toward(average: Value, target: Value, rate: Value) -> Value:
-    return average + (target - average) * rate
-
-
-# ---- the formulas
-
-
-def _gradient_descent(w: Value, g: Value, alpha: Value, flag: bool) -> Sequence[Value]:
-    return [w - g * alpha]
-
-
-def _momentum(w: Value, a: Value, g: Value, lr: Value, momentum: Value, use_nesterov: bool) -> Sequence[Value]:
-    accumulated = a * momentum + g
-    step = (accumulated * momentum + g) * lr if use_nesterov else accumulated * lr
-    return [w - step, accumulated]
-
-
-def _adagrad(w: Value, a: Value, g: Value, lr: Value, update_slots: bool) -> Sequence[Value]:
-    accumulated = a + g * g if update_slots else a
-    return [w - g / _root(accumulated) * lr, accumulated]
-
-
-def _rms_prop(
-    w: Value, ms: Value, mom: Value, g: Value, lr: Value, rate: Value, momentum: Value, epsilon: Value, flag: bool
-) -> Sequence[Value]:
-    square = _toward(ms, g * g, rate)
-    moved = mom * momentum + g / _root(square + epsilon) * lr
-    return [w - moved, square, moved]
-
-
-def _centered_rms_prop(
-    w: Value,
-    mg: Value,
-    ms: Value,
-    mom: Value,
-    g: Value,
-    lr: Value,
-    rate: Value,
-    momentum: Value,
-    epsilon: Value,
-    flag: bool,
-) -> Sequence[Value]:
-    square, mean = _toward(ms, g * g, rate), _toward(mg, g, rate)
-    moved = mom * momentum + g / _root(square - mean * mean + epsilon) * lr
-    return [w - moved, mean, square, moved]
-
-
-def _adam(
-    w: Value,
-    m: Value,
-    v: Value,
-    g: Value,
-    rate: Value,
-    rate1: Value,
-    rate2: Value,
-    beta1: Value,
-    epsilon: Value,
-    use_nesterov: bool,
-) -> Sequence[Value]:
-    mean, square = _toward(m, g, rate1), _toward(v, g * g, rate2)
-    ahead = mean * beta1 + g * rate1 if use_nesterov else mean
-    return [w - ahead / (_root(square) + epsilon) * rate, mean, square]
-
-
-def _root(x: Value) -> Value:
-    return x.block.unary("sqrt", x)
-
-
 # ---- the kernels
 
 
 @_loop("ApplyGradientDescent")
 def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> None:
-    if not _updated(_gradient_descent, (var,), (alpha,), delta):
+    if not _updated(formulas.gradient_descent, (var,), (alpha,), delta):
         training.gradient_descent(xp, var, alpha, delta)
 
 
@@ -172,13 +97,13 @@ def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> Non
 def momentum(
     xp: Any, var: VariableState, accum: VariableState, lr: Any, momentum: Any, grad: Any, *, use_nesterov: bool
 ) -> None:
-    if not _updated(_momentum, (var, accum), (lr, momentum), grad, use_nesterov):
+    if not _updated(formulas.momentum, (var, accum), (lr, momentum), grad, use_nesterov):
         training.momentum(xp, var, accum, lr, momentum, grad, use_nesterov=use_nesterov)
 
 
 @_loop("ApplyAdagrad")
 def adagrad(xp: Any, var: VariableState, accum: VariableState, lr: Any, grad: Any, *, update_slots: bool) -> None:
-    if not _updated(_adagrad, (var, accum), (lr,), grad, update_slots):
+    if not _updated(formulas.adagrad, (var, accum), (lr,), grad, update_slots):
         training.adagrad(xp, var, accum, lr, grad, update_slots=update_slots)
 
 
@@ -194,7 +119,7 @@ def rms_prop(
     epsilon: Any,
     grad: Any,
 ) -> None:
-    if not _updated(_rms_prop, (var, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
+    if not _updated(formulas.rms_prop, (var, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
         training.rms_prop(xp, var, ms, mom, lr, rho, momentum, epsilon, grad)
 
 
@@ -211,7 +136,7 @@ def centered_rms_prop(
     epsilon: Any,
     grad: Any,
 ) -> None:
-    if not _updated(_centered_rms_prop, (var, mg, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
+    if not _updated(formulas.centered_rms_prop, (var, mg, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
         training.centered_rms_prop(xp, var, mg, ms, mom, lr, rho, momentum, epsilon, grad)
 
 
@@ -232,7 +157,7 @@ def adam(
     use_nesterov: bool,
 ) -> None:
     rate = training.adam_rate(xp, lr, beta1_power, beta2_power)
-    if not _updated(_adam, (var, m, v), (rate, 1 - beta1, 1 - beta2, beta1, epsilon), grad, use_nesterov):
+    if not _updated(formulas.adam, (var, m, v), (rate, 1 - beta1, 1 - beta2, beta1, epsilon), grad, use_nesterov):
         training.adam(
             xp, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_nesterov=use_nesterov
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 COVERED_ELSEWHERE: dict[str, str] = {
     "_Send": "test_passes.py::test_f48_edges_that_cross_become_send_and_recv",
     "_Recv": "test_passes.py::test_f48_edges_that_cross_become_send_and_recv",
+    "_SwapOut": "test_swap.py::test_f74_a_step_that_takes_twice_the_budget_runs_within_it",
+    "_SwapIn": "test_swap.py::test_f74_a_step_that_takes_twice_the_budget_runs_within_it",
     "_Done": "test_partial_run.py::test_a_target_does_not_wait_for_other_parts_of_the_step",
     "_Region": "test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle",
     "_SgdMatMul": "test_fuse.py::test_a_step_of_gradient_descent_takes_its_product_in",
@@ -175,6 +177,7 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "RestoreV2": "test_checkpoint.py::test_f66_tensors_are_saved_and_restored_by_nodes",
     "TakeVariables": "test_checkpoint.py::test_f69_training_goes_on_while_a_save_writes",
     "SaveVariables": "test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
+    "ReadNonce": "test_supervisor_folder.py::test_f107_a_task_with_another_folder_is_named_at_the_start",
     "CommitCheckpoint": "test_checkpoint_faults.py::test_f66_a_crash_at_any_operation_leaves_the_old_or_the_new_checkpoint",
     "RestoreVariables": "test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
 }

@@ -10,7 +10,7 @@ import pytest
 
 import actorflow as af
 from actorflow import nn
-from actorflow.kernels import gathering, ordering
+from actorflow.kernels import conv, conv_depthwise, gathering, helping, ordering, pool
 from actorflow.kernels.elementwise import chosen, with_vector
 from actorflow.kernels.philox import Stream
 from actorflow.kernels.reducing import largest, smallest, sum_over
@@ -226,3 +226,78 @@ def test_a_generator_outlives_its_stream() -> None:
     first = generator.bit_generator.random_raw(3).tolist()
     Stream((5, 6)).words64(8)
     assert first + generator.bit_generator.random_raw(3).tolist() == Stream((3, 4)).words64(6).tolist()
+
+
+# ---- two threads
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads take part wherever they may."""
+    monkeypatch.setattr(helping, "cores", lambda: 2)
+    monkeypatch.setattr(helping.Governor, "splits", lambda self: True)
+
+
+def test_pieces_are_done_once_each_by_whichever_thread(both: None) -> None:
+    done: list[int] = []
+    for count in range(40):
+        done.clear()
+        helping.in_pieces(done.append, count, "once")
+        assert sorted(done) == list(range(count))
+
+
+def test_what_a_piece_raises_ends_the_work(both: None) -> None:
+    def work(number: int) -> None:
+        if number == 3:
+            raise ValueError("the third")
+
+    for _ in range(20):
+        with pytest.raises(ValueError, match="the third"):
+            helping.in_pieces(work, 50, "raises")
+
+
+def test_the_helper_treats_floating_point_errors_as_the_caller_does(both: None) -> None:
+    seen: list[str] = []
+    with np.errstate(divide="ignore"):
+        helping.in_pieces(lambda number: seen.append(np.geterr()["divide"]), 100, "errors")
+    assert set(seen) == {"ignore"}
+
+
+def test_large_choices_convolutions_and_pools_are_the_same_on_two_threads(both: None, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = numbers(seed, 600, 500), numbers(seed + 1, 600, 500)
+    condition = rng.random(x.shape) < 0.5
+    assert chosen(np, condition, x, y, np.empty_like(x)).tobytes() == np.where(condition, x, y).tobytes()
+
+    attrs = conv.attributes((1, 1, 1, 1), "SAME", "NHWC", (1, 1, 1, 1))
+    images, filters = rng.normal(size=(5, 40, 40, 40)).astype("f4"), rng.normal(size=(3, 3, 40, 1)).astype("f4")
+    whole = conv_depthwise.depthwise(np, images, filters, **attrs)
+    apart = [conv_depthwise.depthwise(np, one[None], filters, **attrs)[0] for one in images]
+    assert whole.tobytes() == np.stack(apart).tobytes()
+
+    window = {"ksize": (1, 2, 2, 1), "strides": (1, 2, 2, 1), "padding": "SAME"}
+    maxima = pool.max_pool(np, images, **window)
+    slopes = rng.normal(size=maxima.shape).astype("f4")
+    whole = pool.max_pool_grad(np, images, maxima, slopes, **window)
+    apart = [pool.max_pool_grad(np, *(one[None] for one in some), **window)[0] for some in zip(images, maxima, slopes)]
+    assert whole.tobytes() == np.stack(apart).tobytes()
+
+
+# ---- depthwise convolutions as products over a view
+
+
+@pytest.mark.parametrize(
+    ("stride", "dilation", "padding"), [(1, 1, "SAME"), (1, 2, "VALID"), (2, 1, "SAME"), (3, 1, "VALID")]
+)
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_each_channel_is_convolved_by_itself(stride: int, dilation: int, padding: str, layout: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    images, filters = rng.normal(size=(2, 9, 11, 5)).astype("f4"), rng.normal(size=(3, 2, 5, 1)).astype("f4")
+    attrs = conv.attributes((1, stride, stride, 1), padding, "NHWC", (1, dilation, dilation, 1))
+    wanted = np.stack(  # of one channel, a depthwise convolution is an ordinary one
+        [conv.conv2d(np, images[..., c : c + 1], filters[:, :, c : c + 1], **attrs)[..., 0] for c in range(5)], -1
+    )
+    if layout == "NCHW":
+        images, wanted = images.transpose(0, 3, 1, 2), wanted.transpose(0, 3, 1, 2)
+        attrs = conv.attributes((1, 1, stride, stride), padding, layout, (1, 1, dilation, dilation))
+    np.testing.assert_allclose(conv_depthwise.depthwise(np, images, filters, **attrs), wanted, rtol=1e-5, atol=1e-5)
