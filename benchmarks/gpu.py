@@ -123,6 +123,114 @@ async def launches(cupy: Any, rounds: int) -> dict[str, float]:
     return {"us a kernel": mine * 1e6 / 201, "by hand, us": other * 1e6 / 201, "ratio": mine / other}
 
 
+async def coalesced(cupy: Any, rounds: int) -> dict[str, float]:
+    """The time until all is launched, of a chain of 200 small elementwise nodes: as one region whose groups are one kernel
+    each, beside CuPy's calls one by one; and that region without groups."""
+    graph = af.Graph()
+    with graph.as_default(), af.device("/gpu:0"):
+        x = af.placeholder(af.float32, [128, 128])
+        y = x
+        for i in range(100):
+            y = af.tanh(y) + np.float32(i)
+        total = af.reduce_sum(y)
+    value = np.ones((128, 128), np.float32)
+    found: dict[str, float] = {}
+    for name, jit in (("grouped", True), ("one by one", False)):
+        async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}, jit=jit) as session:
+
+            async def ours(session: af.Session = session) -> Any:
+                return await session.run(total, {x: value})
+
+            async def theirs() -> Any:
+                z = cupy.asarray(value)
+                for i in range(100):
+                    z = cupy.tanh(z) + np.float32(i)
+                return z.sum().get()
+
+            mine, other = await paired(ours, theirs, rounds)
+        found |= {f"{name}, us": mine * 1e6, f"{name}: by hand, us": other * 1e6, f"{name}: ratio": mine / other}
+    return found
+
+
+async def captured(cupy: Any, rounds: int) -> dict[str, float]:
+    """A step of 60 sums over rows and columns with elementwise nodes between, recorded and replayed, beside the bare graph of the
+    same calls, its feed and its fetch."""
+    from actorflow.devices.cuda import CudaDevice
+
+    graph = af.Graph()
+    with graph.as_default(), af.device("/gpu:0"):
+        x = af.placeholder(af.float32, [256, 256])
+        y = x
+        for i in range(60):
+            y = af.tanh(y - af.reduce_mean(y, i % 2, keepdims=True)) + x
+        total = af.reduce_sum(y)
+    value = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
+    stream = cupy.cuda.Stream(non_blocking=True)
+
+    def calls(z: Any) -> Any:
+        w = z
+        for i in range(60):
+            w = cupy.tanh(w - w.mean(i % 2, keepdims=True)) + z
+        return w.sum()
+
+    with stream:
+        place = cupy.asarray(value)
+        calls(place)  # compiles
+        kept = cupy.cuda.MemoryPool()  # the graph's own: it knows addresses, and keeps none
+        with cupy.cuda.using_allocator(kept.malloc):
+            stream.begin_capture()
+            result = calls(place)
+            replay = stream.end_capture()
+    gpu = CudaDevice("/job:localhost/replica:0/task:0/device:GPU:0", capture=True)
+    plain = CudaDevice("/job:localhost/replica:0/task:0/device:GPU:0")
+    found: dict[str, float] = {}
+    for name, device in (("replayed", gpu), ("launched", plain)):
+        async with af.Session(graph=graph, devices=[device]) as session:
+
+            async def ours(session: af.Session = session) -> Any:
+                return await session.run(total, {x: value})
+
+            async def theirs() -> Any:
+                with stream:
+                    place.set(value)
+                    replay.launch()
+                    return result.get()
+
+            mine, other = await paired(ours, theirs, rounds)
+            if device is gpu:
+                assert gpu.statistics().replays, gpu.statistics().not_recorded
+        found |= {f"{name}, us": mine * 1e6, "bare graph, us": other * 1e6, f"{name}: ratio": mine / other}
+    return found
+
+
+async def updates(cupy: Any, rounds: int) -> dict[str, float]:
+    """Adam's update of 16 million weights, in one kernel, beside CuPy's calls one by one."""
+    size = 1 << 24
+    graph = af.Graph()
+    with graph.as_default(), af.device("/gpu:0"):
+        w = af.Variable(np.zeros(size, np.float32))
+        step = af.train.AdamOptimizer(0.001).apply_gradients([(af.ones([size]) * 0.5, w)])
+        af.global_variables_initializer()
+    v, m, s = (cupy.zeros(size, np.float32) for _ in range(3))
+    grad = cupy.full(size, 0.5, np.float32)
+    one = np.float32(1)
+    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}) as session:
+        await session.run("init")
+
+        async def ours() -> Any:
+            return await session.run(step)
+
+        async def theirs() -> Any:
+            nonlocal m, s, v
+            m += (grad - m) * np.float32(0.1)
+            s += (grad * grad - s) * np.float32(0.001)
+            v -= m / (cupy.sqrt(s) + np.float32(1e-8)) * (np.float32(0.001) * one)
+            cupy.cuda.get_current_stream().synchronize()
+
+        mine, other = await paired(ours, theirs, rounds)
+    return {"ms": mine * 1e3, "by hand, ms": other * 1e3, "ratio": mine / other}
+
+
 async def copies(cupy: Any, rounds: int) -> dict[str, float]:
     """Gigabytes a second to the host, beside a bare copy into pinned memory."""
     from actorflow.devices.cuda import CudaDevice
@@ -158,7 +266,8 @@ async def everything(rounds: int) -> dict[str, Any]:
         "cuda": cupy.cuda.runtime.runtimeGetVersion(),
         "cupy": cupy.__version__,
     }
-    for name, measure in (("launches", launches), ("mlp", training), ("copies", copies)):
+    measures = (launches, coalesced, captured, updates, training, copies)
+    for name, measure in zip(("launches", "coalesced", "captured", "adam", "mlp", "copies"), measures):
         found[name] = await measure(cupy, rounds)
     return found
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import DeviceStatistics
+from actorflow.device.base import DeviceStatistics, Recordable
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError, InternalError, OpError, ResourceExhaustedError, UnavailableError
@@ -27,9 +27,11 @@ from actorflow.registry import residence
 from actorflow.shapes import Shape
 
 from .cpu import CpuDevice
+from .cuda_graph import NotRecordable, Recorder, Recording, Replay
 from .cuda_memory import CudaAllocator, address, pinned
 from .cuda_streams import Stream
 from .cuda_variable import CudaVariable
+from .layout import axes_in_memory, inverse
 
 SMALL = 4096
 """Bytes up to which a value that comes from the host waits there until a kernel needs it."""
@@ -57,6 +59,7 @@ class CudaDevice:
 
     type = "GPU"
     asynchronous = True
+    swaps = True
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class CudaDevice:
         memory_budget: int | None = None,
         checked: bool = False,
         host_elements: int = 64,
+        capture: bool = False,
         cupy: Any = None,
     ) -> None:
         self.name = name
@@ -98,6 +102,14 @@ class CudaDevice:
         self._lost = ""
         self._closed = False
         self._inline = self._threaded = 0
+        self._within = 0
+        """The thread that is inside `together`."""
+        self.capture = capture
+        self._recorder: Recorder | None = None
+        self._recording: Recording | None = None
+        self._not_recorded: dict[str, str] = {}
+        self._replays = 0
+        self._swapped_out = self._swapped_in = 0
 
     @property
     def budget(self) -> int | None:
@@ -127,9 +139,13 @@ class CudaDevice:
     def launching(self, what: str) -> Iterator[None]:
         """A block whose CuPy calls go to this GPU: its compute stream, its memory. Errors of CUDA say `what` it was."""
         self._check_usable()
-        self._number += 1
-        self._launched.append((self._number, what))
+        if self._recorded_here() is None:
+            self._number += 1
+            self._launched.append((self._number, what))
         try:
+            if self._within == threading.get_ident():
+                yield
+                return
             with self.place, self.compute.raw, self.xp.cuda.using_allocator(self.allocator.malloc):
                 yield
                 if self.checked:
@@ -139,10 +155,71 @@ class CudaDevice:
         if self.checked:
             self._reached = self._number
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """A block of many `launching`s on this thread: what each of them enters is entered once. Where the device is `checked`,
+        each is on its own."""
+        if self.checked:
+            yield
+            return
+        self._check_usable()
+        with self._translating(), self.place, self.compute.raw, self.xp.cuda.using_allocator(self.allocator.malloc):
+            self._within = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._within = 0
+
+    def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
+        """See `actorflow.device.base.AsynchronousDevice`."""
+        if not self.capture or self.checked or not line.pieces:  # a region of constants alone has none
+            return None
+        self._recorder = self._recorder or Recorder(self)
+        try:
+            return self._recorder.record(line, inputs)
+        except Exception as error:  # whatever it is, the ordinary way is open, and tells it again if it stays
+            self._not_recorded[line.pieces[0].nodes[0].name] = str(error).splitlines()[0]
+            return None
+
+    @contextmanager
+    def recording(self, recording: Recording) -> Iterator[None]:
+        """A block in which launches of this thread are recorded, in whatever stream it has entered."""
+        self._recording, self._within = recording, threading.get_ident()
+        self.allocator.diverted = threading.get_ident(), recording.memory.malloc
+        try:
+            yield
+        finally:
+            self._recording, self._within, self.allocator.diverted = None, 0, None
+
+    def _recorded_here(self) -> Recording | None:
+        """What this thread records. Others, such as those that write checkpoints, go on meanwhile."""
+        return self._recording if self._within == threading.get_ident() else None
+
+    def uses(self, variable: Any, buffer: Any, written: bool) -> None:
+        """A variable is read or written where it is."""
+        recording = self._recorded_here()
+        if recording is not None:
+            recording.use(variable, buffer, written)
+
+    def moves(self, variable: Any) -> None:
+        """A variable is about to get another buffer. Raises NotRecordable where that would be recorded."""
+        if self._recorded_here() is not None:
+            raise NotRecordable(f"the variable {variable.name!r} gets another buffer in each run")
+
+    def replayed(self) -> None:
+        """Counts a replay."""
+        self._replays += 1
+
+    def on_gpu(self, value: Any) -> Any:
+        """A value as a kernel takes it."""
+        return self._placed(value, self.xp.ndarray, False)
+
     def _placed(self, value: Any, array: Any, on_host: bool) -> Any:
         """An input as a kernel takes it: in host memory where it is to be looked at, else on the GPU."""
         if type(value) is array:
             return self.fetch(value) if on_host else value
+        if self._recorded_here() is not None and id(value) not in self._kept:
+            return self._kept_for_recording(value, on_host)
         if on_host and isinstance(value, np.ndarray):
             return _arrived(value)
         if on_host or not isinstance(value, (np.ndarray, np.generic)) or value.dtype.hasobject:
@@ -153,6 +230,18 @@ class CudaDevice:
         if kept[1] is None:
             kept[1] = self._upload(value)
         return kept[1]
+
+    def _kept_for_recording(self, value: Any, on_host: bool) -> Any:
+        """The same for what is recorded: an array that it reads again and again stays."""
+        recording, self._recording = self._recording, None
+        assert recording is not None
+        try:
+            placed = self._placed(value, self.xp.ndarray, on_host)
+        finally:
+            self._recording = recording
+        if placed is not value:
+            recording.kept.append(placed)
+        return placed
 
     def constant(self, value: Any) -> Any:
         """A value that is the same in all steps; it is copied to the GPU once."""
@@ -251,6 +340,8 @@ class CudaDevice:
 
     def _download(self, value: Any) -> tuple[Any, Any]:
         """Starts a copy to the host: where it will be, and the array that has to live until then."""
+        if self._recorded_here() is not None:
+            raise NotRecordable("the host waits for a value")
         with self.launching("a copy to the host"):
             value = self.xp.ascontiguousarray(value) if value.ndim else value
             host = pinned(self.xp, value.shape, value.dtype)
@@ -258,6 +349,46 @@ class CudaDevice:
                 self._to_host.wait_for(self.compute)
                 value.data.copy_to_host_async(address(host), value.nbytes, self._to_host.raw)
         return host, value
+
+    def swap_out(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` on the running loop when a copy of `value` is in pinned host memory. The copy runs beside kernels, and
+        until its end it holds the memory."""
+        if type(value) is not self.xp.ndarray:
+            done(value, None)
+            return
+        axes = axes_in_memory(value.strides)
+        with self.launching("a copy to the host"):
+            dense = value.transpose(axes)
+        self._swapped_out += value.nbytes
+
+        def arrived(host: Any, error: BaseException | None) -> None:
+            done(None if error else host.transpose(inverse(axes)), error)
+
+        self.take(dense, arrived)
+
+    def swap_in(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` on the running loop when what `swap_out` gave is in the GPU's memory. The copy runs beside kernels; the
+        ones that wait for it are launched after it, so the compute stream never stands still for its sake."""
+        if not isinstance(value, np.ndarray):
+            done(value, None)
+            return
+        self._check_usable()
+        loop = asyncio.get_running_loop()
+        axes = axes_in_memory(value.strides)
+        with self._translating(), self.place:
+            dense = value.transpose(axes)
+            target = self.allocator.allocate(dense.shape, dense.dtype, self._to_device)
+            target.data.copy_from_host_async(address(dense), dense.nbytes, self._to_device.raw)
+            held = [dense, target.transpose(inverse(axes))]
+        self._swapped_in += value.nbytes
+        del target
+
+        def come(error: BaseException | None) -> None:
+            back = held.pop()
+            held.clear()
+            _call(loop, done, None if error else back, self._translated(error))
+
+        self._to_device.when_done(come)
 
     def copy(self, target: Any, value: Any) -> None:
         """Writes a value, of the host or the GPU, into an array of the GPU."""
@@ -339,6 +470,10 @@ class CudaDevice:
             inline=self._inline,
             threaded=self._threaded,
             memory=self.allocator.statistics(),
+            swapped_out=self._swapped_out,
+            swapped_in=self._swapped_in,
+            replays=self._replays,
+            not_recorded=tuple(self._not_recorded.items()),
         )
 
     def close(self) -> None:
@@ -364,7 +499,7 @@ class _Holding:
         self._array = None
 
 
-def _call(loop: asyncio.AbstractEventLoop, done: Callable[..., None], *arguments: Any) -> None:
+def _call(loop: asyncio.AbstractEventLoop, done: Callable[..., object], *arguments: Any) -> None:
     """Calls `done` on the loop, from any thread."""
     try:
         loop.call_soon_threadsafe(done, *arguments)

@@ -12,6 +12,7 @@ import ctypes
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ class CudaAllocator:
         self._pool = cupy.cuda.MemoryPool()
         self._watches: dict[int, _Watch] = {}
         self._freed: deque[_Watch] = deque()
+        self.diverted: tuple[int, Callable[[int], Any]] | None = None
+        """The thread that records launches, and where it gets memory meanwhile."""
         self._lock = threading.Lock()
         self._live = self._peak = 0
         self._allocations = self._frees = self._reuses = 0
@@ -76,10 +79,17 @@ class CudaAllocator:
             ResourceExhaustedError: the budget, or the GPU's memory, would be exceeded.
         """
         nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        diverted = self.diverted
+        if diverted is not None and stream is None and diverted[0] == threading.get_ident():
+            return self._cupy.ndarray(shape, dtype, memptr=diverted[1](nbytes))
         stream = stream or self._compute
         with self._place, stream.raw:
             pointer = self._block(nbytes, stream, shape, dtype)
             return self._cupy.ndarray(shape, dtype, memptr=pointer)
+
+    def take_bytes(self, nbytes: int) -> Any:
+        """A fresh array of so many bytes, for a recording."""
+        return self.allocate((nbytes,), np.dtype(np.uint8), self._compute)
 
     def malloc(self, nbytes: int) -> Any:
         """A block for what CuPy itself allocates while kernels are launched (`cupy.cuda.using_allocator`)."""

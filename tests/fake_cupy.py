@@ -9,7 +9,11 @@ work computes is known when it is launched, because shapes are asked for then; w
 - pinned memory is really filled when the copy runs, and full of garbage until then. A copy out of it fails the test (`faults`)
   if the memory was changed or given back before it ran;
 - whatever would make the host wait for the GPU (`int(x)`, `if x`, `x.get()`) raises `Blocks`, and numpy functions refuse
-  arrays of the GPU as CuPy's do.
+  arrays of the GPU as CuPy's do;
+- kernels that are given as C are evaluated (`fake_cuda_c`);
+- what is launched into a stream that captures is not computed, and its results are garbage, until the graph is launched. It then
+  runs over the same memory, whoever that belongs to by now. Events, copies from the host and products fail in such a stream,
+  as CuPy's do.
 """
 
 from __future__ import annotations
@@ -18,16 +22,22 @@ import contextlib
 import functools
 import itertools
 import random
+import re
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from fake_cuda_c import parsed_kernel, run_elementwise, run_kernel
 
 GARBAGE = 0xCB
+_NOT_IN_A_CAPTURE, _CAPTURE_SPOILT, _NO_CAPTURE = 900, 901, 401
+_LIBRARY = frozenset(("dot", "matmul", "einsum"))
+"""CuPy refuses to capture what calls cuBLAS."""
 Clock = dict[int, int]
 
 
@@ -54,7 +64,7 @@ FUNCTIONS = names(
 )
 MAKERS = names(
     """
-    zeros ones empty full arange
+    zeros ones full arange
     """
 )
 TYPES = names(
@@ -113,6 +123,8 @@ class FakeCupy:
         self.memory = memory
         self.allocated = 0
         self.launches: list[tuple[int, str]] = []
+        self.graphs = 0
+        """How many graphs were launched."""
         self.faults: list[str] = []
         self.lost: CUDARuntimeError | None = None
         self.manual = manual
@@ -138,6 +150,8 @@ class FakeCupy:
             setattr(self, name, functools.partial(_call, self, getattr(np, name)))
         for name in TYPES:
             setattr(self, name, getattr(np, name))
+        self.ElementwiseKernel = functools.partial(_Elementwise, self)
+        self.RawKernel = functools.partial(_Raw, self)
         self.cuda = SimpleNamespace(
             Device=lambda i: _Device(self, i),
             Stream=lambda non_blocking=False: _Stream(self, non_blocking),
@@ -287,6 +301,13 @@ class FakeCupy:
     def copyto(self, target: Any, source: Any, casting: str = "same_kind", where: Any = True) -> None:
         launch(self, np.copyto, (target, source), {"casting": casting, "where": where}, writes=(target,))
 
+    def empty(self, shape: Any, dtype: Any = float) -> Any:
+        """It launches nothing."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        malloc = getattr(self._here, "malloc", None)
+        assert malloc is not None, "a kernel allocates outside of the device's allocator"
+        return FakeArray(shape, dtype, memptr=malloc(int(np.prod(shape)) * np.dtype(dtype).itemsize))
+
     def array(self, values: Any, dtype: Any = None) -> Any:
         return launch(self, np.array, (values, dtype), {})
 
@@ -328,6 +349,26 @@ class _Stream:
         self.number = next(gpu._stream_ids)
         self.place = gpu.place()
         self.clock: Clock = {self.number: 0}
+        self.recorded: list[_Recorded] | None = None
+        """What was launched since a capture began."""
+        self.spoilt = False
+
+    def begin_capture(self, mode: Any = None) -> None:
+        assert self.recorded is None, "a capture begins within another"
+        if self.gpu.lost is not None:
+            raise CUDARuntimeError(self.gpu.lost.status)
+        self.recorded, self.spoilt = [], False
+
+    def end_capture(self) -> _Graph:
+        if self.recorded is None:
+            raise CUDARuntimeError(_NO_CAPTURE)
+        recorded, self.recorded = self.recorded, None
+        if self.spoilt:
+            raise CUDARuntimeError(_CAPTURE_SPOILT)
+        return _Graph(self.gpu, recorded)
+
+    def is_capturing(self) -> bool:
+        return self.recorded is not None
 
     def __enter__(self) -> _Stream:
         self.gpu.push("streams", self)
@@ -337,6 +378,9 @@ class _Stream:
         self.gpu.pop("streams")
 
     def put(self, run: Callable[[], None], ready: Callable[[], bool] = lambda: True) -> None:
+        if self.recorded is not None:
+            self.spoilt = True
+            raise CUDARuntimeError(_NOT_IN_A_CAPTURE)
         self.gpu.enqueue(self, _Work(run, ready))
         self.clock[self.number] += 1
 
@@ -514,6 +558,49 @@ class _Pointer:
         stream.put(lambda: None)
 
 
+@dataclass(frozen=True)
+class _Recorded:
+    """A kernel in a graph: it holds addresses, and keeps no memory for itself."""
+
+    name: str
+    compute: Callable[[], None]
+    reads: frozenset[Physical]
+    writes: frozenset[Physical]
+
+
+class _Graph:
+    """What was captured. It can be launched into any stream, as often as one likes."""
+
+    def __init__(self, gpu: FakeCupy, recorded: list[_Recorded]) -> None:
+        self._gpu = gpu
+        self.recorded = recorded
+
+    def launch(self, stream: Any = None) -> None:
+        gpu = self._gpu
+        into = stream if stream is not None else gpu.stream()
+        if gpu.lost is not None:
+            raise CUDARuntimeError(gpu.lost.status)
+        gpu.graphs += 1
+        for kernel in self.recorded:
+            with np.errstate(all="ignore"):
+                kernel.compute()
+            into.uses(set(kernel.reads), set(kernel.writes), kernel.name)
+            into.put(_failing(gpu, kernel.name))
+
+
+def _failing(gpu: FakeCupy, name: str) -> Callable[[], None]:
+    """What a kernel of this name does when it runs: nothing, unless it is to fail."""
+    fails, status = False, 0
+    if gpu.late_failure is not None and gpu.late_failure[0] == name:
+        fails, status, gpu.late_failure = True, gpu.late_failure[1], None
+
+    def run() -> None:
+        if fails:
+            gpu.lost = CUDARuntimeError(status)
+
+    return run
+
+
 def launch(
     gpu: FakeCupy, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], writes: Any = ()
 ) -> Any:
@@ -527,9 +614,11 @@ def launch(
     name = getattr(function, "__name__", str(function))
     given = [_plain(a, stream, arrays) for a in arguments]
     named = {k: _plain(v, stream, arrays) for k, v in keywords.items() if v is not None or k != "out"}
+    written = [w for w in (*writes, out) if isinstance(w, FakeArray)]
+    if stream.recorded is not None:
+        return _captured(gpu, stream, function, name, (given, named), arrays, written, out)
     with np.errstate(all="ignore"):
         result = function(*given, **named)
-    written = [w for w in (*writes, out) if isinstance(w, FakeArray)]
     stream.uses({a.data.block for a in arrays}, {w.data.block for w in written}, name)
     answer: Any
     if out is not None:
@@ -539,17 +628,169 @@ def launch(
     else:
         answer = _wrapped(gpu, result, arrays, stream, name)
     gpu.launches.append((stream.number, name))
-    fails = gpu.late_failure is not None and gpu.late_failure[0] == name
-    status = gpu.late_failure[1] if fails and gpu.late_failure is not None else 0
-    if fails:
-        gpu.late_failure = None
-
-    def run() -> None:
-        if fails:
-            gpu.lost = CUDARuntimeError(status)
-
-    stream.put(run)
+    stream.put(_failing(gpu, name))
     return answer
+
+
+def _captured(
+    gpu: FakeCupy,
+    stream: _Stream,
+    function: Callable[..., Any],
+    name: str,
+    call: tuple[list[Any], dict[str, Any]],
+    arrays: list[FakeArray],
+    written: list[FakeArray],
+    out: Any,
+) -> Any:
+    """A launch into a stream that captures: its results have their place and nothing in it."""
+    if name in _LIBRARY:
+        raise NotImplementedError("calling cuBLAS API during stream capture is currently unsupported")
+    given, named = call
+    before = [(block, block.bytes.copy()) for block in {w.data.block for w in written}]
+    with np.errstate(all="ignore"):
+        result = function(*given, **named)
+    for block, content in before:
+        block.bytes[...] = content
+    made: list[FakeArray] = []
+
+    def wrapped(value: Any) -> Any:
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return value
+        if isinstance(value, np.ndarray):
+            for array in arrays:
+                if np.may_share_memory(value, array.host):
+                    return FakeArray._view(array, value)
+        fresh = gpu.new(np.asarray(value))
+        fresh.data.bytes(max(fresh.nbytes, 1))[...] = GARBAGE
+        made.append(fresh)
+        return fresh
+
+    answer: Any
+    if out is not None:
+        answer = out
+    elif isinstance(result, tuple):
+        answer = tuple(wrapped(r) for r in result)
+    else:
+        answer = wrapped(result)
+    targets = [m.host for m in made]
+
+    def compute() -> None:
+        again = function(*given, **named)
+        fresh = [
+            r for r in (again if isinstance(again, tuple) else (again,)) if isinstance(r, (np.ndarray, np.generic))
+        ]
+        for target, value in zip(targets, fresh if targets else ()):
+            np.copyto(target, value)
+
+    assert stream.recorded is not None
+    if made or written:
+        writes = frozenset(a.data.block for a in (*made, *written))
+        stream.recorded.append(_Recorded(name, compute, frozenset(a.data.block for a in arrays), writes))
+    return answer
+
+
+_NAMES = re.compile(r"(?!_)(?!(?:i|n)$)[A-Za-z_]\w*")
+_OPTIONS = ("--fmad=false",)
+
+
+class _Elementwise:
+    """`ElementwiseKernel`: parameters with numpy's names of types, inputs constant, outputs made or given behind the inputs."""
+
+    def __init__(
+        self,
+        gpu: FakeCupy,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        *,
+        no_return: bool = False,
+        return_tuple: bool = False,
+        options: tuple[str, ...] = (),
+    ) -> None:
+        assert re.fullmatch(r"[a-zA-Z_]\w*", name), f"no name of a kernel: {name!r}"
+        assert all(o in _OPTIONS for o in options), options
+        self._known, self._body, self.name = weakref.ref(gpu), operation, name
+        self._inputs, self._outputs = _parameters(in_params), _parameters(out_params)
+        self._no_return, self._return_tuple = no_return, return_tuple
+
+    def __call__(self, *arguments: Any) -> Any:
+        count, gpu = len(self._inputs), self._known()
+        assert gpu is not None and len(arguments) in (count, count + len(self._outputs)), "wrong number of arguments"
+        arrays = [a for a in arguments[:count] if isinstance(a, FakeArray)]
+        given = list(arguments[count:])
+        if not arrays and not given:
+            raise ValueError("Loop size is undecided.")
+        shape = np.broadcast_shapes(*(a.shape for a in (*arrays, *given)))
+        for (dtype, name), value in zip((*self._inputs, *self._outputs), arguments):
+            if isinstance(value, FakeArray):
+                if value.dtype != dtype:
+                    raise TypeError(f"Type is mismatched. {name} {value.dtype} {dtype}")
+            elif not isinstance(value, (np.generic, int, float, bool)):
+                raise TypeError(f"Unsupported type {type(value)}")
+        if any(g.shape != shape for g in given):
+            raise ValueError("Out shape is mismatched")
+        malloc = getattr(gpu._here, "malloc", None)
+        if not given:
+            assert malloc is not None, "a kernel allocates outside of the device's allocator"
+            sizes = [int(np.prod(shape)) * dtype.itemsize for dtype, _ in self._outputs]
+            made = [FakeArray(shape, d, memptr=malloc(s)) for (d, _), s in zip(self._outputs, sizes)]
+        else:
+            made = given
+
+        def run(*values: Any) -> None:
+            named: dict[str, tuple[Any, bool]] = {}
+            for (dtype, name), value in zip(self._inputs, values):
+                whole = np.broadcast_to(np.asarray(value).astype(dtype, casting="unsafe"), shape)
+                named[name] = (whole.reshape(-1).copy(), True)
+            targets = values[count:]
+            flat = [t.reshape(-1).copy() for t in targets]
+            named.update((name, (f, False)) for (_, name), f in zip(self._outputs, flat))
+            run_elementwise(self._body, named, int(np.prod(shape)))
+            for target, value in zip(targets, flat):
+                target[...] = value.reshape(shape)
+
+        run.__name__ = self.name
+        if 0 not in shape:
+            launch(gpu, run, (*arguments[:count], *made), {}, writes=tuple(made))
+        if self._no_return:
+            return None
+        return tuple(made) if self._return_tuple or len(made) != 1 else made[0]
+
+
+def _parameters(text: str) -> list[tuple[np.dtype[Any], str]]:
+    found = []
+    for parameter in filter(None, text.split(",")):
+        kind, name = parameter.split()
+        assert _NAMES.fullmatch(name), f"CuPy keeps the name {name!r} for itself"
+        found.append((np.dtype(kind), name))
+    return found
+
+
+class _Raw:
+    """`RawKernel`: arrays are handed over as where they begin, so they have to be in order."""
+
+    def __init__(self, gpu: FakeCupy, code: str, name: str, options: tuple[str, ...] = ()) -> None:
+        assert all(o in _OPTIONS for o in options), options
+        self._known, self._code, self.name = weakref.ref(gpu), code, name
+
+    def __call__(self, grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...]) -> None:
+        assert 0 < grid[0] < 1 << 31 and 0 < block[0] <= 1024, "no such grid"
+        for value in arguments:
+            assert isinstance(value, (FakeArray, np.generic)), f"{type(value)} has no size in C that one can rely on"
+
+        def run(*values: Any) -> None:
+            for value in values:
+                assert not isinstance(value, np.ndarray) or value.flags.c_contiguous, "an array that is not in order"
+            flat = [v.reshape(-1) if isinstance(v, np.ndarray) else v for v in values]
+            run_kernel(self._code, self.name, grid[0], block[0], flat)
+
+        run.__name__ = self.name
+        parameters, _ = parsed_kernel(self._code, self.name)
+        written = [a for (_, array, constant, _), a in zip(parameters, arguments) if array and not constant]
+        gpu = self._known()
+        assert gpu is not None
+        launch(gpu, run, arguments, {}, writes=tuple(written))
 
 
 def _plain(value: Any, stream: _Stream, arrays: list[FakeArray]) -> Any:
@@ -601,14 +842,14 @@ class FakeArray:
 
     __array_ufunc__ = None  # numpy's operators leave it to ours, and its functions fail
 
-    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None) -> None:
+    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None) -> None:
         assert memptr is not None
         self.data = memptr
         self.base: FakeArray | None = None
         self._gpu: FakeCupy = memptr.mem.gpu
         flat = memptr.block.bytes
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.host: np.ndarray[Any, Any] = np.ndarray(shape, dtype, flat)
+        self.host: np.ndarray[Any, Any] = np.ndarray(shape, dtype, flat, memptr.offset, strides)
 
     @classmethod
     def _view(cls, whole: FakeArray, host: np.ndarray[Any, Any]) -> FakeArray:
@@ -628,6 +869,7 @@ class FakeArray:
     nbytes = property(lambda self: self.host.nbytes)
     itemsize = property(lambda self: self.host.itemsize)
     flags = property(lambda self: self.host.flags)
+    strides = property(lambda self: self.host.strides)
     device = property(lambda self: SimpleNamespace(id=self.data.device_id))
     T = property(lambda self: self._like(self.host.T))
     real = property(lambda self: self if self.dtype.kind != "c" else self._like(self.host.real))

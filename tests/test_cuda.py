@@ -337,7 +337,8 @@ def test_f37_a_gpu_trains_as_a_cpu_does(fake: Make, optimizer: Callable[[], Any]
     np.testing.assert_allclose(losses, wanted, rtol=1e-5)
     assert all(type(loss) is np.float32 for loss in losses)
     on_gpu, on_cpu = found.devices.values()
-    assert on_gpu.launches > 50 and on_gpu.threaded == 0 and on_cpu.launches == 0
+    assert 10 < on_gpu.launches < 40 and on_gpu.threaded == 0 and on_cpu.launches == 0, "a region is one"
+    assert len(gpu.launches) > 50
     assert sum(name == "matmul" for _, name in gpu.launches) >= 4 * 5
 
 
@@ -470,7 +471,7 @@ def failing(graph: af.Graph) -> tuple[Any, Any, Any]:
 def test_f37_a_kernel_that_fails_as_it_runs_ends_its_step_and_the_gpu(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, elsewhere = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu)) as session:
+    with blocking.Session(graph=graph, devices=devices(gpu), jit=False) as session:
         session.run(bad, {x: values()})
         gpu.fail_when_run("exp", 700)
         with pytest.raises(errors.InternalError) as caught:
@@ -484,7 +485,7 @@ def test_f37_a_kernel_that_fails_as_it_runs_ends_its_step_and_the_gpu(fake: Make
 def test_f37_a_launch_that_is_refused_ends_its_step_alone(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, _ = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu)) as session:
+    with blocking.Session(graph=graph, devices=devices(gpu), jit=False) as session:
         real = gpu.exp
 
         def refuse(*arguments: Any, **keywords: Any) -> Any:
@@ -500,7 +501,7 @@ def test_f37_a_launch_that_is_refused_ends_its_step_alone(fake: Make) -> None:
 def test_f37_a_checked_gpu_names_the_node(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, _ = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu, checked=True)) as session:
+    with blocking.Session(graph=graph, devices=devices(gpu, checked=True), jit=False) as session:
         gpu.fail_when_run("exp", 719)
         with pytest.raises(errors.InternalError) as caught:
             session.run(bad, {x: values()})
@@ -670,6 +671,7 @@ def test_f38_what_a_gpu_takes_exists_and_computes_with_xp() -> None:
                 if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "np"
             }
             asked -= {"True_"} if op == "_Done" else set()
+            asked -= {"add", "multiply"} if op in ("Cumsum", "Cumprod") else set()  # behind `xp is np`
             assert asked <= _HARMLESS, f"{op} calls numpy's {sorted(asked - _HARMLESS)}"
 
 

@@ -22,6 +22,7 @@ from random_graphs import RandomGraph, Request, random_graph
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
+from actorflow.runtime import chain
 from actorflow.runtime import part as runtime_part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
@@ -65,14 +66,14 @@ def settings(seed: int) -> list[Setting]:
 
 @pytest.fixture
 def limit() -> Iterator[Callable[[float], None]]:
-    """Sets from which cost on a kernel goes to the device's thread."""
-    before = runtime_part.INLINE_LIMIT_NS
+    """Sets from which cost on a kernel goes to the device's thread, or goes on there."""
+    before = runtime_part.INLINE_LIMIT_NS, chain.LEAST_NS
 
     def change(nanoseconds: float) -> None:
-        runtime_part.INLINE_LIMIT_NS = nanoseconds
+        runtime_part.INLINE_LIMIT_NS = chain.LEAST_NS = nanoseconds
 
     yield change
-    change(before)
+    runtime_part.INLINE_LIMIT_NS, chain.LEAST_NS = before
 
 
 def expected(made: RandomGraph) -> list[list[Any]]:

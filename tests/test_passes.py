@@ -109,6 +109,8 @@ def test_f16_the_passes_are_listed() -> None:
         "order_writes",
         "coalesce_loops",
         "coalesce",
+        "order_memory",
+        "swap",
     )
 
 

@@ -6,7 +6,8 @@ registered; an array module, which kernels compute with; an allocator; and threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
@@ -69,12 +70,19 @@ class Allocator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatistics:
-    """What a device did so far. `inline` and `threaded` count kernels by where they ran."""
+    """What a device did so far. `inline` and `threaded` count kernels by where they ran; `swapped_out` and `swapped_in` are bytes
+    that went to the host for a while and came back."""
 
     launches: int
     inline: int
     threaded: int
     memory: AllocatorStatistics
+    swapped_out: int = 0
+    swapped_in: int = 0
+    replays: int = 0
+    """How often a recorded region was replayed."""
+    not_recorded: tuple[tuple[str, str], ...] = ()
+    """The first nodes of regions that could not be recorded, with the reason."""
 
 
 class Device(Protocol):
@@ -98,6 +106,30 @@ class Device(Protocol):
         """Ends threads; waits for none that still runs a kernel."""
 
 
+class Recordable(Protocol):
+    """Launches in a straight line (`actorflow.runtime.launched.Straight`)."""
+
+    pieces: tuple[Any, ...]
+    results: tuple[int, ...]
+
+    def fresh(self, inputs: Sequence[Any]) -> list[Any]:
+        """The values of a run as it begins."""
+
+    def launch(self, piece: Any, values: list[Any]) -> None:
+        """Launches a piece, and puts its outputs among the values."""
+
+
+class Replay(Protocol):
+    """Launches that were recorded."""
+
+    stale: bool
+    """Whether something has changed for good, so that there is nothing left to replay."""
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any] | None:
+        """Launches them with these inputs, and gives the results; or None, and nothing done, where something is not as it was
+        recorded."""
+
+
 class AsynchronousDevice(Device, Protocol):
     """A device whose kernels are only launched, such as a GPU. Its attribute `asynchronous` is true.
 
@@ -113,6 +145,13 @@ class AsynchronousDevice(Device, Protocol):
         """`call`, the kernel of a node, on this device: brings what is in host memory and not wanted there. `on_host` is
         the kernel for the CPU, where the op has one that may take its place."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """A block of many launches on this thread, which go into the compute stream as one batch."""
+
+    def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
+        """Records what a straight line of launches does for inputs of these types and shapes, so that it can be done again in
+        fewer launches. None where it can't be recorded; `statistics` says why. The line is not run for its results."""
+
     def constant(self, value: Any) -> Any:
         """A value that is the same in all steps: brought once, or where small, kept for being brought once."""
 
@@ -127,6 +166,26 @@ class AsynchronousDevice(Device, Protocol):
 
     def settle(self, done: Callable[[BaseException | None], None]) -> None:
         """Calls `done` on the running event loop when all that was launched so far has run; with the error that ended it."""
+
+
+class SwappingDevice(Device, Protocol):
+    """A device whose tensors may wait in host memory, because its own is scarcer. Its attribute `swaps` is true.
+
+    Both methods call `done` once, on the running event loop, with the result or an error; it may be called before they return.
+    """
+
+    swaps: bool
+
+    def swap_out(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` when a copy of `value` is in host memory. Who called holds `value` no longer than that."""
+
+    def swap_in(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
+        """Calls `done` when what `swap_out` gave is in the device's memory again, in the same memory layout."""
+
+
+def as_swapping(device: Device) -> SwappingDevice | None:
+    """The device, if its tensors may wait in host memory."""
+    return cast(SwappingDevice, device) if getattr(device, "swaps", False) else None
 
 
 def as_asynchronous(device: Device) -> AsynchronousDevice | None:

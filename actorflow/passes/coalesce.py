@@ -14,6 +14,7 @@ is mostly memory, which the loop goes through once.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -26,7 +27,10 @@ from actorflow.passes.cost_model import node_cost
 from actorflow.passes.frames import PRIMITIVES, frames, is_free
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.registry import opdef
 
+LAUNCH = 2_000.0
+"""What a kernel costs that is only launched: so a region launches some 250."""
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
 MOST_LINES = 512
@@ -34,6 +38,11 @@ MOST_LINES = 512
 
 
 Loopable = Callable[[Node, Sequence[DType]], bool]
+
+
+def launch_cost(node: Node, graph: Subgraph) -> float:
+    """The cost of a node of a device whose kernels are only launched, whatever it computes."""
+    return LAUNCH
 
 
 def never(node: Node, dtypes: Sequence[DType]) -> bool:
@@ -45,14 +54,15 @@ def coalesce(
     mergeable: Callable[[Node], bool],
     partial: frozenset[Endpoint] = frozenset(),
     loopable: Loopable = never,
+    cost: Callable[[Node, Subgraph], float] = node_cost,
 ) -> Subgraph:
     """Replaces each region of two or more nodes by one `_Region` node.
 
     `mergeable` says of a node whether its kernel can be called from straight-line code: it is synchronous and needs
     nothing of the step. `partial` are feeds that come while the step runs. `loopable` says of a node and its inputs' types
-    whether it may be part of a compiled loop.
+    whether it may be part of a compiled loop. `cost` is what a node costs the event loop, in nanoseconds.
     """
-    regions = _regions(graph, mergeable, partial, loopable)
+    regions = _regions(graph, mergeable, partial, loopable, cost)
     if not regions:
         return graph
     region_of = {member.name: name for name, members in regions.items() for member in members}
@@ -77,12 +87,16 @@ def coalesce(
 
 
 def _regions(
-    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint], loopable: Loopable
+    graph: Subgraph,
+    mergeable: Callable[[Node], bool],
+    partial: frozenset[Endpoint],
+    loopable: Loopable,
+    cost: Callable[[Node, Subgraph], float],
 ) -> dict[str, list[Node]]:
     """The members of each region, in topological order."""
     where = frames(graph)
     tokens = waits(graph, partial, where)
-    costs = {name: node_cost(node, graph) for name, node in paced(graph.nodes.items())}
+    costs = {name: cost(node, graph) for name, node in paced(graph.nodes.items())}
     kinds: dict[str, Any] = {}
     colours: dict[str, int] = {}
     leader: dict[str, str] = {}
@@ -212,3 +226,35 @@ def members_of(node: Node) -> tuple[Node, ...]:
     if node.op == "_Loop":
         return tuple(inner for member in node.attrs["members"] for inner in members_of(member))
     return tuple(node.attrs["members"]) if node.op == "_Region" else (node,)
+
+
+def writes_last(members: Sequence[Node]) -> tuple[Node, ...]:
+    """A topological order that leaves updates of variables to the end, when most reads are used up: that of a
+    region's lines."""
+    names = {m.name: m for m in members}
+    waiting: dict[str, int] = {}
+    successors: dict[str, list[str]] = {}
+    for member in members:
+        needs = [n for n in (*(e.node for e in member.inputs), *member.controls) if n in names]
+        waiting[member.name] = len(needs)
+        for need in needs:
+            successors.setdefault(need, []).append(member.name)
+    writers = {m.name for m in members if opdef.lookup(m.op).writes}
+    order: list[Node] = []
+    ready: deque[str] = deque()
+    postponed: deque[str] = deque()
+
+    def queue(name: str) -> None:
+        (postponed if name in writers else ready).append(name)
+
+    for member in members:
+        if waiting[member.name] == 0:
+            queue(member.name)
+    while ready or postponed:
+        name = ready.popleft() if ready else postponed.popleft()
+        order.append(names[name])
+        for successor in successors.get(name, ()):
+            waiting[successor] -= 1
+            if waiting[successor] == 0:
+                queue(successor)
+    return tuple(order)

@@ -10,13 +10,14 @@ from typing import Any
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.coalesce import Loopable, coalesce, never
+from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.passes.fold import Evaluate, fold
 from actorflow.passes.frames import with_loops
 from actorflow.passes.fuse import fuse
+from actorflow.passes.memory import Memory, save_memory, without_large
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.pace import paced
 from actorflow.passes.partition import partition
@@ -37,6 +38,8 @@ PASSES = (
     "order_writes",
     "coalesce_loops",
     "coalesce",
+    "order_memory",
+    "swap",
 )
 """The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `schedule_recvs` over what
 the signature needs, then on each part."""
@@ -69,7 +72,8 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices."""
+    """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices. `lower_peak` is
+    for devices without a budget too; `save_memory` lets those whose budget is short do something about it."""
 
     fold: bool = True
     merge_duplicates: bool = True
@@ -79,6 +83,8 @@ class Options:
     soft_placement: bool = False
     schedule_recvs: bool = True
     lossy: bool = False
+    lower_peak: bool = False
+    save_memory: bool = True
 
 
 def divide(
@@ -126,14 +132,22 @@ def finish(
     mergeable: Callable[[Node], bool],
     partial: frozenset[Endpoint] = frozenset(),
     loopable: Loopable = never,
+    memory: Memory | None = None,
+    launched: bool = False,
 ) -> Subgraph:
     """One part as its device runs it. Its fetches may get other names, and keep their order. `partial` are the feeds that
-    come while the part runs."""
+    come while the part runs. Where `memory` is given, less of it may be used. `launched` says that
+    kernels are only launched there: such loops stay frames."""
     part = order_writes(part, partial)
     if options.coalesce:
-        part = coalesce_loops(part, mergeable, partial)
-        part = coalesce(part, mergeable, partial, loopable)
-    return part
+        if memory is not None:
+            mergeable = without_large(part, memory, mergeable)
+        if launched:
+            part = coalesce(part, mergeable, partial, cost=launch_cost)
+        else:
+            part = coalesce_loops(part, mergeable, partial)
+            part = coalesce(part, mergeable, partial, loopable)
+    return part if memory is None else save_memory(part, memory, partial)
 
 
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 _HOST: dict[str, dict[str, tuple[int, ...]]] = {}
 _ANYWHERE: dict[str, set[str]] = {}
 _FOLLOWS: dict[str, set[str]] = {}
+_RECORDED: dict[str, set[str]] = {}
+_APART: dict[str, set[str]] = {}
 
 
 def host_memory(device: str, positions: Mapping[str, Sequence[int]]) -> None:
@@ -42,3 +44,24 @@ def follow(device: str, *ops: str) -> None:
 def follows(op: str, device: str) -> bool:
     """Whether the host computes an op whose inputs are small and in its memory."""
     return op in _FOLLOWS.get(device, ())
+
+
+def record(device: str, *ops: str) -> None:
+    """Declares ops whose kernels launch the same for inputs of the same types and shapes, and look at nothing else: their
+    launches may be recorded and replayed. They make no array of values of the host."""
+    _RECORDED.setdefault(device, set()).update(ops)
+
+
+def may_be_recorded(op: str, device: str) -> bool:
+    """Whether an op's launches may be replayed."""
+    return op in _RECORDED.get(device, ()) or stands_apart(op, device)
+
+
+def apart(device: str, *ops: str) -> None:
+    """Declares ops of one output at most that call a library which can't be recorded; their launches may be repeated."""
+    _APART.setdefault(device, set()).update(ops)
+
+
+def stands_apart(op: str, device: str) -> bool:
+    """Whether an op calls a library which can't be recorded."""
+    return op in _APART.get(device, ())

@@ -39,12 +39,21 @@ class Loop(Protocol):
         """The same for operands that need not be in order. Raises InternalError for those of another type or size."""
 
 
-class Compiler(Protocol):
-    """What turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for those of NaN."""
+class LaunchedLoop(Protocol):
+    """A recipe as one kernel of a device whose kernels are only launched."""
+
+    def __call__(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        """Launches it on arrays of `xp` that broadcast to the shape of all results, and gives fresh arrays of that shape."""
+
+
+class Rules(Protocol):
+    """What can be said of elementwise ops, element by element."""
 
     name: str
     device_type: str
     """Of which devices it computes the kernels."""
+    least: int
+    """Elements: with fewer it does not pay."""
 
     def available(self) -> bool:
         """Whether what it needs is installed."""
@@ -64,24 +73,35 @@ class Compiler(Protocol):
     def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
         """Writes what the op computes into its inputs' block; None where these attributes or types have no rule."""
 
+
+class Compiler(Rules, Protocol):
+    """What turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for those of NaN."""
+
     def compile(self, recipe: Recipe) -> Loop:
         """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
 
 
+class LaunchCompiler(Rules, Protocol):
+    """The same for a device whose kernels are only launched."""
+
+    def launched(self, recipe: Recipe) -> LaunchedLoop:
+        """Takes next to no time; the kernel is compiled when it is first launched."""
+
+
 @functools.cache
-def _installed() -> Compiler | None:
+def _installed(device_type: str) -> Any:
     for entry in entry_points(group="actorflow.compilers"):
-        compiler: Compiler = entry.load()()
-        if compiler.available():
+        compiler = entry.load()()
+        if compiler.device_type == device_type and compiler.available():
             return compiler
     return None
 
 
-def find_compiler(device_type: str, without: AbstractSet[str] = frozenset()) -> Compiler | None:
-    """The compiler for the kernels of a device type. None where there is none, where it is among those `without`, and where
-    `ACTORFLOW_KERNELS` asks for another library."""
-    compiler = _installed()
-    if compiler is None or compiler.device_type != device_type or compiler.name in without:
+def find_compiler(device_type: str, without: AbstractSet[str] = frozenset()) -> Any:
+    """The compiler for the kernels of a device type: a `LaunchCompiler` where they are only launched, else a `Compiler`. None
+    where there is none, where it is among those `without`, and where `ACTORFLOW_KERNELS` asks for another library."""
+    compiler = _installed(device_type)
+    if compiler is None or compiler.name in without:
         return None
     return compiler if os.environ.get("ACTORFLOW_KERNELS", "") in ("", compiler.name) else None
 

@@ -17,12 +17,10 @@ import numpy as np
 from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.pace import paced
-from actorflow.runtime.jit import Compiler
+from actorflow.runtime.jit import Rules
 from actorflow.runtime.jit_recipe import Block, Recipe, Value
 from actorflow.shapes import Shape, is_static
 
-LEAST = 2000
-"""Elements: below, the calls of a few numpy functions cost no more than the loop's."""
 MOST_MEMBERS = 64
 MOST_ARRAYS = 24
 
@@ -59,7 +57,7 @@ class _Unit:
     arrays: set[Endpoint] = field(default_factory=set)
 
 
-def candidates(members: Sequence[Node], compiler: Compiler, followed: Callable[[Node], bool]) -> list[str]:
+def candidates(members: Sequence[Node], compiler: Rules, followed: Callable[[Node], bool]) -> list[str]:
     """The members that may go into loops: large enough, of types that the compiler knows. `followed` says of a member
     whether the compiler has the rule of its kernel."""
     return [
@@ -68,7 +66,7 @@ def candidates(members: Sequence[Node], compiler: Compiler, followed: Callable[[
         if len(m.shapes) == 1
         and m.op not in _PASSING
         and is_static(m.shapes[0])
-        and _elements(m.shapes[0]) >= LEAST
+        and _elements(m.shapes[0]) >= compiler.least
         and compiler.type_of(m.dtypes[0]) is not None
         and m.inputs
         and followed(m)
@@ -80,7 +78,7 @@ def arrange(
     types: Types,
     kept: AbstractSet[Endpoint],
     given: AbstractSet[Endpoint],
-    compiler: Compiler,
+    compiler: Rules,
     chosen: Sequence[str],
 ) -> list[Node | Fused]:
     """The members in an order that computes what the given order does, those of loops together.
@@ -142,7 +140,7 @@ class _Arranger:
         members: Sequence[Node],
         types: Types,
         given: AbstractSet[Endpoint],
-        compiler: Compiler,
+        compiler: Rules,
         chosen: frozenset[str],
     ) -> None:
         self._members = members

@@ -18,6 +18,7 @@ import numpy as np
 from actorflow.device.base import as_asynchronous
 from actorflow.graph.node import Endpoint
 from actorflow.runtime import faults
+from actorflow.runtime.chain import Chain
 from actorflow.runtime.costs import INLINE_LIMIT_NS, Cost
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame, run_primitive
@@ -238,7 +239,10 @@ async def run_node(part: Part, node: PlanNode) -> None:
                 part.launched += 1
             inputs = None
             if not step.stopped:
-                part.propagate(node, result)
+                if type(result) is Chain:
+                    result.hand_over()
+                else:
+                    part.propagate(node, result)
                 if part.loop is not None:
                     part.loop.left(part)
         except BaseException as error:

@@ -24,6 +24,7 @@ from actorflow.runtime.costs import Cost, Costs, LaunchCost
 from actorflow.runtime.frames import PRIMITIVES, Primitive
 from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
+from actorflow.runtime.launched import LaunchedRegion
 from actorflow.runtime.loop import Loop
 from actorflow.runtime.region import Region
 from actorflow.runtime.residence import wanted_on_host, with_fetches_copied
@@ -82,6 +83,8 @@ class PlanNode:
     """Whether its kernel calls a continuation."""
     is_plain: bool = False
     """Whether it runs where its cost says, and nothing else has to be looked at."""
+    may_follow: bool = False
+    """Whether a thread that has run what it waits for may go on with it: it keeps nothing between runs, and touches no state."""
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -109,6 +112,8 @@ class Plan:
     loops: Mapping[str, Plan]
     controlled: bool
     """Whether there are branches or loops."""
+    urgent: frozenset[int]
+    """The nodes from which a way leads to what somebody else waits for: asynchronous kernels (a Send), branches, loops."""
     enters: int = 0
     parallel_iterations: int = 1
 
@@ -258,9 +263,21 @@ class _Builder:
             executed=executed + sum(plan.executed for plan in inner.values()),
             loops=inner,
             controlled=any(n.primitive is not None for n in made),
+            urgent=_urgent(made),
             enters=len(enters),
             parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
         )
+
+
+def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
+    found: set[int] = set()
+    for node in paced(
+        reversed(nodes)
+    ):  # consumers first, but for those of a loop's end, which are urgent by themselves
+        itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
+        if itself or any(c in found for some in node.edges for _, c in some) or not found.isdisjoint(node.controls):
+            found.add(node.index)
+    return frozenset(found)
 
 
 def _constant(node: Node, device: Device) -> Any:
@@ -296,7 +313,8 @@ def _plan_node(
         takes_step = True
     elif node.op == "_Region":
         compiler = find_compiler(device.type, without)
-        launch = region = Region(node, types, device, context_of, _shares_state(node, graph), compiler, without)
+        make = Region if as_asynchronous(device) is None else LaunchedRegion
+        launch = region = make(node, types, device, context_of, _shares_state(node, graph), compiler, without)
     else:
         entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
         launch = bind(node, entry, device, context_of)
@@ -311,6 +329,10 @@ def _plan_node(
             launch, asynchronous, takes_done = handing_to_host(launch, launching), True, True
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
+    members = members_of(node)
+    touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
+    is_plain = not takes_step and not open_shapes
+    follows = is_plain and not asynchronous and not touches_state and not merges and node.op not in PRIMITIVES
     return PlanNode(
         index=index,
         node=node,
@@ -326,7 +348,7 @@ def _plan_node(
         aborts_itself=aborts_itself,
         takes_step=takes_step,
         fires_dead=definition.fires_dead,
-        touches_state=any(d.is_ref for m in members_of(node) for d in m.dtypes) or any(d.is_ref for d, _ in types),
+        touches_state=touches_state,
         cost=Cost(guess) if launching is None else LaunchCost(),
         costs=(
             Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
@@ -336,7 +358,8 @@ def _plan_node(
         region=region,
         takes_tag=takes_tag,
         takes_done=takes_done,
-        is_plain=not takes_step and not open_shapes,
+        is_plain=is_plain,
+        may_follow=follows and launching is None and not any(opdef.lookup(m.op).stateful for m in members),
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -15,6 +14,7 @@ from actorflow.device.base import Device
 from actorflow.dtypes import DType
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.coalesce import writes_last
 from actorflow.passes.pace import paced
 from actorflow.registry import opdef
 from actorflow.runtime import codegen
@@ -51,7 +51,8 @@ class Region:
         self._compiler = compiler
         self._without = without
         self._shares_state = shares_state
-        self.members: tuple[Node, ...] = self._order(node.attrs["members"])
+        ordered = node.attrs.get("ordered", False)
+        self.members: tuple[Node, ...] = node.attrs["members"] if ordered else self._order(node.attrs["members"])
         self._input_types = list(input_types)
         self._device = device
         self._context_of = context_of
@@ -65,7 +66,7 @@ class Region:
             kernel_of(member, self._device, ())
 
     def _order(self, members: Sequence[Node]) -> tuple[Node, ...]:
-        return _writes_last(members)
+        return writes_last(members)
 
     def __call__(self, inputs: list[Any]) -> Any:
         """Runs the members, and empties the list of inputs."""
@@ -198,34 +199,3 @@ def _replace(region: weakref.ref[Region], key: tuple[Any, ...], shapes: Sequence
     known = region()
     if known is not None:
         known.compile_loops(key, shapes)
-
-
-def _writes_last(members: Sequence[Node]) -> tuple[Node, ...]:
-    """A topological order that leaves updates of variables to the end, when most reads are used up."""
-    names = {m.name: m for m in members}
-    waiting: dict[str, int] = {}
-    successors: dict[str, list[str]] = {}
-    for member in members:
-        needs = [n for n in (*(e.node for e in member.inputs), *member.controls) if n in names]
-        waiting[member.name] = len(needs)
-        for need in needs:
-            successors.setdefault(need, []).append(member.name)
-    writers = {m.name for m in members if opdef.lookup(m.op).writes}
-    order: list[Node] = []
-    ready: deque[str] = deque()
-    postponed: deque[str] = deque()
-
-    def queue(name: str) -> None:
-        (postponed if name in writers else ready).append(name)
-
-    for member in members:
-        if waiting[member.name] == 0:
-            queue(member.name)
-    while ready or postponed:
-        name = ready.popleft() if ready else postponed.popleft()
-        order.append(names[name])
-        for successor in successors.get(name, ()):
-            waiting[successor] -= 1
-            if waiting[successor] == 0:
-                queue(successor)
-    return tuple(order)

@@ -31,6 +31,12 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[Endpoint]:
     for node in graph.nodes.values():
         positions = residence.host_inputs(node.op, device.type, len(node.inputs))
         todo.extend(node.inputs[i] for i in positions)
+        if node.op == "_Region":
+            outer = dict(zip(node.attrs["inputs"], node.inputs, strict=True))
+            for member in node.attrs["members"]:
+                for i in residence.host_inputs(member.op, device.type, len(member.inputs)):
+                    if member.inputs[i] in outer:
+                        todo.append(outer[member.inputs[i]])
         if node.op in _PREDICATES:
             todo.append(node.inputs[_PREDICATES[node.op]])
         if node.name.endswith(_FETCHED):

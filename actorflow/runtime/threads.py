@@ -1,15 +1,18 @@
-"""Heavy kernels on the device's compute thread, and the order of those that write variables there."""
+"""Heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that write variables."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from actorflow import machine
+from actorflow.device.base import Device
 from actorflow.runtime import faults
+from actorflow.runtime.chain import Chain, fits, may_lead
 from actorflow.runtime.costs import Cost
 from actorflow.runtime.plan import PlanNode
 
@@ -113,59 +116,136 @@ def _call_soon(step: Step, callback: Callable[[], None]) -> None:
         pass  # the loop is closed: nobody waits any more
 
 
-async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
-    """Runs a node's kernel on its device's thread. Raises what the kernel raises. What has to wait for the thread and is
-    not begun when the step stops never begins."""
-    step = part.step
-    device = part.plan.device
-    future: asyncio.Future[Any] = asyncio.Future(loop=part.dispatcher)  # type: ignore[arg-type]
-    context = step.context.copy()
-    result: Any = None
-    failure: BaseException | None = None
-    begun = ended = 0
+_in_line: weakref.WeakKeyDictionary[Device, set[int]] = weakref.WeakKeyDictionary()
+"""What was given to each device's thread and has not begun there."""
 
-    def work() -> None:
-        nonlocal result, failure, begun, ended
+
+class _Work:
+    """A kernel for a device's thread, and those that the thread goes on with.
+
+    result: the kernel's, where there is no `chain`.
+    failure: what a kernel raised, that of the node `running`.
+    """
+
+    __slots__ = (
+        "_context",
+        "_cost",
+        "_inputs",
+        "_line",
+        "_node",
+        "_part",
+        "_took",
+        "_writing",
+        "chain",
+        "failure",
+        "result",
+        "running",
+    )
+
+    def __init__(self, part: Part, node: PlanNode, inputs: list[Any], cost: Cost, chain: Chain | None) -> None:
+        self._part, self._node, self._inputs, self._cost = part, node, inputs, cost
+        self._context = part.step.context.copy()
+        touched = states(node, inputs) if node.touches_state else None
+        self._writing = Writing(touched) if touched else None
+        self._line = _in_line.setdefault(part.plan.device, set())
+        self._line.add(id(self))
+        self._took: list[tuple[PlanNode, Cost, int, int]] = []
+        self.chain = chain
+        self.running = node
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        part.step.on_threads[id(self)] = (part, node)
+
+    def run(self) -> None:
+        """All of it, on the thread."""
+        self._line.discard(id(self))
+        result = None if self._part.step.stopped else self._kernel(self._node, self._inputs, self._cost)
+        self._inputs.clear()
+        if self._writing is not None:
+            self._writing.end()
+        if self.chain is not None and self.failure is None and not self._part.step.stopped and fits(self._node, result):
+            self._go_on(self.chain, result)
+        else:
+            self.chain, self.result = None, result
+
+    def _go_on(self, chain: Chain, result: Any) -> None:
+        node = self._node
+        if node.costs is not None:
+            node.costs.saw(result)
+        while True:
+            chain.bring(node, result)
+            result = None
+            found = None if self._line else chain.next()
+            if found is None:
+                return
+            node, inputs = found
+            self.running = node
+            self._part.step.on_threads[id(self)] = (self._part, node)
+            result = self._kernel(node, inputs, node.cost)
+            if self.failure is None and not fits(node, result):
+                self.failure = faults.wrong_outputs(node, result)
+            if self.failure is not None:
+                return
+
+    def _kernel(self, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
+        """The result of a kernel; what it raises becomes the `failure`."""
         begun = perf_counter_ns()
         try:
-            if step.stopped:
-                pass
-            elif node.region is None:
-                result = context.run(node.launch, *inputs)
-            else:
-                result = context.run(node.region, inputs)
+            if node.region is None:
+                return self._context.run(node.launch, *inputs)
+            return self._context.run(node.region, inputs)
         except BaseException as error:
-            failure = error
+            self.failure = error
             faults.remember_inputs(error, inputs)
-        ended = perf_counter_ns()
-        inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
-        if writing is not None:
-            writing.end()
+            return None
+        finally:
+            self._took.append((node, cost, begun, perf_counter_ns()))
+            inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
 
-    def complete() -> None:
-        if not step.stopped:
+    def complete(self) -> None:
+        """Notes on the loop what the kernels took."""
+        part = self._part
+        step = part.step
+        del step.on_threads[id(self)]
+        part.threaded += max(1, len(self._took))
+        part.launched += max(0, len(self._took) - 1)  # the first one is counted by its task
+        if step.stopped:
+            return
+        for node, cost, begun, ended in self._took:
             cost.add(ended - begun)
-            if node.costs is not None:
-                node.costs.saw(result)
+            if node.costs is not None and self.chain is None:
+                node.costs.saw(self.result)
             if step.trace is not None:
                 step.trace.add(part, node, begun, ended, thread=True)
-        future.set_result(None)
 
-    touched = states(node, inputs) if node.touches_state else None
-    writing = Writing(touched) if touched else None
-    part.threaded += 1
-    step.on_threads[id(future)] = (part, node)
-    if machine.current().is_real:
-        device.submit(work, lambda: _call_soon(step, complete))
+
+async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
+    """Runs a node's kernel on its device's thread. Gives its result, or a `Chain` where the thread has gone on with others.
+
+    Raises what the kernel raises. What has to wait for the thread and is not begun when the step stops never begins.
+    """
+    step = part.step
+    done: asyncio.Future[None] = asyncio.Future(loop=part.dispatcher)  # type: ignore[arg-type]
+    is_real = machine.current().is_real
+    work = _Work(part, node, inputs, cost, Chain(part) if is_real and may_lead(part, node) else None)
+
+    def complete() -> None:
+        work.complete()
+        done.set_result(None)
+
+    if is_real:
+        part.plan.device.submit(work.run, lambda: _call_soon(step, complete))
     else:
-        work()
+        work.run()
         complete()
-    await future
-    del step.on_threads[id(future)]
+    await done
+    failure, work.failure = work.failure, None
     if failure is not None:
         try:
-            raise failure
+            if work.running is node:
+                raise failure
+            step.fail(part, work.running, failure)
         finally:
             failure = None  # its traceback holds this frame, and so all inputs
-    given, result = result, None  # the thread may still hold `work`, and with it this frame's variables
-    return given
+    result, work.result = work.result, None  # the thread may still hold the work
+    return work.chain or result

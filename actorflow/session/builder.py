@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Device, as_asynchronous
+from actorflow.device.base import Device, as_asynchronous, as_swapping
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.compile import Options, finish
+from actorflow.passes.memory import Memory
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import kernel, opdef
@@ -20,6 +21,7 @@ from actorflow.runtime.context import KernelContext, NodeContexts
 from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import bind, kernel_of
 from actorflow.runtime.plan import Plan, build_plan
+from actorflow.runtime.residence import wanted_on_host
 from actorflow.runtime.resources import ResourceManager
 
 
@@ -43,7 +45,15 @@ class PlanBuilder:
         loopable = partial(self._loopable, without)
         plans = tuple(
             build_plan(
-                finish(part, options, self._mergeable, fed_later, loopable),
+                finish(
+                    part,
+                    options,
+                    self._mergeable_in(part, name),
+                    fed_later,
+                    loopable,
+                    _memory(self.devices[name], options),
+                    as_asynchronous(self.devices[name]) is not None,
+                ),
                 self.devices[name],
                 self.context_of,
                 options.fold,
@@ -83,12 +93,16 @@ class PlanBuilder:
         compiler = find_compiler(self.devices[node.device].type, without)
         return compiler is not None and compiler.accepts(node.op, dtypes)
 
+    def _mergeable_in(self, part: Subgraph, device: str) -> Callable[[Node], bool]:
+        """Which nodes of a part may be members of regions. On a device whose kernels are only launched, what somebody looks at in
+        host memory is handed on when it has arrived there, by a node of its own."""
+        awaited = {e.node for e in wanted_on_host(part, self.devices[device])}
+        return (lambda node: node.name not in awaited and self._mergeable(node)) if awaited else self._mergeable
+
     def _mergeable(self, node: Node) -> bool:
         definition = opdef.lookup(node.op)
         if definition.asynchronous or definition.fires_dead or definition.emits_dead:
             return False
-        if as_asynchronous(self.devices[node.device]) is not None:
-            return False  # a launch costs more than a task, and what a member wants in host memory has to be waited for
         kind = self.devices[node.device].type
         if not node.dtypes and any(
             e.dtypes and e.device in (kind, kernel.ANY_DEVICE) for e in kernel.registered().get(node.op, ())
@@ -99,3 +113,21 @@ class PlanBuilder:
         except UnimplementedError:
             return False  # building the plan reports it
         return not (entry.is_async or entry.takes_step)
+
+
+def _memory(device: Device, options: Options) -> Memory | None:
+    """What the passes that save memory may know of a device; None where they have nothing to do."""
+    found = device.allocator.statistics()
+    budget: int | None = getattr(device, "budget", None)
+    budget = found.budget if budget is None else budget
+    short = options.save_memory and budget is not None
+    if not short and not options.lower_peak:
+        return None
+    return Memory(
+        threshold=found.threshold,
+        budget=budget if short else None,
+        live=found.live_bytes,
+        feeds="free" if as_asynchronous(device) is None else "counted",
+        lower=options.lower_peak,
+        swaps=as_swapping(device) is not None,
+    )

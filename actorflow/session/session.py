@@ -64,6 +64,9 @@ class Session:
         coalesce: merges runs of cheap nodes into one.
         optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
         jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
+        lower_peak: runs nodes in an order that takes less memory. Devices do so by themselves where their budget is short, and a
+            GPU then keeps tensors in host memory between their uses (see `save_memory`).
+        save_memory: False leaves the order as it is, and swaps nothing, where a budget is short.
         lossy: sends float32 with its upper 16 bits only from one device to another (see `lossy_sends`).
         soft_placement: puts a node elsewhere where no device with a kernel is what it asks for, and logs it.
         file_roots: the folders in which ops may read and write files; anywhere by default. A cluster's servers have theirs.
@@ -86,6 +89,8 @@ class Session:
         jit: bool = True,
         soft_placement: bool = False,
         lossy: bool = False,
+        lower_peak: bool = False,
+        save_memory: bool = True,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         credentials: Any = None,
         transport: str = "auto",
@@ -102,6 +107,8 @@ class Session:
             jit=jit,
             soft_placement=soft_placement,
             lossy=lossy,
+            lower_peak=lower_peak,
+            save_memory=save_memory,
         )
         self._admission = Admission(max_inflight_steps, max_queued_steps)
         self._prepared: dict[Any, _Prepared] = {}

@@ -78,25 +78,6 @@ def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int) 
     return xp.where(xp.expand_dims(indices, at) == classes, on, off)
 
 
-@kernel("SparseSoftmaxCrossEntropyWithLogits", device=GPU)
-def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
-    if logits.ndim != 2 or labels.shape != logits.shape[:1]:
-        raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")
-    if not logits.size:
-        return xp.zeros(labels.shape, logits.dtype), xp.zeros(logits.shape, logits.dtype)
-    shifted = logits - logits.max(1, None, True)
-    powers = xp.exp(shifted)
-    total = powers.sum(1, None, None, True)
-    hot = xp.arange(logits.shape[1]) == labels[:, None]
-    one = logits.dtype.type(1)
-    true = xp.where(hot, shifted, logits.dtype.type(0)).sum(1)
-    wrong = ~_inside(labels, logits.shape[1])
-    nan = logits.dtype.type("nan")
-    loss = xp.where(wrong, nan, xp.log(total[:, 0]) - true)
-    slope = powers / total - xp.where(hot, one, logits.dtype.type(0))
-    return loss, xp.where(wrong[:, None], nan, slope)
-
-
 # ---- divisions of integers
 
 

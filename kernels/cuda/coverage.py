@@ -97,10 +97,33 @@ FOLLOWING = ELEMENTWISE + names(
 )
 """What the host computes of small tensors in its memory: sizes, steps, rates."""
 
-TAKEN = frozenset((*ANYWHERE, *ELEMENTWISE, *PRODUCTS, *SOFTMAX, *STATE, *SHAPED))
+SWAPPING = ["_SwapOut", "_SwapIn"]
+
+APART = names(
+    """
+    MatMul BatchMatMulV2 Einsum _FusedMatMul _AddMatMul _SgdMatMul L2Loss
+    """
+)
+"""What calls cuBLAS, which CuPy doesn't capture."""
+
+RECORDED = names(
+    """
+    Identity IdentityN StopGradient CustomGradient GuaranteeConst EnsureShape NoOp Shape Size Rank VariableV2 ReadVariableOp
+    BiasAdd BiasAddGrad Softmax LogSoftmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
+    Assign AssignVariableOp AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignMul AssignMulVariableOp
+    ApplyGradientDescent ApplyMomentum ApplyAdagrad ApplyAdadelta ApplyRMSProp ApplyCenteredRMSProp ApplyAdam ApplyAdaMax
+    ApplyFtrl ApplyFtrlV2 Sum Mean Prod Max Min Any All SumTo Unreduce Reshape ExpandDims Squeeze Transpose BroadcastTo
+    ReverseV2 Slice StridedSlice Split SplitV Unpack ZerosLike OnesLike Fill FloorDiv FloorMod Pow
+    """
+)
+"""With the elementwise ones, what launches the same in each run and makes no array of the host's values, as joining does."""
+
+TAKEN = frozenset((*ANYWHERE, *ELEMENTWISE, *PRODUCTS, *SOFTMAX, *STATE, *SHAPED, *SWAPPING))
 
 kernel.limit(GPU, "actorflow.kernels", TAKEN, without=(*STRING, bfloat16))
 kernel.limit(GPU, "actorflow.checkpoint", ())
 residence.anywhere(GPU, *ANYWHERE, "_Send", "_Recv")
 residence.host_memory(GPU, SHAPED)
 residence.follow(GPU, *FOLLOWING)
+residence.record(GPU, *RECORDED, *ELEMENTWISE)
+residence.apart(GPU, *APART)

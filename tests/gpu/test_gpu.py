@@ -221,6 +221,205 @@ def test_f51_tokens_cross_between_gpus(make: Callable[..., list[Device]]) -> Non
             np.testing.assert_array_equal(session.run(y, {x: value}), value + 20)
 
 
+# ---- kernels in C, groups, graphs
+
+_OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "GradientDescent": af.train.GradientDescentOptimizer,
+    "Momentum": lambda rate: af.train.MomentumOptimizer(rate, 0.9, use_nesterov=True),
+    "Adagrad": af.train.AdagradOptimizer,
+    "Adadelta": af.train.AdadeltaOptimizer,
+    "RMSProp": lambda rate: af.train.RMSPropOptimizer(rate, centered=True),
+    "Adam": af.train.AdamOptimizer,
+    "Ftrl": lambda rate: af.train.FtrlOptimizer(rate, l1_regularization_strength=0.01),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("optimizer", _OPTIMIZERS)
+def test_f91_updates_have_the_cpus_values(make: Callable[..., list[Device]], optimizer: str, dtype: str) -> None:
+    """Of one variable and gradients that are fed: what is added to rounding is the square root and the division, which are
+    exact on both; Ftrl's other power and Adam's rate are within a unit in the last place."""
+    graph = af.Graph()
+    rng = np.random.default_rng(7)
+    kind = np.dtype(dtype)
+    with graph.as_default():
+        w = af.Variable(rng.normal(size=(37, 1001)).astype(kind))
+        grad = af.placeholder(dtype, [37, 1001])
+        step = _OPTIMIZERS[optimizer](0.05).apply_gradients([(grad, w)])
+        af.global_variables_initializer()
+    fed = [rng.normal(size=(37, 1001)).astype(kind) for _ in range(5)]
+
+    def weights(on: list[Device] | None) -> Any:
+        with blocking.Session(graph=graph, devices=on) as session:
+            session.run("init")
+            for value in fed:
+                session.run(step, {grad: value})
+            return session.run(w.read_value())
+
+    np.testing.assert_allclose(
+        weights(make()), weights(None), rtol=64 * np.finfo(kind).eps, atol=8 * np.finfo(kind).eps
+    )
+
+
+@pytest.mark.parametrize("classes", [10, 1000, 1025, 50_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("labels_type", ["int32", "int64", "distribution"])
+def test_f91_the_cross_entropy_is_the_cpus(
+    make: Callable[..., list[Device]], classes: int, dtype: str, labels_type: str
+) -> None:
+    rng = np.random.default_rng(classes)
+    rows, kind = 65, np.dtype(dtype)
+    logits = (rng.normal(size=(rows, classes)) * 5).astype(kind)
+    sparse = labels_type != "distribution"
+    labels = rng.integers(0, classes, rows).astype(labels_type) if sparse else rng.random((rows, classes)).astype(kind)
+    graph = af.Graph()
+    with graph.as_default():
+        x, y = af.placeholder(dtype, [rows, classes]), af.placeholder(labels.dtype.name, labels.shape)
+        take = af.nn.sparse_softmax_cross_entropy_with_logits if sparse else af.nn.softmax_cross_entropy_with_logits
+        loss = take(labels=y, logits=x)
+        slope = af.gradients(loss, [x])[0]
+    found = []
+    for on in (make(), None):
+        with blocking.Session(graph=graph, devices=on) as session:
+            found.append(session.run([loss, slope], {x: logits, y: labels}))
+    eps = float(np.finfo(kind).eps)
+    scale = float(np.abs(found[1][0]).max())
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1000 * eps, atol=1000 * eps * scale)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1000 * eps, atol=100 * eps)
+
+
+def test_f91_bad_labels_give_nan_in_their_row_alone(make: Callable[..., list[Device]]) -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        x, labels = af.placeholder(af.float32, [80, 2000]), af.placeholder(af.int32, [80])
+        loss = af.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
+    classes = np.arange(80, dtype=np.int32)
+    classes[7], classes[11] = -1, 2000
+    with blocking.Session(graph=graph, devices=make()) as session:
+        found = session.run(loss, {x: np.ones((80, 2000), np.float32), labels: classes})
+    assert np.flatnonzero(np.isnan(found)).tolist() == [7, 11]
+
+
+def program(graph: af.Graph) -> tuple[Any, Any]:
+    with graph.as_default():
+        x, row, column = (af.placeholder(af.float32, shape) for shape in ([300, 200], [200], [300, 1]))
+        y = af.tanh(x * row + column) * 2.0
+        z = af.where(y > 0.5, y / (af.abs(x) + 1.0), af.sigmoid(-y) / 3.0) - x * x + row
+        whole = af.cast(af.cast(z * 10.0, af.int32), af.float32) * 0.5 + af.sqrt(af.abs(z))
+    return (x, row, column), (y, z, whole)
+
+
+def test_f91_a_group_has_the_bits_of_its_nodes_one_by_one(make: Callable[..., list[Device]]) -> None:
+    graph = af.Graph()
+    places, fetches = program(graph)
+    rng = np.random.default_rng(2)
+    feeds = {p: rng.normal(size=p.shape.as_list()).astype("f") for p in places}
+    found = []
+    for jit in (True, False):
+        with blocking.Session(graph=graph, devices=make(), jit=jit) as session:
+            found.append(session.run(list(fetches), feeds))
+    for one, other in zip(*found):
+        np.testing.assert_array_equal(one, other)
+    with blocking.Session(graph=graph) as session:
+        for one, right in zip(found[0][:2], session.run(list(fetches), feeds)):
+            np.testing.assert_allclose(one, right, rtol=1e-5, atol=1e-6)
+
+
+def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Callable[..., list[Device]]) -> None:
+    """All rules in all types, by CuPy's compiler."""
+    import cupy
+
+    from actorflow.kernels.cuda.compiler import RULES, CudaCompiler
+    from actorflow.kernels.cuda.source import elementwise
+    from actorflow.kernels.jit.rules import TYPES as NAMES
+    from actorflow.runtime.jit_recipe import Block
+
+    gpu: Any = make()[0]
+    compiler, of_type = CudaCompiler(), {v: k for k, v in NAMES.items()}
+    rng = np.random.default_rng(1)
+    for op in sorted(RULES):
+        if op == "BiasAdd" or not kernel.includes(kernel.devices_of(op), "GPU"):
+            continue
+        for kind in sorted(RULES[op][0]):
+            count = 3 if op == "AddN" else len(af.registry.opdef.lookup(op).inputs)
+            kinds = ["b1", "f4", "f4"] if op in ("Select", "SelectV2") else [kind] * count
+            for attrs in [{"DstT": t} for t in NAMES] if op == "Cast" else [{"alpha": 0.3}]:
+                block = Block()
+                result = compiler.lower(op, [block.operand(k) for k in kinds], attrs)
+                if result is None:
+                    continue
+                recipe = block.finish([(result, None)])
+                values = [rng.integers(0, 2 if k == "b1" else 100, 5000).astype(k) for k in kinds]
+                entry = kernel.lookup(op, "GPU", [of_type[result.dtype]])
+                with gpu.launching(op):
+                    given = [cupy.asarray(v) for v in values]
+                    (found,) = elementwise(cupy, recipe, "rule")(*given)
+                    right = entry.function(
+                        cupy, *([given] if op == "AddN" else given), **{a: attrs[a] for a in entry.attrs}
+                    )
+                    found, right = found.get(stream=gpu.compute.raw), right.get(stream=gpu.compute.raw)
+                assert found.dtype == right.dtype, op
+                np.testing.assert_array_equal(found, right, f"{op} of {kinds}")
+
+
+@pytest.mark.parametrize("optimizer", _OPTIMIZERS)
+def test_f91_a_recorded_step_is_replayed_with_new_feeds(make: Callable[..., list[Device]], optimizer: str) -> None:
+    graph = af.Graph()
+    rng = np.random.default_rng(3)
+    with graph.as_default():
+        x, labels = af.placeholder(af.float32, [50, 20]), af.placeholder(af.int32, [50])
+        rate = af.placeholder(af.float32, [])
+        w1, w2 = (af.Variable(rng.normal(size=s).astype("f") / 4) for s in ((20, 130), (130, 7)))
+        hidden = af.tanh(af.matmul(x, w1)) * 1.5
+        losses = af.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=af.matmul(hidden, w2))
+        loss = af.reduce_mean(losses)
+        train = _OPTIMIZERS[optimizer](rate).minimize(loss)
+        af.global_variables_initializer()
+    fed = [
+        {
+            x: rng.normal(size=(50, 20)).astype("f"),
+            labels: rng.integers(0, 7, 50).astype(np.int32),
+            rate: np.float32(0.01 * (i + 1)),
+        }
+        for i in range(12)
+    ]
+    found = []
+    for capture in (False, True):
+        on = make(capture=capture)
+        with blocking.Session(graph=graph, devices=on) as session:
+            session.run("init")
+            found.append([session.run([loss, losses, train], feeds)[:2] for feeds in fed])
+            statistics = on[0].statistics()
+            assert statistics.replays == (10 if capture else 0), statistics.not_recorded
+    for one, other in zip(*found):
+        for a, b in zip(one, other):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_f91_many_replays_in_flight_give_the_right_values(make: Callable[..., list[Device]]) -> None:
+    """With others that allocate and free beside them."""
+    graph = af.Graph()
+    with graph.as_default():
+        x = af.placeholder(af.float32, [400, 100])
+        y = af.exp(x * 0.5) + af.reduce_sum(af.tanh(x) * 2.0 + x, 1, keepdims=True) - af.reduce_max(x, 1, keepdims=True)
+        other = af.matmul(af.tanh(x), x, transpose_b=True) + 1.0
+
+    async def run() -> None:
+        on = make(capture=True)
+        async with af.Session(graph=graph, devices=on) as session:
+            values = [np.random.default_rng(i).normal(size=(400, 100)).astype("f") for i in range(64)]
+            for value in values[:3]:
+                await session.run(y, {x: value})
+            runs = [session.run(y if i % 3 else other, {x: v}, timeout=60) for i, v in enumerate(values)]
+            for i, (value, found) in enumerate(zip(values, await asyncio.gather(*runs))):
+                if i % 3:
+                    right = np.exp(value * 0.5) + (np.tanh(value) * 2 + value).sum(1, keepdims=True)
+                    np.testing.assert_allclose(found, right - value.max(1, keepdims=True), rtol=1e-4, atol=1e-3)
+            assert on[0].statistics().replays >= 40
+
+    asyncio.run(run())
+
+
 # ---- errors
 
 

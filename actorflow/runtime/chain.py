@@ -1,0 +1,101 @@
+"""Chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in between.
+
+A hop to the thread and back costs 30 to 100 µs on an idle machine, and on a busy one as many waits for a core. So when a kernel
+on the thread has ended, the thread itself looks who waits for that result alone. Nobody but this kernel can fire such a
+node, so the thread may run it: the loop learns of all results in the end, in one go.
+
+A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
+Send, or what leads to one), when other work waits for the thread, and when the step is stopped. What is ready then, such as
+updates of variables and what is small, the loop fires as always.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from actorflow.runtime.plan import PlanNode
+from actorflow.runtime.tokens import DEAD
+
+if TYPE_CHECKING:
+    from actorflow.runtime.part import Part
+
+LEAST_NS = 20_000.0
+"""What is cheaper stays on the loop: a thread that runs small Python holds the loop up by itself."""
+
+
+class Chain:
+    """The results of kernels that one thread has run in a row, before the loop knows of them.
+
+    While the thread is at work it only reads the part's counts and slots (those of nodes that wait for it alone it takes), and
+    the loop knows nothing of the chain. `hand_over` is the loop's.
+    """
+
+    __slots__ = ("_brought", "_filled", "_part", "_ready", "_taken", "open")
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._filled: dict[int, Any] = {}
+        self._brought: dict[int, int] = {}
+        self._ready: deque[PlanNode] = deque()
+        self._taken: set[int] = set()
+        self.open = True
+        """Whether the thread may go on."""
+
+    def bring(self, node: PlanNode, result: Any) -> None:
+        """Notes the result of a node, and who becomes ready by it."""
+        outputs = result if len(node.edges) > 1 else (result,)
+        for edges, value in zip(node.edges, outputs):
+            for slot, consumer in edges:
+                self._filled[slot] = value
+                self._count(consumer)
+        for consumer in node.controls:
+            self._count(consumer)
+
+    def _count(self, consumer: int) -> None:
+        brought = self._brought[consumer] = self._brought.get(consumer, 0) + 1
+        part = self._part
+        if brought == part.pending[consumer]:
+            node = part.nodes[consumer]
+            if node.may_follow and node.cost.nanoseconds >= LEAST_NS and consumer not in part.dead:
+                self._ready.append(node)
+            elif consumer in part.plan.urgent:
+                self.open = False
+
+    def next(self) -> tuple[PlanNode, list[Any]] | None:
+        """The node that the thread goes on with, and its inputs, which are nobody else's any more. None where the chain ends."""
+        if not self.open or not self._ready:
+            return None
+        part, node = self._part, self._ready.popleft()
+        slots, filled = part.slots, self._filled
+        inputs = [filled.pop(i) if i in filled else slots[i] for i in range(node.begin, min(node.end, len(slots)))]
+        if part.step.stopped:  # and its slots perhaps cleared meanwhile
+            return None
+        slots[node.begin : node.end] = node.blank
+        self._taken.add(node.index)
+        return node, inputs
+
+    def hand_over(self) -> None:
+        """Gives the part what the chain has brought, and fires who is ready. On the loop, once."""
+        part = self._part
+        slots, pending = part.slots, part.pending
+        for slot, value in self._filled.items():
+            slots[slot] = value
+        self._filled.clear()
+        for consumer, brought in self._brought.items():
+            if consumer not in self._taken:
+                count = pending[consumer] = pending[consumer] - brought
+                if not count:
+                    part.fire(consumer)
+
+
+def may_lead(part: Part, node: PlanNode) -> bool:
+    """Whether a chain may begin with a node: it and all that it brings is alive, and of the ordinary kind."""
+    return not part.dead and not node.merges and part.step.trace is None
+
+
+def fits(node: PlanNode, result: Any) -> bool:
+    """Whether a kernel has given one value for each output, as it should, and none is dead."""
+    if len(node.edges) == 1:
+        return type(result) is not tuple and result is not DEAD
+    return not node.edges or (type(result) in (tuple, list) and len(result) == len(node.edges))

@@ -1,0 +1,150 @@
+"""C for the GPU from recipes: the body of a loop over elements, for CuPy's `ElementwiseKernel`.
+
+Each instruction is one line and one operation, and nothing is contracted (`--fmad=false`), so that a kernel for several
+nodes gives what their own kernels give, which round after each operation. The functions are CUDA's, as those of CuPy are.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from actorflow.runtime.jit_recipe import CALLED, COMPARISONS, Instruction, Recipe
+
+OPTIONS = ("--fmad=false",)
+C_TYPES = {
+    "f4": "float",
+    "f8": "double",
+    "i1": "signed char",
+    "i2": "short",
+    "i4": "int",
+    "i8": "long long",
+    "u1": "unsigned char",
+    "u2": "unsigned short",
+    "u4": "unsigned int",
+    "u8": "unsigned long long",
+    "b1": "bool",
+}
+_BETWEEN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
+_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_OF_BOOLS = {"and": "&&", "or": "||", "xor": "!="}
+_FUNCTIONS = CALLED | {"sqrt", "floor", "ceil", "rint"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What `ElementwiseKernel` is made of. Its outputs are the recipe's fresh ones, or the operands that are written over, in
+    the order of the recipe's outputs; its inputs are the other operands in theirs."""
+
+    inputs: str
+    outputs: str
+    body: str
+    written: tuple[int, ...]
+    """The numbers of the operands that are outputs."""
+
+
+def literal(data: bytes, dtype: str) -> str:
+    """A constant of an element type, exactly."""
+    value = np.frombuffer(data, dtype)[0]
+    if dtype == "b1":
+        return "true" if value else "false"
+    if dtype[0] == "f":
+        single = dtype == "f4"
+        if not math.isfinite(value):
+            bits = value.view(np.uint32 if single else np.uint64)
+            return f"__int_as_float(0x{bits:x}u)" if single else f"__longlong_as_double(0x{bits:x}ull)"
+        text = f"{value:.9g}" if single else f"{value:.17g}"
+        text = text if "." in text or "e" in text else text + ".0"
+        return f"({text}{'f' if single else ''})"
+    number = int(value)
+    suffix = {"u4": "u", "u8": "ull", "i8": "ll"}.get(dtype, "")
+    if number == np.iinfo(dtype).min and dtype in ("i4", "i8"):
+        return f"({number + 1}{suffix} - 1)"  # C has no negative literals
+    return f"({number}{suffix})"
+
+
+def _expression(step: Instruction, given: Sequence[str], kind: str) -> str:
+    """What an instruction computes; `kind` is the type of its last argument."""
+    op = step.op
+    if op == "const":
+        return literal(step.value, step.dtype)
+    if op == "convert":
+        return f"{given[0]} != 0" if step.dtype == "b1" else f"({C_TYPES[step.dtype]}){given[0]}"
+    if op == "select":
+        return f"{given[0]} ? {given[1]} : {given[2]}"
+    if op in COMPARISONS:
+        return f"{given[0]} {_COMPARED[op]} {given[1]}"
+    if op in ("min", "max"):
+        x, y = given
+        nan = f" || {x} != {x}" if kind[0] == "f" else ""
+        return f"{x} {'<=' if op == 'min' else '>='} {y}{nan} ? {x} : {y}"
+    if op in _BETWEEN:
+        return f"{given[0]} {_OF_BOOLS[op] if kind == 'b1' else _BETWEEN[op]} {given[1]}"
+    if op == "pow":
+        return f"pow({given[0]}, {given[1]})"
+    if op in _FUNCTIONS:
+        return f"{op}({given[0]})"
+    if op == "abs":
+        return f"fabs({given[0]})" if kind[0] == "f" else f"{given[0]} < 0 ? -{given[0]} : {given[0]}"
+    if op == "neg":
+        return f"-{given[0]}"
+    assert op == "not", op
+    return f"!{given[0]}" if kind == "b1" else f"~{given[0]}"
+
+
+def source_of(recipe: Recipe) -> Source:
+    """The kernel of a recipe."""
+    count = len(recipe.operands)
+    names = [f"a{k}" for k in range(count)] + [f"v{k}" for k in range(len(recipe.body))]
+    lines = []
+    for k, step in enumerate(recipe.body):
+        given = [names[a] for a in step.arguments]
+        kind = recipe.type_of(step.arguments[-1]) if step.arguments else step.dtype
+        lines.append(f"{C_TYPES[step.dtype]} v{k} = {_expression(step, given, kind)};")
+    written = tuple(into for _, into in recipe.outputs if into is not None)
+    outputs = []
+    for k, (value, into) in enumerate(recipe.outputs):
+        target = names[into] if into is not None else f"o{k}"
+        outputs.append((recipe.type_of(value), target))
+        lines.append(f"{target} = {names[value]};")
+    inputs = [(o.dtype, names[k]) for k, o in enumerate(recipe.operands) if k not in written]
+    return Source(_parameters(inputs), _parameters(outputs), "\n".join(lines), written)
+
+
+def _parameters(found: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{np.dtype(dtype).name} {name}" for dtype, name in found)
+
+
+_MADE: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def made_once(xp: Any, key: Any, make: Any) -> Any:
+    """What `make()` gave for `key` and the array module `xp` when it was first asked for."""
+    known = _MADE.setdefault(xp, {})
+    found = known.get(key)
+    if found is None:
+        found = known[key] = make()
+    return found
+
+
+_source_of = functools.lru_cache(maxsize=1024)(source_of)
+
+
+def elementwise(xp: Any, recipe: Recipe, name: str) -> Any:
+    """The kernel of a recipe, to be called with its inputs, and its outputs behind them where they are written over. It is
+    compiled at its first launch, and kept by CuPy on disk."""
+
+    def make() -> Any:
+        found = _source_of(recipe)
+        return xp.ElementwiseKernel(
+            found.inputs, found.outputs, found.body, name, return_tuple=not found.written, no_return=bool(found.written),
+            options=OPTIONS,
+        )  # fmt: skip
+
+    return made_once(xp, (recipe, name), make)
