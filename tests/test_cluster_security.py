@@ -221,9 +221,9 @@ async def test_f62_the_parts_and_steps_of_one_master_are_not_anothers() -> None:
                 async with af.Session(second.target) as stranger:
                     link = await stranger._engine.connected()  # type: ignore[attr-defined]
                     with pytest.raises(errors.NotFoundError, match="is not registered here"):
-                        await link.call(RunPart(part, step + 1, None, False, 0))
+                        await link.call(RunPart(part, step + 1, None, False, 0, []))
                     with pytest.raises(errors.AlreadyExistsError, match="is under way here"):
-                        await link.call(RunPart(part, step, None, False, 0))
+                        await link.call(RunPart(part, step, None, False, 0, []))
                     await link.call(AbortStep(step, {"message": "mine"}))
                     assert not second.worker.steps.running[step].stopped
                 group.cancel_scope.cancel()

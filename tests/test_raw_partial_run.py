@@ -51,7 +51,7 @@ async def test_f26_f61_a_partial_run_written_from_the_document() -> None:
             wanted = [feeds, [["sum", 0], ["product", 0]], ["product"], True]
             plan, _ = await client.ask("prepare", session, msgpack.packb(wanted), True)
 
-            call = await client.begin(session, plan, 1, None, False, 0)
+            call = await client.begin(session, plan, 1, None, False, 0, [])
             await client.feed(1, 0, 3.0)
             await client.feed(1, 1, 4.0)
             assert await client.fetch(1, 0) == 7.0
@@ -64,7 +64,7 @@ async def test_f26_f61_a_partial_run_written_from_the_document() -> None:
             assert client.replies.pop(call) == [2, call, None]
 
             # one that is taken back
-            call = await client.begin(session, plan, 2, None, False, 0)
+            call = await client.begin(session, plan, 2, None, False, 0, [])
             await client.feed(2, 0, 3.0)
             await client.send(MESSAGE, body=msgpack.packb([4, call]))
             while call not in client.replies:

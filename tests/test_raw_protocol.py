@@ -288,19 +288,31 @@ class SessionByHand:
             raise RuntimeError(f"{result['class']}: {result['message']}")
         return result
 
-    async def run(self, session: int, plan: int, step: int, feeds: list[Any], fetches: int) -> list[Any]:
-        """A step. Feeds are float32; the fetches are what comes."""
+    async def run(
+        self, session: int, plan: int, step: int, feeds: list[Any], fetches: int, enclosed: bool = True
+    ) -> list[Any]:
+        """A step. Feeds are float32, in the request or as tokens; the fetches are what comes."""
+        values: list[Any] = []
         for index, value in enumerate(feeds):
             array = np.asarray(value, "<f4")
             meta = ["float32", list(array.shape)]
-            await self.send(TENSOR, step=step, edge=self.FEED + index, meta=meta, body=array.tobytes())
-        assert await self.ask("run_plan", session, plan, step, 5.0, False, 0) is None
+            if enclosed:
+                values.append([*meta, array.tobytes()])
+            else:
+                values.append(None)
+                await self.send(TENSOR, step=step, edge=self.FEED + index, meta=meta, body=array.tobytes())
+        forms, trace = await self.ask("run_plan", session, plan, step, 5.0, False, 0, values)
+        assert trace is None and len(forms) <= fetches
         results = []
         for index in range(fetches):
-            while (step, self.FETCH + index) not in self.tokens:
-                await self.take()
-            found = self.tokens.pop((step, self.FETCH + index))
-            results.append(np.frombuffer(found["body"], np.dtype(found["meta"][0])).reshape(found["meta"][1]))
+            if index < len(forms) and forms[index] is not None:
+                name, shape, body = forms[index]
+            else:
+                while (step, self.FETCH + index) not in self.tokens:
+                    await self.take()
+                found = self.tokens.pop((step, self.FETCH + index))
+                (name, shape), body = found["meta"], found["body"]
+            results.append(np.frombuffer(body, np.dtype(name)).reshape(shape))
         return results
 
 
@@ -354,6 +366,12 @@ async def test_f53_f61_f123_a_session_written_from_the_document() -> None:
             y, two = await client.run(session, plan, 1, [[1.0, 2.5]], 2)
             assert y.tolist() == [2.0, 5.0] and two.tolist() == 2.0
 
+            # feeds as tokens; a fetch that is too large for the reply
+            (y, _) = await client.run(session, plan, 4, [np.arange(3000)], 2, enclosed=False)
+            assert y.tobytes() == (2 * np.arange(3000, dtype="<f4")).tobytes()
+            (y, _) = await client.run(session, plan, 5, [np.arange(5000)], 2)
+            assert y.tobytes() == (2 * np.arange(5000, dtype="<f4")).tobytes()
+
             # a variable, in an extension
             kept = {"shape": sizes(2), "dtype": dtype("float32"), "container": "", "shared_name": ""}
             more = [
@@ -377,7 +395,10 @@ async def test_f53_f61_f123_a_session_written_from_the_document() -> None:
                 ),
                 (("extend", session, 6, b"junk"), "no serialised graph"),
                 (("prepare", session, msgpack.packb([[], [["nowhere", 0]], []]), True), "no tensor nowhere:0"),
-                (("run_plan", session, 77, 9, 5.0, False, 0), "NotFoundError: The session has no plan 77"),
+                (("run_plan", session, 77, 9, 5.0, False, 0, []), "NotFoundError: The session has no plan 77"),
+                (("run_plan", session, plan, 10, 5.0, False, 0, [["float32", [2], b"1234"]]), "small tensor is none"),
+                (("run_plan", session, plan, 11, 5.0, False, 0, [None, None]), "has 1 feeds, but 2 came"),
+                (("run_plan", session, plan, 12, 5.0, False, 0, [["int32", [1], b"1234"]]), "x:0 was fed with int32"),
                 (("close_session", session + 1), "FailedPreconditionError"),
                 (("hello", "2", 0), "answers requests of version 1, and /client:by-hand asks in version 2"),
                 (("dance",), "UnimplementedError: This task does not answer 'dance'"),

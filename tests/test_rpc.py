@@ -206,8 +206,8 @@ async def test_f61_a_step_that_is_refused_lets_its_feeds_go(pair: list[Server]) 
         replies: list[Any] = []
         channel.listen(replies.append)
         wrong = [
-            ("run_plan", [99, 0, 5, None, False, 0]),
-            ("run_part", [99, 6, None, False, 0]),
+            ("run_plan", [99, 0, 5, None, False, 0, []]),
+            ("run_part", [99, 6, None, False, 0, []]),
         ]
         for number, (method, fields) in enumerate(wrong):
             step = fields[2 if method == "run_plan" else 1]
@@ -629,7 +629,7 @@ def test_f62_fields_are_checked_with_what_is_in_them() -> None:
     for method, fields in good.items():
         assert isinstance(decode(method, fields), Request)
     assert decode("open_session", [{}, 3]) == OpenSession({}, 3)
-    assert decode("run_plan", [1, 2, 3, 0.5, True, 0]) == RunPlan(1, 2, 3, 0.5, True, 0)
+    assert decode("run_plan", [1, 2, 3, 0.5, True, 0, [None]]) == RunPlan(1, 2, 3, 0.5, True, 0, [None])
     assert decode("hello", ["1", 4]) == Hello("1", 4)
     for method, fields in [
         ("open_session", [{"fold": 1}, None]),
@@ -640,8 +640,8 @@ def test_f62_fields_are_checked_with_what_is_in_them() -> None:
         ("reset", ["a"]),
         ("status", [1]),
         ("status", None),
-        ("run_plan", [1, 2, True, None, False, 0]),
-        ("run_plan", [1, 2, 3, float("nan"), False, 0]),
+        ("run_plan", [1, 2, True, None, False, 0, []]),
+        ("run_plan", [1, 2, 3, float("nan"), False, 0, []]),
         ("nothing", []),
         (None, []),
     ]:

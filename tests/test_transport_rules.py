@@ -15,6 +15,7 @@ from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector,
 from actorflow.errors import AbortedError, PermissionDeniedError
 from actorflow.transports.auth import Keys, check_bind, is_loopback
 from actorflow.transports.shm import ShmEndpoint
+from actorflow.transports.zmq_channel import ConnectedChannel
 
 WIRES = ("zmq", "shm", "shm-without-arena", "simulated")
 
@@ -43,6 +44,25 @@ async def test_f51_what_one_side_has_sent_the_other_has_received(kind: str) -> N
             assert a.statistics().bytes_sent > 300 and 0 <= lead[a] < 300
         assert [value.size for value in values] == [10, 50_000, 1000]
         del values
+
+
+@pytest.mark.parametrize("kind", ["zmq", "curve"])
+async def test_f51_the_first_large_tensor_is_heard_of_whichever_callback_comes_first(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libzmq signals a message only to who has found the connection empty before. To send on a socket takes the signal of a new
+    connection away: then nobody looks at the lane for large tensors until something has come."""
+    drain = ConnectedChannel._drain
+
+    def later(channel: ConnectedChannel, lane: int) -> None:
+        if channel._ready[lane]:
+            drain(channel, lane)
+
+    monkeypatch.setattr(ConnectedChannel, "_drain", later)
+    async with pair(kind) as both:
+        both.server.send(1, 1, b"", np.arange(50_000))
+        with anyio.fail_after(10):
+            assert (await both.client.recv(1, 1)).sum() == sum(range(50_000))
 
 
 async def test_f62_what_a_stranger_says_in_many_parts_is_dropped_whole() -> None:

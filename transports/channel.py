@@ -139,10 +139,14 @@ class BaseChannel(ABC):
     def post(self, message: Any) -> None:
         self._check()
         self.core.post(message)
-        self.wake()
-        if not self._posted:  # the first of a turn leaves at once, with the tokens before it; others leave together
-            self._posted = True
-            self._transmit()
+        if self._posted:
+            self.wake()
+            return
+        self._posted = (
+            True  # the first since something arrived leaves at once, with the tokens before it; others leave together
+        )
+        if self._transmit() or self._flushed or not self.core.outbox.empty:
+            self.wake()
 
     async def receive(self) -> Any:
         if self._reader is not None or self._listener is not None:
@@ -228,6 +232,7 @@ class BaseChannel(ABC):
 
     def handle(self, events: list[Event]) -> None:
         """What the connection made of what has arrived."""
+        self._posted = False
         for event in events:
             if type(event) is Received:
                 if self._listener is not None:

@@ -59,6 +59,8 @@ class Flag:
 ALL_FLAGS = 31
 _LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
 _KINDS = frozenset(map(int, Kind))
+_FOLLOWS = Flag.FOLLOWS
+_MESSAGE = int(Kind.MESSAGE)
 
 
 @dataclass(slots=True)
@@ -117,6 +119,17 @@ def encode(record: Record) -> bytes:
     return head(record) + bytes(record.body)
 
 
+def message_piece(data: bytes, offset: int, size: int, sequence: int, incarnation: int, version: int) -> bytes:
+    """All bytes of the record of `size` bytes of a message, from `offset` on."""
+    total = len(data)
+    end = offset + size
+    flags = Flag.LAST if end == total else 0
+    header = HEADER.pack(
+        MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, 0, size
+    )
+    return header + (data if size == total else data[offset:end])
+
+
 def records(frame: memoryview) -> Iterator[Record]:
     """The records of a frame; a body is a view of it. Raises ProtocolError at the first that is none."""
     if len(frame) > FRAME_LIMIT:
@@ -163,7 +176,7 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     ) = HEADER.unpack_from(frame, position)
     if magic != MAGIC:
         raise ProtocolError(f"A record begins with {magic!r}, not {MAGIC!r}: the peer does not speak this protocol.")
-    if kind not in (Kind.HELLO, Kind.CLOSE) and not VERSIONS[0] <= version <= VERSIONS[1]:
+    if not VERSIONS[0] <= version <= VERSIONS[1] and kind not in (Kind.HELLO, Kind.CLOSE):
         raise ProtocolError(
             f"A record is of version {version}; versions {VERSIONS[0]} to {VERSIONS[1]} are known here."
         )
@@ -172,7 +185,7 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
             f"A record has kind {kind}, flags {flags:#x} and a tag of {tag_size} bytes, which none may have."
         )
     position += HEADER.size
-    inside = 0 if flags & Flag.FOLLOWS else body_size
+    inside = 0 if flags & _FOLLOWS else body_size
     if tag_size + meta_size + inside > len(frame) - position:
         raise ProtocolError(
             f"A record announces {tag_size + meta_size + inside:,} bytes, but {len(frame) - position:,} are left of its frame."
@@ -181,20 +194,20 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     meta_end = tag_end + meta_size
     end = meta_end + inside
     record = Record(
-        kind=kind,
-        flags=flags,
-        sequence=sequence,
-        epoch=epoch,
-        incarnation=incarnation,
-        step=step,
-        edge=edge,
-        tag=bytes(frame[position:tag_end]),
-        meta=bytes(frame[tag_end:meta_end]),
-        body=frame[meta_end:end],
-        offset=offset,
-        total=total,
-        body_size=body_size,
-        version=version,
+        kind,
+        flags,
+        sequence,
+        epoch,
+        incarnation,
+        step,
+        edge,
+        bytes(frame[position:tag_end]) if tag_size else b"",
+        bytes(frame[tag_end:meta_end]) if meta_size else b"",
+        frame[meta_end:end],
+        offset,
+        total,
+        body_size,
+        version,
     )
     return record, end
 
@@ -202,7 +215,8 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
 def pack(value: Any) -> bytes:
     """`value` in msgpack. Raises TypeError for what has no form there, ValueError for what a peer would refuse."""
     packed: bytes = msgpack.packb(value, use_bin_type=True)
-    _check_counts(value)
+    if len(packed) > _META_COUNT:  # each entry takes a byte or more
+        _check_counts(value)
     return packed
 
 

@@ -6,15 +6,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head
+from .frames import FRAME_LIMIT, HEADER, Flag, Record, encode, head, message_piece
 
 _FRAGMENT = 32 * 1024
-
-
-@dataclass(slots=True)
-class _Message:
-    data: memoryview
-    offset: int = 0
 
 
 @dataclass(slots=True)
@@ -45,7 +39,8 @@ class Outbox:
         self._control_sent = 0
         self._incarnation = incarnation
         self._urgent: deque[Record] = deque()
-        self._messages: deque[_Message] = deque()
+        self._messages: deque[bytes] = deque()
+        self._message_sent = 0  # how much of the first of them
         self._tokens: deque[Record] = deque()
         self._tensors: deque[_Tensor] = deque()
         self._last: Record | None = None
@@ -54,7 +49,7 @@ class Outbox:
         self._urgent.append(record)
 
     def put_message(self, data: bytes) -> None:
-        self._messages.append(_Message(memoryview(data)))
+        self._messages.append(data)
         self.message_bytes += len(data)
 
     def put_token(self, record: Record) -> None:
@@ -72,7 +67,7 @@ class Outbox:
         """Drops all that is queued."""
         for queue in (self._urgent, self._messages, self._tokens, self._tensors):
             queue.clear()
-        self.message_bytes = 0
+        self.message_bytes = self._message_sent = 0
         self._last = None
 
     def drop(self, epoch: int, step: int | None) -> None:
@@ -99,23 +94,28 @@ class Outbox:
 
     def next_control(self) -> bytes | None:
         """The next frame of records, or None where nothing may leave now."""
+        if not (self._urgent or self._messages or self._tokens or self._last):
+            return None
         parts: list[bytes] = []
         space = FRAME_LIMIT
         while self._urgent and (size := self._urgent[0].cost) <= space:
             parts.append(self._stamped(self._urgent.popleft()))
             space -= size
         while not self._urgent and self._messages and space >= HEADER.size + _FRAGMENT:
-            record = self._fragment(self._messages[0])
-            if record.cost > self.control_credit:
+            data, offset = self._messages[0], self._message_sent
+            size = min(len(data) - offset, _FRAGMENT)
+            cost = HEADER.size + size
+            if cost > self.control_credit:
                 break
-            self.control_credit -= record.cost
-            space -= record.cost
-            parts.append(self._stamped(record))
-            message = self._messages[0]
-            message.offset += record.body_size
-            self.message_bytes -= record.body_size
-            if message.offset == len(message.data):
+            self.control_credit -= cost
+            space -= cost
+            parts.append(message_piece(data, offset, size, self._control_sent, self._incarnation, self.version))
+            self._control_sent += 1
+            self.message_bytes -= size
+            self._message_sent += size
+            if self._message_sent == len(data):
                 self._messages.popleft()
+                self._message_sent = 0
         while not self._urgent and self._tokens and (size := self._tokens[0].cost) <= min(space, self.data_credit):
             self.data_credit -= size
             space -= size
@@ -152,19 +152,6 @@ class Outbox:
         record.meta = b""  # the first chunk alone says what it is
         self.bytes += len(first) + len(body)
         return first, body
-
-    def _fragment(self, message: _Message) -> Record:
-        body = message.data[message.offset : message.offset + _FRAGMENT]
-        last = message.offset + len(body) == len(message.data)
-        return Record(
-            Kind.MESSAGE,
-            flags=Flag.LAST if last else 0,
-            incarnation=self._incarnation,
-            offset=message.offset,
-            total=len(message.data),
-            body=body,
-            body_size=len(body),
-        )
 
     def _stamped(self, record: Record) -> bytes:
         record.sequence = self._control_sent

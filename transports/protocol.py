@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from actorflow.errors import ResourceExhaustedError
 from actorflow.transport.base import Allocate, EdgeCount, Limits
@@ -45,8 +45,7 @@ class Opened:
     peer: Hello
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """A message. When the application has taken it, call `taken(size)`."""
 
     message: Any
@@ -283,7 +282,9 @@ class Connection:
         if not self._in_order(record, 0, events):
             return
         kind = record.kind
-        if kind == Kind.CLOSE:
+        if kind == Kind.MESSAGE and self.state is State.OPEN:
+            self._piece(record, events)
+        elif kind == Kind.CLOSE:
             self._closed_by_peer(record, events)
         elif self.state is State.CLOSING:
             return
@@ -295,8 +296,6 @@ class Connection:
             else:
                 self.intake.handle(record)
             self._grant()
-        elif kind == Kind.MESSAGE:
-            self._piece(record, events)
         elif kind == Kind.CREDIT:
             self.outbox.data_credit += record.offset
             self.outbox.control_credit += record.total
@@ -350,13 +349,14 @@ class Connection:
         events.append(Opened(theirs))
 
     def _piece(self, record: Record, events: list[Event]) -> None:
-        self._control_open -= record.cost
+        cost = record.cost
+        self._control_open -= cost
         if self._control_open < 0:
             raise ProtocolError("The peer sent more messages than it had credit for.")
         if record.total > self.limits.message:
             raise FrameTooLarge(f"A message of {record.total:,} bytes has begun; {self.limits.message:,} are the most.")
         self._unread += record.body_size
-        self._control_owed += record.cost
+        self._control_owed += cost
         message = record.body
         if self._message is not None or record.body_size != record.total:  # one of several pieces
             if self._message is None:

@@ -196,6 +196,8 @@ class ShmChannel(BaseChannel):
     # ---- in
 
     def _readable(self) -> None:
+        """Takes a packet, or several of a large tensor. Others take a turn each: to find out that there is none costs more, and
+        whoever has much to say puts it into one packet."""
         for _ in range(_PER_TURN):
             if self.ended is not None:
                 return
@@ -223,16 +225,18 @@ class ShmChannel(BaseChannel):
             if flags & _CUT_OFF:
                 self.lost(ProtocolError("A packet is larger than any may be."))
                 return
-            self._packet_came(memoryview(self._packet)[:size])
+            if not self._packet_came(memoryview(self._packet)[:size]):
+                return
 
-    def _packet_came(self, packet: memoryview) -> None:
+    def _packet_came(self, packet: memoryview) -> bool:
+        """Whether it was a chunk of a large tensor."""
         if not follows(packet):
             was = self.core.peer
             self.handle(self.core.receive(packet))
             if self._server and was is None and self.core.peer is not None and self.ended is None:
                 self.endpoint.greeted(self)
                 self.endpoint.accepted(self)
-            return
+            return False
         size = head_size(packet)
         view, events = self.core.receive_chunk(packet[:size])
         body = packet[size:]
@@ -244,6 +248,7 @@ class ShmChannel(BaseChannel):
             view[:] = body
             del view
             self.handle(self.core.chunk_received())
+        return True
 
     def _opened(self, event: Any) -> None:
         if self._server:

@@ -26,7 +26,7 @@ from .endpoint import BaseEndpoint
 from .frames import HEADER
 from .intake import CHUNK_LIMIT
 from .monitor import Monitor, fd_of, readable
-from .zmq_channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, Socket, rest
+from .zmq_channel import BULK, CONTROL, ID_SIZE, NOW, AcceptedChannel, ConnectedChannel, Socket, rest
 
 _LOG = structlog.get_logger(__name__)
 _PER_TURN = 64
@@ -84,7 +84,7 @@ class ZmqEndpoint(BaseEndpoint):
         self._fds: dict[int, bytes] = {}
         self._pending: dict[bytes, dict[int, tuple[bytes, str | None]]] = {}
         self._broken: list[bytes] = []
-        self._draining = False
+        self._draining = self._looking = False
         if listen is not None:
             try:
                 self._listen(listen)
@@ -176,37 +176,53 @@ class ZmqEndpoint(BaseEndpoint):
     def drain(self) -> None:
         """Takes what has arrived, a bounded part in each turn. The descriptor only tells of changes, so it goes to the end."""
         router = self.router
-        self._draining = False
+        self._looking = False
         if router is None or router.closed:
             return
-        assert self._monitor is not None
-        self._monitor.drain()
         broken = len(self._broken)
         space = _BYTES_PER_TURN
-        for _ in range(_PER_TURN):
-            if not readable(router):
-                self._bury(broken)
-                return
-            identity = router.recv(zmq.NOBLOCK)
-            channel = self._accepted.get(identity[:-1])
-            if channel is not None:
-                space -= channel.take(router)
+        self._draining = True
+        try:
+            for _ in range(_PER_TURN):
+                try:
+                    identity = router.recv(NOW)
+                except zmq.Again:
+                    break
+                channel = self._accepted.get(identity[:-1])
+                if channel is not None:
+                    space -= channel.take(router)
+                else:
+                    self._stranger(router, identity)
+                if router.closed:
+                    return
+                if not readable(router):
+                    break
+                if space < 0:
+                    self.again()
+                    return
             else:
-                self._stranger(router, identity)
-            if router.closed:
+                self.again()
                 return
-            if space < 0:
-                break
-        self.again()
+        finally:
+            self._draining = False
+        self._bury(broken)
+
+    def sent(self) -> None:
+        """Something went out through the ROUTER, which may have swallowed the signal that something arrived."""
+        router = self.router
+        if not self._draining and router is not None and not router.closed and readable(router):
+            self.again()
 
     def again(self) -> None:
-        """Looks at the ROUTER in the next turn: sending on it may have swallowed the signal that something arrived."""
-        if not self._draining:
-            self._draining = True
+        """Looks at the ROUTER in the next turn."""
+        if not self._looking:
+            self._looking = True
             self.loop.call_soon(self.drain)
 
     def _stranger(self, router: Socket, identity: bytes) -> None:
         """The first frame of a lane. When both lanes of a peer have spoken, it has a channel."""
+        assert self._monitor is not None
+        self._monitor.drain()  # which tells of connections that came, and of others with the same descriptor that went
         if not router.getsockopt(zmq.RCVMORE):
             return
         frame = router.recv(zmq.NOBLOCK, copy=False)

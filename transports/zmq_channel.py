@@ -14,6 +14,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from .channel import BaseChannel
 from .frames import encode
 from .handshake import hello_record
+from .intake import CHUNK_LIMIT
 from .monitor import Monitor, fd_of, readable
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
 _CHUNKS_PER_TURN = 16
 _COPIED = 64 * 1024
+_ENCRYPTED_CHUNK = 256 * 1024
 _REFUSALS = 3
+# Plain numbers: to join two flags of an enumeration takes as long as to send a frame.
+NOW = int(zmq.NOBLOCK)
+_MORE = int(zmq.SNDMORE) | NOW
 _WATCHED = (
     zmq.EVENT_CONNECTED
     | zmq.EVENT_DISCONNECTED
@@ -43,9 +48,9 @@ class _ZmqChannel(BaseChannel):
     transport = "zmq"
 
     def take(self, socket: Socket) -> int:
-        """Receives the rest of a message whose turn it is. The result is its size."""
+        """Receives the rest of a message whose turn it is. The result is its size; 0 where there was none."""
         try:
-            first = socket.recv(zmq.NOBLOCK, copy=False)
+            first = socket.recv(NOW, copy=False)
         except zmq.Again:
             return 0
         size = len(first)
@@ -58,7 +63,7 @@ class _ZmqChannel(BaseChannel):
             rest(socket)
             self.handle(events)
             return size
-        received = socket.recv_into(view, flags=zmq.NOBLOCK)
+        received = socket.recv_into(view, flags=NOW)
         self.bytes_received += received
         if received != len(view) or socket.getsockopt(zmq.RCVMORE):
             rest(socket)
@@ -86,8 +91,9 @@ class AcceptedChannel(_ZmqChannel):
     endpoint: ZmqEndpoint
 
     def __init__(self, endpoint: ZmqEndpoint, name: bytes, user: str | None) -> None:
-        super().__init__(endpoint, "")
+        super().__init__(endpoint, "", chunk=chunk_size(endpoint))
         self._name = name
+        self._control_name, self._bulk_name = name + bytes([CONTROL]), name + bytes([BULK])
         self.peer = Peer(Identity("", "", 0), "", user)
 
     def greet(self, hello: bytes) -> None:
@@ -102,23 +108,21 @@ class AcceptedChannel(_ZmqChannel):
         except zmq.ZMQError as error:
             self.lost(PeerLost(f"{self.peer.identity.task or 'A peer'} cannot be reached any more: {error}."))
             return False
-        router = self.endpoint.router
-        if router is not None and not router.closed and readable(router):
-            self.endpoint.again()
+        self.endpoint.sent()
         return more
 
     def _control(self, frame: bytes) -> None:
         router = self.endpoint.router
         assert router is not None
-        router.send(self._name + b"\0", zmq.SNDMORE | zmq.NOBLOCK)
-        router.send(frame, zmq.NOBLOCK)
+        router.send(self._control_name, _MORE)
+        router.send(frame, NOW)
 
     def _bulk(self, head: bytes, body: memoryview) -> None:
         router = self.endpoint.router
         assert router is not None
-        router.send(self._name + b"\1", zmq.SNDMORE | zmq.NOBLOCK)
-        router.send(head, zmq.SNDMORE | zmq.NOBLOCK)
-        router.send(body, zmq.NOBLOCK, copy=len(body) < _COPIED)
+        router.send(self._bulk_name, _MORE)
+        router.send(head, _MORE)
+        router.send(body, NOW, copy=len(body) < _COPIED)
 
     def _release(self) -> None:
         self.endpoint.forget(self._name)
@@ -138,7 +142,7 @@ class ConnectedChannel(_ZmqChannel):
         key: str | None,
         tell: Callable[[str], None],
     ) -> None:
-        super().__init__(endpoint, address, expects=incarnation)
+        super().__init__(endpoint, address, expects=incarnation, chunk=chunk_size(endpoint))
         self.peer = Peer(Identity("", "", 0), address, (key or endpoint.keys.public) if endpoint.keys else None)
         self._tell = tell
         self._refusals = 0
@@ -178,7 +182,8 @@ class ConnectedChannel(_ZmqChannel):
         elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             self._ready[lane] = True
             if lane == BULK:
-                self._sockets[BULK].send(encode(hello_record(self.core.mine)), zmq.NOBLOCK)
+                self._sockets[BULK].send(encode(hello_record(self.core.mine)), NOW)
+                self._look_again(BULK)  # only who has found a new connection empty is told of its first message
             if all(self._ready):
                 self._tell("authenticated")
             self.wake()
@@ -218,20 +223,23 @@ class ConnectedChannel(_ZmqChannel):
         return more
 
     def _control(self, frame: bytes) -> None:
-        self._sockets[CONTROL].send(frame, zmq.NOBLOCK)
+        self._sockets[CONTROL].send(frame, NOW)
 
     def _bulk(self, head: bytes, body: memoryview) -> None:
-        self._sockets[BULK].send(head, zmq.SNDMORE | zmq.NOBLOCK)
-        self._sockets[BULK].send(body, zmq.NOBLOCK, copy=len(body) < _COPIED)
+        self._sockets[BULK].send(head, _MORE)
+        self._sockets[BULK].send(body, NOW, copy=len(body) < _COPIED)
 
     def _drain(self, lane: int) -> None:
         self._draining[lane] = False
+        if self.ended is not None:
+            return
         socket = self._sockets[lane]
         space = _BYTES_PER_TURN
         for _ in range(_PER_TURN):
-            if self.ended is not None or not readable(socket):
+            size = self.take(socket)
+            space -= size
+            if not size or self.ended is not None or not readable(socket):
                 return
-            space -= self.take(socket)
             if space < 0:
                 break
         self._look_again(lane)
@@ -247,6 +255,12 @@ class ConnectedChannel(_ZmqChannel):
             self.loop.remove_reader(fd)
             monitor.close()
             socket.close()
+
+
+def chunk_size(endpoint: ZmqEndpoint) -> int:
+    """The bytes of a chunk. Smaller ones where they are encrypted: one is, while the one before is sent and the one before that
+    decrypted."""
+    return CHUNK_LIMIT if endpoint.keys is None else _ENCRYPTED_CHUNK
 
 
 def rest(socket: Socket) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from collections import deque
@@ -17,6 +18,7 @@ import structlog
 from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target, resolve
 from actorflow.cluster.division import RemoteDevice
+from actorflow.cluster.enclosed import enclose
 from actorflow.cluster.endpoints import Open, open_endpoints
 from actorflow.cluster.links import Link, Links
 from actorflow.cluster.messages import (
@@ -216,15 +218,18 @@ class RemoteEngine:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
                 link = plan.connection
             step = next(self._numbers)
-            start = anyio.current_time()
-            request = RunPlan(self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch)
+            clock = asyncio.get_running_loop().time
+            start = clock()
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
+            request = RunPlan(
+                self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch, enclose(values)
+            )
             fetches = len(plan.signature.fetches)
             if timeout is None:
-                results = await call_step(link, request, step, values, fetches, trace)
+                results = await call_step(link, request, values, fetches, trace)
             else:
                 results = await self._with_deadline(link, request, values, fetches, timeout, trace)
-            self._durations.append(anyio.current_time() - start)
+            self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception:
             self.failed += 1
@@ -241,7 +246,7 @@ class RemoteEngine:
             self._root = RootTask()
         self.steps += 1
         link, signature = plan.connection, plan.signature
-        request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch)
+        request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
         fetches = len(signature.fetches) + len(signature.targets)
         return RemoteParts(link, request, list(signature.feeds), fetches, self._root)
 
@@ -256,7 +261,7 @@ class RemoteEngine:
     ) -> list[Any]:
         """The master keeps the deadline and says what had not finished; this only notices where it can't."""
         with anyio.move_on_after(timeout + _SLACK):
-            return await call_step(link, request, request.step, values, fetches, trace)
+            return await call_step(link, request, values, fetches, trace)
         raise DeadlineExceededError(f"The master at {self.target.address} has not answered within {timeout:g} s.")
 
     # ---- what a session asks besides

@@ -13,6 +13,7 @@ import msgpack
 from anyio.abc import TaskGroup
 
 from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
+from actorflow.cluster.enclosed import enclose
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
 from actorflow.cluster.messages import AbortStep, Carried, Costs, Register, Release, RunPart
@@ -30,6 +31,7 @@ from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.steps import Later, Outcome
 
 _ABORT_SECONDS = 1.0
 
@@ -50,6 +52,10 @@ class Member:
     part: int
     link: Link | None
 
+    def take(self, feeds: Sequence[Any]) -> list[Any]:
+        """Its own ones of a step's feeds."""
+        return [feeds[index] for index in self.share.feeds]
+
 
 @dataclass(slots=True)
 class MasterPlan:
@@ -65,6 +71,10 @@ class MasterPlan:
     def current(self) -> bool:
         """Whether it can run: it is registered, and all links are those that it was registered over."""
         return bool(self.members) and all(m.link is None or m.link.alive for m in self.members)
+
+    def fetches(self, results: Sequence[Sequence[Any]]) -> list[Any]:
+        """The step's fetches from those of its members."""
+        return [results[share][index] for share, index in self.division.places]
 
 
 class MasterSession:
@@ -240,22 +250,45 @@ class MasterSession:
     async def _link(self, task: str) -> Link:
         return await self._reach(task, self._tasks[task].address)
 
-    async def run(
-        self, number: int, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
-    ) -> list[Any]:
-        """Runs a step, and gives its fetches. The first error of a task is the step's: it is stopped on the others.
+    def run(
+        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+    ) -> Outcome:
+        """Runs a step. The first error of a task is the step's: it is stopped on the others.
 
         Raises:
             UnavailableError: a task is gone.
             OpError: the error of a node.
         """
-        plan = await self._ready(number)
-        results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
-        return [results[share][index] for share, index in plan.division.places]
+        if len(plan.members) != 1 or plan.members[0].link is not None:
+            return Later(lambda: self._run_members(plan, step, feeds, timeout, trace))
+        (member,) = plan.members
+        try:
+            outcome = self._worker.run(member.part, step, member.take(feeds), timeout, trace, self)
+        except BaseException:
+            self._worker.finish(step)
+            raise
+        if isinstance(outcome, Later):
+            return Later(lambda: self._run_here(plan, step, outcome))
+        self._worker.finish(step)
+        return plan.fetches([outcome])
 
-    async def run_in_parts(self, number: int, step: int, caller: Caller) -> None:
+    async def _run_here(self, plan: MasterPlan, step: int, outcome: Later) -> list[Any]:
+        try:
+            return plan.fetches([await outcome])
+        finally:
+            self._worker.finish(step)
+
+    async def _run_members(
+        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+    ) -> list[Any]:
+        await self._ready(plan)
+        return plan.fetches(
+            await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+        )
+
+    async def run_in_parts(self, plan: MasterPlan, step: int, caller: Caller) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
-        plan = await self._ready(number)
+        await self._ready(plan)
         ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
 
         def hand_on(index: int, value: Any, error: BaseException | None) -> None:
@@ -276,17 +309,15 @@ class MasterSession:
 
         if member.link is None:
             return NearWay(lambda near: self._worker.run_in_parts(member.part, step, near, self), give)
-        request = RunPart(member.part, step, None, False, member.link.tokens.epoch)
+        request = RunPart(member.part, step, None, False, member.link.tokens.epoch, [])
         return FarWay(member.link, request, len(places), give)
 
-    async def _ready(self, number: int) -> MasterPlan:
-        """A plan whose parts are registered."""
-        plan = self.plans[number]
+    async def _ready(self, plan: MasterPlan) -> None:
+        """Registers the parts of a plan where they are not, or not any more."""
         if not plan.current:
             async with self._lock:
                 if not plan.current:
                     await self._register(plan)
-        return plan
 
     async def _all(self, plan: MasterPlan, step: int, run: Callable[[Member], Awaitable[Any]]) -> list[Any]:
         """Runs a step's share on each member. Where one fails, the others are stopped, and its error is raised."""
@@ -320,11 +351,12 @@ class MasterSession:
     async def _run_member(
         self, member: Member, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
     ) -> list[Any]:
-        mine = [feeds[index] for index in member.share.feeds]
+        mine = member.take(feeds)
         if member.link is None:
-            return await self._worker.run(member.part, step, mine, timeout, trace, self)
-        request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch)
-        return await call_step(member.link, request, step, mine, len(member.share.places), trace)
+            outcome = self._worker.run(member.part, step, mine, timeout, trace, self)
+            return outcome if isinstance(outcome, list) else await outcome
+        request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, enclose(mine))
+        return await call_step(member.link, request, mine, len(member.share.places), trace)
 
     async def _abort(self, member: Member, step: int, error: Exception) -> None:
         if member.link is None:

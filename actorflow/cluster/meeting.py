@@ -20,6 +20,15 @@ class Route:
     edge: int
 
 
+_CLOSED = (anyio.ClosedResourceError, anyio.EndOfStream)
+"""How a channel says that it was closed in good order: no error of the graph, and none that a program should have to know."""
+
+
+def _unavailable(route: Route) -> UnavailableError:
+    peer = route.channel.peer.identity.task
+    return UnavailableError(f"The link to {peer} is being closed, by this task or by {peer}.")
+
+
 class Meeting:
     """Sends and receives by the keys of edges: over `routes` where one is named there, else at `local`."""
 
@@ -39,22 +48,34 @@ class Meeting:
         else:
             try:
                 route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
-            except anyio.ClosedResourceError as error:
-                peer = route.channel.peer.identity.task
-                raise UnavailableError(f"The link to {peer} is being closed, by this task or by {peer}.") from error
+            except _CLOSED as error:
+                raise _unavailable(route) from error
 
     async def recv(self, key: str, tag: bytes = b"") -> Any:
         route = self._routes.get(key)
         if route is None:
             return await self._local.recv(key, tag)
-        return await route.channel.recv(route.edge, self._step, tag)
+        try:
+            return await route.channel.recv(route.edge, self._step, tag)
+        except _CLOSED as error:
+            raise _unavailable(route) from error
 
     def expect(self, key: str, tag: bytes, callback: Callback) -> None:
         route = self._routes.get(key)
         if route is None:
             self._local.expect(key, tag, callback)
-        else:
-            route.channel.expect(route.edge, self._step, tag, callback)
+            return
+
+        def arrived(token: Any, error: BaseException | None) -> None:
+            if isinstance(error, _CLOSED):
+                cause, error = error, _unavailable(route)
+                error.__cause__ = cause
+            callback(token, error)
+
+        try:
+            route.channel.expect(route.edge, self._step, tag, arrived)
+        except _CLOSED as error:
+            raise _unavailable(route) from error
 
     def abort(self, error: BaseException) -> None:
         self._local.abort(error)

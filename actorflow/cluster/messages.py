@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 import typing
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, NamedTuple, Union
 
 from actorflow.errors import InvalidArgumentError
 
@@ -21,7 +21,7 @@ class Request:
 
     def encode(self) -> list[Any]:
         """The fields, in order."""
-        return [getattr(self, name) for name, _, _ in _fields_of(type(self))]
+        return [getattr(self, field.name) for field in _fields_of(type(self))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class Prepare(Request):
 
 @dataclass(frozen=True, slots=True)
 class RunPlan(Request):
-    """Runs a step: its feeds come as tokens, and so go its fetches. The reply is the packed rows of its trace, if any.
+    """Runs a step. `values` are its feeds, as far as they are small (see `enclosed`); others come as tokens. The reply is
+    [fetches, packed rows of its trace or nil]; fetches go like feeds. Of a partial run it is nil.
 
     It is refused in another `epoch` than that in which it was asked."""
 
@@ -88,6 +89,7 @@ class RunPlan(Request):
     timeout: float | None
     trace: bool
     epoch: int
+    values: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ class RunPart(Request):
     timeout: float | None
     trace: bool
     epoch: int
+    values: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +235,16 @@ class Status(Request):
     method = "status"
 
 
-Field = tuple[str, tuple[type, ...], tuple[Any, ...]]
-"""A field's name, the types that msgpack may give for it, and what those of a list's or map's entries are."""
+class Field(NamedTuple):
+    """A field's name, the types that msgpack may give for it, what those of a list's or map's entries are (empty: any), and the
+    least number that is too large for it."""
+
+    name: str
+    allowed: tuple[type, ...]
+    within: tuple[Any, ...]
+    bound: int
+
+
 _FIELDS: dict[str, tuple[Field, ...]] = {}
 _BOUNDS = {"epoch": 1 << 32, "step": 1 << 64}
 """What a record can carry."""
@@ -247,16 +258,19 @@ def decode(method: Any, values: Any) -> Request:
         raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")
     wanted = _fields_of(kind)
     if not isinstance(values, list) or len(values) != len(wanted):
-        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(n for n, _, _ in wanted)}.")
-    for value, (name, allowed, within) in zip(values, wanted):
-        if type(value) not in allowed:
-            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {type(value).__name__}.")
-        if type(value) is int and not 0 <= value < _BOUNDS.get(name, 1 << 63):
-            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} can't be {value}.")
-        if within and not _fit(value, within):
+        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(f.name for f in wanted)}.")
+    for value, (name, allowed, within, bound) in zip(values, wanted):
+        found = type(value)
+        if found not in allowed:
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {found.__name__}.")
+        if found is int:
+            if not 0 <= value < bound:
+                raise InvalidArgumentError(f"The field {name!r} of the request {method!r} can't be {value}.")
+        elif found is float:
+            if value != value:  # a timer of no time confuses all others of the event loop
+                raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is no number.")
+        elif within and not _fit(value, within):
             raise InvalidArgumentError(f"The field {name!r} of the request {method!r} holds something else.")
-        if type(value) is float and value != value:  # a timer of no time confuses all others of the event loop
-            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is no number.")
     return kind(*values)
 
 
@@ -270,7 +284,8 @@ def _fields_of(kind: type[Request]) -> tuple[Field, ...]:
     if found is None:
         hints = typing.get_type_hints(kind)
         found = _FIELDS[kind.method] = tuple(
-            (field.name, _allowed(hints[field.name]), _within(hints[field.name])) for field in fields(kind)
+            Field(field.name, _allowed(hint := hints[field.name]), _within(hint), _BOUNDS.get(field.name, 1 << 63))
+            for field in fields(kind)
         )
     return found
 
@@ -285,4 +300,5 @@ def _allowed(hint: Any) -> tuple[type, ...]:
 
 
 def _within(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) if typing.get_origin(hint) in (list, dict) else ()
+    found = typing.get_args(hint) if typing.get_origin(hint) in (list, dict) else ()
+    return () if all(kind is Any for kind in found) else found

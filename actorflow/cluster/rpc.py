@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
+from types import CoroutineType, MappingProxyType
 from typing import Any
 
 import anyio
@@ -29,6 +29,7 @@ from actorflow.errors import (
     UnimplementedError,
 )
 from actorflow.session.root import RootTask
+from actorflow.session.steps import Later
 from actorflow.transport.base import Channel
 
 _REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
@@ -39,7 +40,8 @@ MOST_CALLS = 16_384
 
 _TAKEN_BACK = encode_error(CancelledError("The request was taken back."))
 
-Handler = Callable[[Any], Awaitable[Any]]
+Handler = Callable[[Any], Any]
+"""Answers a request: with the result, or with a coroutine (or `Later`) that gives it and gets a task of its own."""
 
 
 class Rpc:
@@ -150,7 +152,7 @@ class Rpc:
             reply.set_result((result, error))
 
     def _drop(self, number: int) -> None:
-        """The peer takes a request back. A task that is cancelled before it has begun would never begin, nor clean up."""
+        """Stops what answers a request. A task that is cancelled before it has begun would never begin, nor clean up."""
         task = self._serving.get(number)
         if task is None:
             return
@@ -169,21 +171,28 @@ class Rpc:
                 raise InvalidArgumentError(f"The request {number} is being answered; another one needs another number.")
             if len(self._serving) >= MOST_CALLS:
                 raise ResourceExhaustedError(f"{MOST_CALLS:,} requests of {self.peer} are being answered already.")
-            request = decode(method, values)
+            if self._root.closed:
+                return
+            answer = handler(decode(method, values))
         except Exception as error:
             self._reply([_ERROR, number, encode_error(error)], channel)
             return
-        task = self._root.start(self._serve(number, handler, request, channel))
-        if task is not None:
-            self._serving[number] = task
+        if not isinstance(answer, CoroutineType | Later):
+            self._reply([_RESULT, number, answer], channel)
+            return
+        task = self._root.start(self._serve(number, answer, channel))
+        assert task is not None
+        if isinstance(answer, CoroutineType):  # a task that is cancelled before it begins leaves it alone
+            task.add_done_callback(lambda _: answer.close())
+        self._serving[number] = task
 
-    async def _serve(self, number: int, handler: Handler, request: Request, channel: Channel) -> None:
+    async def _serve(self, number: int, answer: Awaitable[Any], channel: Channel) -> None:
         reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
         if number in self._unwanted:
             self._unwanted.remove(number)
             asyncio.current_task().cancel()  # type: ignore[union-attr]
         try:
-            reply = [_RESULT, number, await handler(request)]
+            reply = [_RESULT, number, await answer]
         except Exception as error:
             reply = [_ERROR, number, encode_error(error)]
         finally:
@@ -210,8 +219,8 @@ class Rpc:
         if self.ended is not None:
             return
         self.ended = error
-        for task in self._serving.values():
-            task.cancel()
+        for number in list(self._serving):
+            self._drop(number)
         for reply in self._waiting.values():
             if not reply.done():
                 reply.set_result((None, self._gone()))

@@ -19,7 +19,7 @@ from actorflow.cluster.credentials import Credentials, Target
 from actorflow.cluster.endpoints import Open, open_endpoints
 from actorflow.cluster.gathering import reach_all
 from actorflow.cluster.links import VERSION, Link, Links
-from actorflow.cluster.master import MasterSession, TaskAddress
+from actorflow.cluster.master import MasterPlan, MasterSession, TaskAddress
 from actorflow.cluster.messages import (
     CloseSession,
     Edges,
@@ -36,11 +36,10 @@ from actorflow.cluster.messages import (
     SetEpoch,
     Status,
 )
-from actorflow.cluster.partial import Caller
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import decode_signature
 from actorflow.cluster.spec import ClusterSpec, task_name
-from actorflow.cluster.stepping import Served, serve_step
+from actorflow.cluster.stepping import serve_parts, serve_step
 from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
 from actorflow.device.spec import DeviceSpec
@@ -57,6 +56,7 @@ from actorflow.passes.measuring import encode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.devices import open_devices
 from actorflow.session.root import RootTask
+from actorflow.session.steps import Outcome
 from actorflow.transport.base import Identity
 
 _LOG = structlog.get_logger(__name__)
@@ -291,7 +291,7 @@ class Server:
             plan = await session.prepare(signature, request.coalesce)
             return [plan, msgpack.packb(session.newly_placed())]
 
-        def find_plan(request: RunPlan) -> Served:
+        def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
             self._check_open()
             if self._only not in ("", link.task):
                 raise UnavailableError(
@@ -306,19 +306,22 @@ class Server:
                 raise
             if not 0 <= request.plan < len(session.plans):
                 raise NotFoundError(f"The session has no plan {request.plan}.")
-            plan = session.plans[request.plan]
-            step = next(self._numbers)
+            return session, session.plans[request.plan]
 
-            async def run(values: list[Any], trace: Trace | None) -> list[Any]:
-                return await session.run(request.plan, step, values, request.timeout, trace)
+        def run_plan(request: RunPlan) -> Any:
+            try:
+                session, plan = find_plan(request)
+                step = next(self._numbers)
+                if plan.partial:
+                    return serve_parts(link.tokens, request, lambda caller: session.run_in_parts(plan, step, caller))
 
-            async def in_parts(caller: Caller) -> None:
-                await session.run_in_parts(request.plan, step, caller)
+                def run(values: list[Any], trace: Trace | None) -> Outcome:
+                    return session.run(plan, step, values, request.timeout, trace)
 
-            return Served(plan.division.feeds, plan.forms, run, in_parts if plan.partial else None)
-
-        async def run_plan(request: RunPlan) -> bytes | None:
-            return await serve_step(link, request, lambda: find_plan(request))
+                return serve_step(link.tokens, request, plan.division.feeds, plan.forms, run)
+            except BaseException:
+                link.tokens.finish(request.step)  # feeds may be here before the request
+                raise
 
         async def close_session(request: CloseSession) -> None:
             session = self._session(request.session, link)

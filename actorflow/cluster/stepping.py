@@ -1,70 +1,139 @@
-"""A step asked of another task: its feeds go there as tokens, the request behind them, and its fetches come back."""
+"""A step asked of another task: its feeds go there and its fetches come back, small ones within the request and its reply,
+others as tokens.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import msgpack
 
+from actorflow.cluster.enclosed import disclose, enclose
 from actorflow.cluster.links import Link
-from actorflow.cluster.messages import Request, RunPart, RunPlan
+from actorflow.cluster.messages import RunPart, RunPlan
 from actorflow.cluster.partial import FEED, FETCH, Caller, FarCaller
 from actorflow.cluster.signatures import Form, check_feeds
-from actorflow.errors import UnavailableError
+from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import Endpoint
 from actorflow.runtime.trace import Trace
+from actorflow.session.steps import Later, Outcome
+from actorflow.transport.base import Channel
 
 
 async def call_step(
-    link: Link, request: Request, step: int, feeds: Sequence[Any], fetches: int, trace: Trace | None = None
+    link: Link, request: RunPlan | RunPart, feeds: Sequence[Any], fetches: int, trace: Trace | None = None
 ) -> list[Any]:
-    """Runs a step there. Cancelled, it returns when the step has stopped there, or after a moment."""
-    tokens = link.tokens
+    """Runs a step there; the request has the small ones of `feeds` in it. Cancelled, it returns when the step has stopped there,
+    or after a moment."""
+    tokens, step = link.tokens, request.step
+    all_told = False
     try:
-        try:
-            for index, value in enumerate(feeds):
-                tokens.send(FEED + index, step, b"", value)
-        except anyio.ClosedResourceError as error:
-            raise UnavailableError(f"The link to {link.task} is being closed.") from error
-        rows = await link.call(request)
+        sent = _send_others(tokens, FEED, step, feeds, request.values)
+        forms, rows = _reply(await link.rpc.call(request), link)
         if trace is not None and rows is not None:
             ahead = link.control.statistics().clock_offset or 0.0
             trace.take(msgpack.unpackb(rows), round(ahead * 1e9))
-        return [await tokens.recv(FETCH + index, step) for index in range(fetches)]
+        if len(forms) == fetches and None not in forms:
+            values = [disclose(form) for form in forms]
+            all_told = not sent
+            return values
+        return [await _value(tokens, FETCH + index, step, forms, index) for index in range(fetches)]
     finally:
-        tokens.finish(step)
+        if not all_told:
+            tokens.finish(step)
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What a step needs that is asked for here: the tensors that are fed with their forms, and what runs it; or, of a partial
-    run, `in_parts`, which takes the feeds and gives the fetches one by one."""
-
-    feeds: Sequence[Endpoint]
-    forms: Sequence[Form]
-    run: Callable[[list[Any], Trace | None], Awaitable[Sequence[Any]]]
-    in_parts: Callable[[Caller], Awaitable[None]] | None = None
-
-
-async def serve_step(link: Link, request: RunPlan | RunPart, find: Callable[[], Served]) -> bytes | None:
-    """Serves such a request: takes the feeds, and sends what `run` gives for them. Its result is the reply.
-
-    Whatever `find` raises, the feeds are let go of, which may be here before the request.
-    """
-    tokens, step = link.tokens, request.step
+def serve_step(
+    tokens: Channel,
+    request: RunPlan | RunPart,
+    feeds: Sequence[Endpoint],
+    forms: Sequence[Form],
+    run: Callable[[list[Any], Trace | None], Outcome],
+) -> Outcome:
+    """Serves such a request: takes the feeds, whose forms are known, and sends what `run` gives for them. The result is the
+    reply, or who gives it where feeds are still to come, or the step takes its time."""
+    values = request.values
+    if len(values) > len(feeds):
+        raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
     trace = Trace() if request.trace else None
+    if len(values) < len(feeds) or None in values:
+        return Later(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
+    found = [disclose(form) for form in values]
+    check_feeds(found, forms, feeds)
+    outcome = run(found, trace)
+    if isinstance(outcome, Later):
+        return Later(lambda: _answer_later(tokens, request.step, outcome, trace))
+    return _answer(tokens, request.step, outcome, trace)
+
+
+def serve_parts(tokens: Channel, request: RunPlan | RunPart, run: Callable[[Caller], Awaitable[None]]) -> Later:
+    """Serves such a request of a partial run, which takes its feeds and gives its fetches one by one."""
+    return Later(lambda: _serve_parts(tokens, request, run))
+
+
+async def _serve_parts(tokens: Channel, request: RunPlan | RunPart, run: Callable[[Caller], Awaitable[None]]) -> None:
     try:
-        found = find()
-        if found.in_parts is not None:
-            await found.in_parts(FarCaller(tokens, step))
-            return None
-        values = [await tokens.recv(FEED + index, step) for index in range(len(found.feeds))]
-        check_feeds(values, found.forms, found.feeds)
-        for index, value in enumerate(await found.run(values, trace)):
-            tokens.send(FETCH + index, step, b"", value)
-        return None if trace is None else msgpack.packb(trace.rows())
+        await run(FarCaller(tokens, request.step))
+    finally:
+        tokens.finish(request.step)
+
+
+async def _serve_with_tokens(
+    tokens: Channel,
+    request: RunPlan | RunPart,
+    feeds: Sequence[Endpoint],
+    forms: Sequence[Form],
+    run: Callable[[list[Any], Trace | None], Outcome],
+    trace: Trace | None,
+) -> list[Any]:
+    step = request.step
+    try:
+        found = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
+        check_feeds(found, forms, feeds)
+        outcome = run(found, trace)
+        return _answer(tokens, step, outcome if isinstance(outcome, list) else await outcome, trace)
     finally:
         tokens.finish(step)
+
+
+async def _answer_later(tokens: Channel, step: int, outcome: Later, trace: Trace | None) -> list[Any]:
+    return _answer(tokens, step, await outcome, trace)
+
+
+def _answer(tokens: Channel, step: int, results: list[Any], trace: Trace | None) -> list[Any]:
+    """The reply; what is not in it is on its way."""
+    forms = enclose(results)
+    if len(forms) < len(results) or None in forms:
+        try:
+            _send_others(tokens, FETCH, step, results, forms)
+        finally:
+            tokens.finish(step)
+    return [forms, None if trace is None else msgpack.packb(trace.rows())]
+
+
+def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], forms: Sequence[Any]) -> bool:
+    """Sends those values as tokens that have no form. Whether there are any."""
+    if len(forms) == len(values) and None not in forms:
+        return False
+    try:
+        for index, value in enumerate(values):
+            if index >= len(forms) or forms[index] is None:
+                tokens.send(first + index, step, b"", value)
+    except anyio.ClosedResourceError as error:
+        raise UnavailableError(f"The link to {tokens.peer.identity.task} is being closed.") from error
+    return True
+
+
+async def _value(tokens: Channel, edge: int, step: int, forms: Sequence[Any], index: int) -> Any:
+    if index < len(forms) and forms[index] is not None:
+        return disclose(forms[index])
+    return await tokens.recv(edge, step)
+
+
+def _reply(reply: Any, link: Link) -> tuple[list[Any], bytes | None]:
+    match reply:
+        case [list(forms), None | bytes() as rows]:
+            return forms, rows
+    raise InternalError(f"{link.task} has answered a step with something that is no reply to it.")

@@ -17,7 +17,7 @@ from actorflow.cluster.partial import Caller
 from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import Form
-from actorflow.cluster.stepping import Served, serve_step
+from actorflow.cluster.stepping import serve_parts, serve_step
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, NotFoundError, UnavailableError
 from actorflow.passes.measuring import Observed, encode_observed
@@ -29,7 +29,7 @@ from actorflow.session.admission import Admission
 from actorflow.session.builder import PlanBuilder
 from actorflow.session.planner import Compiled
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.session.steps import Steps
+from actorflow.session.steps import Later, Outcome, Steps
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
@@ -108,27 +108,31 @@ class WorkerService:
             check_part(part, [device.name for device in self.devices])
             await self.register(part, link)
 
-        def find_part(request: RunPart) -> Served:
+        def begin_part(request: RunPart) -> Outcome:
             check_epoch(link, request.epoch)
-            found = self._find(request.part, link)
+            number, step = request.part, request.step
+            found = self._find(number, link)
+            if found.part.partial:
+                return serve_parts(link.tokens, request, lambda caller: self.run_in_parts(number, step, caller, link))
 
-            async def run(feeds: list[Any], trace: Trace | None) -> list[Any]:
-                return await self.run(request.part, request.step, feeds, request.timeout, trace, link)
+            def run(feeds: list[Any], trace: Trace | None) -> Outcome:
+                return self.run(number, step, feeds, request.timeout, trace, link)
 
-            async def in_parts(caller: Caller) -> None:
-                await self.run_in_parts(request.part, request.step, caller, link)
+            return serve_step(link.tokens, request, found.part.feeds, found.forms, run)
 
-            return Served(found.part.feeds, found.forms, run, in_parts if found.part.partial else None)
-
-        async def run_part(request: RunPart) -> bytes | None:
+        def run_part(request: RunPart) -> Any:
             if request.step in self._meetings:
                 raise AlreadyExistsError(f"Step {request.step} is under way here.")
             try:
-                return await serve_step(link, request, lambda: find_part(request))
-            finally:
-                if request.step not in self._meetings:
-                    self._drop_tokens(request.step)
-                self.finish(request.step)
+                reply = begin_part(request)
+            except BaseException:
+                link.tokens.finish(request.step)
+                self._end(request.step)
+                raise
+            if isinstance(reply, list):
+                self._end(request.step)
+                return reply
+            return Later(lambda: self._end_later(request.step, reply))
 
         async def abort_step(request: AbortStep) -> None:
             self.abort(request.step, decode_error(request.error, link.task), link)
@@ -160,6 +164,18 @@ class WorkerService:
             "pending": pending,
             "carried": carried,
         }
+
+    async def _end_later(self, step: int, reply: Later) -> Any:
+        try:
+            return await reply
+        finally:
+            self._end(step)
+
+    def _end(self, step: int) -> None:
+        """The request of a step is answered."""
+        if step not in self._meetings:
+            self._drop_tokens(step)
+        self.finish(step)
 
     async def register(self, part: TaskPart, owner: Owner) -> None:
         """Takes a part, and opens the links to the tasks that it sends to.
@@ -208,7 +224,7 @@ class WorkerService:
             link.control.on_end(lambda error: setattr(found, "routes", None))
         return routes
 
-    async def run(
+    def run(
         self,
         number: int,
         step: int,
@@ -216,33 +232,53 @@ class WorkerService:
         timeout: float | None,
         trace: Trace | None,
         owner: object,
-    ) -> list[Any]:
+    ) -> Outcome:
         """Runs a part; what the step has at its meeting stays until `finish`.
 
         Raises:
             UnavailableError: a task that it needs is not connected any more.
             OpError: what a kernel raised, or what the step was aborted with.
         """
-        found, meeting = await self._meet(number, step, owner)
+        found = self._find(number, owner)
+        if found.routes is None:
+            return Later(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
         values = dict(zip(found.part.feeds, feeds, strict=True))
+        meeting = self._meet(found.routes, step, owner)
+        return self.steps.run_now(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+
+    async def _run_when_linked(
+        self,
+        found: _Registered,
+        step: int,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        trace: Trace | None,
+        owner: object,
+    ) -> list[Any]:
+        values = dict(zip(found.part.feeds, feeds, strict=True))
+        meeting = self._meet(await self._linked(found), step, owner)
         return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
 
     async def run_in_parts(self, number: int, step: int, caller: Caller, owner: object) -> None:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
-        found, meeting = await self._meet(number, step, owner)
+        found = self._find(number, owner)
+        meeting = self._meet(await self._linked(found), step, owner)
         running = FedLater(self.steps, found.compiled, found.part.feeds, found.forms, caller, meeting, step)
         await running.wait()
 
-    async def _meet(self, number: int, step: int, owner: object) -> tuple[_Registered, Meeting]:
-        """A part, and where its step meets the other tasks."""
-        found = self._find(number, owner)
+    async def _linked(self, found: _Registered) -> dict[str, Route]:
+        """The links that the edges of a part take. Raises UnavailableError."""
         if found.routes is None:
             found.routes = await self._routes(found)
-        meeting = Meeting(step, self.local.rendezvous(step), found.routes)
+        return found.routes
+
+    def _meet(self, routes: dict[str, Route], step: int, owner: object) -> Meeting:
+        """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
+        meeting = Meeting(step, self.local.rendezvous(step), routes)
         self._meetings[step] = (meeting, owner)
         if (error := self._aborted.pop(step, None)) is not None:
             raise error
-        return found, meeting
+        return meeting
 
     def finish(self, step: int) -> None:
         """The step is over on all tasks that this one needs for it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import numpy as np
@@ -22,6 +22,22 @@ from actorflow.transport.base import Rendezvous, Transport
 
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
+
+
+class Later:
+    """A call of a coroutine function that is made when it is awaited: who never comes to that leaves nothing behind."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._call = call
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._call().__await__()
+
+
+Outcome: TypeAlias = "list[Any] | Later"
+"""The fetches of a step that has ended already, or what waits for its end and gives them."""
 
 
 class Steps:
@@ -76,43 +92,100 @@ class Steps:
         A step that other tasks take part in has the `number` that they know it by, and a `meeting` with them.
         """
         admission = self.admission
-        clock = self._loop.time  # type: ignore[union-attr]
         if begun is None:
-            begun = clock()
+            begun = self._loop.time()  # type: ignore[union-attr]
         if self.dispatcher is not None and not self.dispatcher.may_start():
             await self.dispatcher.wait_for_start()
         if not admission.enter_nowait():
             await self._enter(timeout, begun)
+        step = self._begin(compiled, feeds, trace, meeting, number)
+        return await self._end(step, compiled, feeds, timeout, begun, number is None)
+
+    def run_now(
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None,
+        trace: Trace | None,
+        *,
+        meeting: Rendezvous,
+        number: int,
+    ) -> Outcome:
+        """`run` without a task, for callbacks of the event loop: the values of a step that ends at once, else what waits."""
+        dispatcher = self.dispatcher
+        assert dispatcher is not None and self._loop is not None
+        begun = self._loop.time()
+        if not dispatcher.may_start() or not self.admission.enter_nowait():
+            return Later(lambda: self.run(compiled, feeds, timeout, trace, begun, meeting=meeting, number=number))
+        step = self._begin(compiled, feeds, trace, meeting, number)
+        if not step.finished:
+            return Later(lambda: self._end(step, compiled, feeds, timeout, begun, False))
+        self.left(step)
+        self.admission.leave()
+        return self._values(step, compiled, feeds, begun)
+
+    def _begin(
+        self,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        trace: Trace | None,
+        meeting: Rendezvous | None,
+        number: int | None,
+    ) -> Step:
+        """Starts an admitted step, and runs what is ready of it."""
+        step = None
         try:
             step = self.start(compiled, feeds, trace, meeting=meeting, number=number)
-            timer = None
-            if timeout is not None:
-                left = max(0.0, timeout - (clock() - begun))
-                timer = step.loop.call_later(left, self._expire, step, timeout)
-            try:
-                step.dispatcher.pump()
-                if not step.finished:
-                    await step.wait()
-                elif number is None:  # one that other tasks take part in has waited for them
-                    await _yield()
-            except BaseException:
-                self.cancelled += 1
-                try:
-                    await self.drain(step, CancelledError("The run was cancelled."))
-                finally:
-                    step.release()
-                raise
-            finally:
-                if timer is not None:
-                    timer.cancel()
+            step.dispatcher.pump()
+            return step
+        except BaseException:
+            if step is not None:
+                step.stop(CancelledError("The run was cancelled."))
                 self.left(step)
-            if step.error is not None:
-                self.failed += 1
-                raise step.release().with_traceback(None)  # type: ignore[union-attr]
+            self.admission.leave()
+            raise
+
+    async def _end(
+        self,
+        step: Step,
+        compiled: Compiled,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None,
+        begun: float,
+        yields: bool,
+    ) -> list[Any]:
+        """Waits for a step that has begun; stops it where the caller is cancelled or the time is up. Gives its values."""
+        timer = None
+        try:
+            if step.finished:
+                if yields:  # a step that other tasks take part in has waited for them
+                    await _yield()
+            else:
+                if timeout is not None:
+                    left = max(0.0, timeout - (step.loop.time() - begun))
+                    timer = step.loop.call_later(left, self._expire, step, timeout)
+                await step.wait()
+        except BaseException:
+            self.cancelled += 1
+            try:
+                await self.drain(step, CancelledError("The run was cancelled."))
+            finally:
+                step.release()
+            raise
         finally:
-            admission.leave()
-        elapsed = clock() - begun
-        admission.seconds_per_step += (elapsed - admission.seconds_per_step) * 0.05
+            if timer is not None:
+                timer.cancel()
+            self.left(step)
+            self.admission.leave()
+        return self._values(step, compiled, feeds, begun)
+
+    def _values(self, step: Step, compiled: Compiled, feeds: Mapping[Endpoint, Any], begun: float) -> list[Any]:
+        """The fetches of a step that has ended. Raises its error."""
+        if step.error is not None:
+            self.failed += 1
+            raise step.release().with_traceback(None)  # type: ignore[union-attr]
+        elapsed = step.loop.time() - begun
+        self.admission.seconds_per_step += (elapsed - self.admission.seconds_per_step) * 0.05
         self.nodes += compiled.executed
         try:
             return fetched(step, compiled.places, feeds)

@@ -1,0 +1,113 @@
+"""Small tensors inside of requests and replies: what goes in comes out, what is large stays outside, and junk is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import anyio
+import msgpack
+import numpy as np
+import pytest
+from clusters import servers
+from test_rpc import Mutator
+
+import actorflow as af
+from actorflow import dtypes
+from actorflow.cluster.enclosed import disclose, enclose
+from actorflow.errors import InvalidArgumentError
+
+NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]
+
+
+def over_the_wire(values: list[Any]) -> list[Any]:
+    found: list[Any] = msgpack.unpackb(msgpack.packb(enclose(values)))
+    return found
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=lambda d: d.name)
+def test_f53_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DType) -> None:
+    rng = np.random.default_rng(0)
+    for shape in [(), (1,), (0,), (3, 0), (2, 3), (2, 1, 4)]:
+        size = int(np.prod(shape)) * dtype.size
+        bits = rng.integers(0, 2 if dtype is dtypes.bool else 256, size, np.uint8).tobytes()
+        value = np.ndarray(shape, dtype.as_numpy_dtype, bits)
+        for given in (value, value.T, value[()]):
+            (form,) = over_the_wire([given])
+            found = disclose(form)
+            assert found.dtype == given.dtype and found.shape == given.shape
+            assert found.tobytes() == given.tobytes()
+            assert isinstance(found, np.ndarray) == bool(shape)
+            assert not found.flags.writeable
+
+
+def test_f53_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
+    small = np.float32(1)
+    for value in [
+        b"text",
+        np.array([b"text"], object),
+        np.zeros(5000, np.float32),
+        np.zeros(3, ">f4"),
+        np.zeros(3, dtypes.bfloat16.as_numpy_dtype),
+        None,
+        object(),
+    ]:
+        (first, second, third) = enclose([small, value, small])
+        assert first == third == ["float32", (), small.tobytes()] and second is None
+    together = enclose([np.zeros(1000, np.float64)] * 5)
+    assert [form is not None for form in together] == [True, True, False, False, False], "16 KiB in all"
+    assert len(enclose([small] * 5000)) == 1024, "the others go as tokens"
+
+
+def test_f62_what_is_no_tensor_is_refused() -> None:
+    """Whatever a peer makes of it, it is a tensor of as many bytes as came, or InvalidArgumentError."""
+    for seed in range(300):
+        mutator = Mutator(seed)
+        (form,) = over_the_wire([np.arange(random.Random(seed).randrange(5), dtype=np.int32)])
+        wrong = mutator.change(form, 2)
+        try:
+            found = disclose(wrong)
+        except InvalidArgumentError:
+            continue
+        assert found.nbytes == len(wrong[2]), seed
+    for junk in [
+        None,
+        7,
+        [],
+        ["float32", [], b"12345"],
+        ["float32", [2], b"1234"],
+        ["float32", 1, b"1234"],
+        ["float32", [-1], b""],
+        ["float32", [-1], b"1234"],
+        ["float32", [1 << 62, 1 << 62], b""],
+        ["float32", [1.0], b"1234"],
+        ["float32", [1] * 70, b"1234"],
+        ["object", [1], b"12345678"],
+        [[], [1], b"1234"],
+        ["float32", [1], "1234"],
+    ]:
+        with pytest.raises(InvalidArgumentError, match="small tensor is none"):
+            disclose(junk)
+
+
+async def test_f53_small_and_large_feeds_and_fetches_of_one_step() -> None:
+    """In the request and reply, as tokens, and both: the same values."""
+    graph = af.Graph()
+    with graph.as_default():
+        small, large, text = (
+            af.placeholder(af.float32, []),
+            af.placeholder(af.float32, [None]),
+            af.placeholder(af.string, [None]),
+        )
+        fetches = [small + 1.0, large * small, text, af.reduce_sum(large)]
+    async with servers({"worker": 1}) as (server,):
+        async with af.Session(server.target, graph) as session:
+            for size in (1, 5000, 1, 300_000):
+                feeds = {small: 2.0, large: np.full(size, 3.0, np.float32), text: [b"a", b""]}
+                with anyio.fail_after(10):
+                    one, product, texts, total = await session.run(fetches, feeds)
+                assert one == 3.0 and product.tolist() == [6.0] * size and texts.tolist() == [b"a", b""]
+                assert total == 3.0 * size
+                assert not server.worker.steps.running and not server.worker._meetings
+            (link,) = server.links.inbound.values()
+            assert link.tokens.core.inbox.held == 0  # type: ignore[attr-defined]
