@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import socket
 import time
 from collections.abc import Callable
 from contextvars import ContextVar, Token
@@ -96,6 +97,11 @@ def fresh_incarnation() -> int:
 def fresh_hex(size: int) -> str:
     """`2 * size` hexadecimal digits that no other call gives, as `secrets.token_hex`."""
     return current().random_bytes(size).hex()
+
+
+def host() -> str:
+    """The name of the machine that a process runs on, for people."""
+    return socket.gethostname() if current().is_real else current().process
 
 
 def resident_bytes(pid: int) -> int | None:

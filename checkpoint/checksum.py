@@ -4,31 +4,60 @@ against somebody who wants to deceive."""
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from actorflow import machine
 
-from .layout import CHUNK
+from .folding import Checksum, folding
+from .layout import CHUNK, chunks
+
+MUCH = 1 << 26
+"""Bytes for which it pays to load a compiler."""
 
 
-class Beside:
-    """Computes checksums of large tensors on a thread, while the one that asks writes them. To be entered and left."""
+def fastest(size: int) -> Checksum:
+    """What computes the CRC-32 of `size` bytes in all, as `zlib.crc32(content, value)` does."""
+    fast = folding() if size >= MUCH and machine.current().is_real else None
+    return zlib.crc32 if fast is None else fast
 
-    def __init__(self) -> None:
+
+class Sums:
+    """Computes checksums of what is written meanwhile. To be entered and left.
+
+    Where that costs far less than writing it is done just before, so that who writes finds the bytes in the cache, and one
+    thread has all the work; else on a second thread."""
+
+    def __init__(self, size: int) -> None:
+        """`size` is that of all contents."""
+        self._crc32 = fastest(size)
         self._threads: ThreadPoolExecutor | None = None
+        self._found: list[Callable[[], int]] = []
 
-    def checksum(self, content: memoryview) -> Callable[[], int]:
-        """Begins with it; what is returned waits for the result. `content` has to stay as it is until then."""
+    def through(self, content: memoryview) -> Iterator[memoryview]:
+        """The bytes in chunks, uncopied. They have to stay as they are until the results are there."""
+        if self._crc32 is not zlib.crc32:
+            value = 0
+            for chunk in chunks(content):
+                value = self._crc32(chunk, value)
+                yield chunk
+            self._found.append(lambda: value)
+            return
         if content.nbytes < CHUNK or not machine.current().is_real:
-            value = zlib.crc32(content)
-            return lambda: value
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(1, "actorflow checksums")
-        return self._threads.submit(zlib.crc32, content).result
+            alone = zlib.crc32(content)
+            self._found.append(lambda: alone)
+        else:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(1, "actorflow checksums")
+            self._found.append(self._threads.submit(zlib.crc32, content).result)
+        yield from chunks(content)
 
-    def __enter__(self) -> Beside:
+    def results(self) -> list[int]:
+        """The checksums of all that went through, in its order."""
+        return [result() for result in self._found]
+
+    def __enter__(self) -> Sums:
         return self
 
     def __exit__(

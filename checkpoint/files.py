@@ -86,11 +86,11 @@ if _sync_file_range is not None:
     _sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
 
 
-def _begin_to_flush(fd: int, count: int) -> None:
-    """Lets the disk begin with the last `count` bytes, where the system can do so (Linux): or all of it waits for `sync`. Whether
+def _begin_to_flush(fd: int) -> None:
+    """Lets the disk begin with what was written, where the system can do so (Linux): or all of it waits for `sync`. Whether
     that works is of no concern, since `sync` waits for the disk and reports its errors."""
     if _sync_file_range is not None:
-        _sync_file_range(fd, os.lseek(fd, 0, os.SEEK_CUR) - count, count, _SYNC_FILE_RANGE_WRITE)
+        _sync_file_range(fd, 0, 0, _SYNC_FILE_RANGE_WRITE)  # all of the file that the disk has not yet begun with
 
 
 class SystemFiles:
@@ -105,7 +105,7 @@ class SystemFiles:
     def write(self, fd: int, data: Buffer) -> int:
         count = os.write(fd, data)
         if count >= _MUCH:
-            _begin_to_flush(fd, count)
+            _begin_to_flush(fd)
         return count
 
     def sync(self, fd: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -11,7 +12,13 @@ import numpy as np
 
 from actorflow import machine
 from actorflow.dtypes import DType
-from actorflow.errors import CancelledError, FailedPreconditionError, InvalidArgumentError, PermissionDeniedError
+from actorflow.errors import (
+    CancelledError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    PermissionDeniedError,
+)
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
@@ -22,11 +29,12 @@ from .manifest import Manifest, Stored, check_slices, decode, encode, merged
 from .reading import Part, Reader
 from .regions import Region
 from .snapshot import Snapshot, Target, at_one_instant, pieces, put_back, taken, targets
-from .store import Store, locate, remove_quietly
+from .store import Store, locate, read_all, remove_quietly
 from .writing import commit, write_shards
 
 R = TypeVar("R")
 _TAKEN = "taken"
+_MAX_NONCE = 1 << 10
 
 
 def _text(value: Any) -> str:
@@ -43,10 +51,20 @@ def _allowed(prefix: str, ctx: KernelContext) -> str:
     if roots is None:
         return prefix
     if "://" in prefix:
+        if any(_is_below(prefix, root.rstrip("/")) for root in roots):
+            return prefix
         raise PermissionDeniedError(
-            f"Nodes of this process may touch files below some folders only, but not {prefix!r}."
+            f"Nodes of this process may touch files below some folders only, but not {prefix!r}.",
+            hint="Allow the URL of a folder as one of them.",
         )
     return check(prefix, roots)
+
+
+def _is_below(url: str, root: str) -> bool:
+    """Whether a URL leads to what is below the folder `root`, another URL. They are compared as texts, so one that goes up, or
+    leads through another (`a::b`, as `fsspec` chains them), is not."""
+    rest = url.removeprefix(f"{root}/")
+    return "://" in root and rest != url and ".." not in rest.split("/") and "::" not in rest
 
 
 async def _on_thread(step: StepHandle, work: Callable[[Callable[[], None]], R]) -> R:
@@ -243,3 +261,16 @@ async def restore_v2(
 
     values = [value if value.ndim else value[()] for value in await _on_thread(step, read)]
     return values[0] if len(values) == 1 else tuple(values)
+
+
+@kernel("ReadNonce")
+async def read_nonce(xp: Any, path: Any, *, ctx: KernelContext, step: StepHandle) -> bytes:
+    def read(still_wanted: Callable[[], None]) -> dict[str, str | None]:
+        still_wanted()
+        try:
+            content = read_all(*locate(_allowed(_text(path), ctx)), _MAX_NONCE)
+            return {"value": content.decode("ascii", "replace"), "kind": "", "message": ""}
+        except OpError as error:
+            return {"value": None, "kind": type(error).__name__, "message": error.message}
+
+    return json.dumps({"host": machine.host(), **await _on_thread(step, read)}).encode()

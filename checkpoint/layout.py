@@ -20,9 +20,9 @@ from actorflow.errors import DataLossError
 
 from .regions import Region
 
-CHUNK = 1 << 21
-"""Bytes that are written, read and summed at once: as many as a processor's own cache holds. A thread that does so beside
-others has to ask for the interpreter after each."""
+CHUNK = 1 << 23
+"""Bytes that are summed and written at once. If they are few they stay in the processor's caches from the one to the other. If
+they are many, the thread that does so asks less often for the interpreter, which it takes from the steps that run."""
 MAX_HEADER = 100_000_000  # the library's own limit
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

@@ -18,13 +18,16 @@ from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError
 from actorflow.shapes import show
 
 from . import layout
-from .layout import CHUNK
+from .checksum import fastest
+from .folding import Checksum
 from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
 from .regions import Region
 from .store import Source, Store, locate, read_all
 
 _THREADS = 2  # one computes a checksum while the other's bytes are copied
 _JOB = 1 << 24  # bytes
+_CHUNK = 1 << 21
+"""Bytes that are read and summed at once: as many as a processor's own cache holds."""
 
 _LEFT = re.compile(r".+-[0-9a-f]{12}-\d{3,}-[A-Za-z0-9.]*\.safetensors(\.[0-9a-f]{12}\.tmp)?|\..+\.[0-9a-f]{12}\.tmp")
 
@@ -154,6 +157,7 @@ class Reader:
         entries = list(entries)
         values: list[Any] = [None] * len(entries)
         stop = threading.Event()
+        crc32 = fastest(sum(entry.size for entry in entries))
 
         def still_wanted() -> None:
             check()
@@ -166,7 +170,7 @@ class Reader:
                 with self._opened(shard) as source:
                     self._check_header(shard, source)
                     for index in job[1]:
-                        values[index] = self._value(source, shard, entries[index], make, still_wanted)
+                        values[index] = self._value(source, shard, entries[index], make, still_wanted, crc32)
             except BaseException:
                 stop.set()
                 raise
@@ -203,6 +207,7 @@ class Reader:
     def verify(self) -> list[Damage]:
         """Reads everything, and lists all that is damaged."""
         found: list[Damage] = []
+        crc32 = fastest(sum(entry.size for entry in self.manifest.entries))
         for number, shard in enumerate(self.manifest.shards):
             entries = [e for e in self.manifest.entries if e.shard == number]
             where = self._store.where(shard.file)
@@ -211,7 +216,7 @@ class Reader:
                     self._check_header(shard, source)
                     for entry in entries:
                         try:
-                            self._value(source, shard, entry, _fresh, _nothing)
+                            self._value(source, shard, entry, _fresh, _nothing, crc32)
                         except DataLossError as error:
                             found.append(Damage(f"{where}: {entry.name}", error.message))
             except OpError as error:
@@ -241,18 +246,18 @@ class Reader:
         except DataLossError as error:
             raise DataLossError(f"The header of the file {where!r} is damaged: {error.message}.") from None
 
-    def _value(self, source: Source, shard: Shard, entry: Entry, make: Make, check: Check) -> Any:
+    def _value(self, source: Source, shard: Shard, entry: Entry, make: Make, check: Check, crc32: Checksum) -> Any:
         where = self._store.where(shard.file)
         text = entry.element_type is string
         array = np.empty(entry.size, np.uint8) if text else make(entry)
         view = array.reshape(-1).view(np.uint8).data
         crc = 0
-        for start in range(0, entry.size, CHUNK):
+        for start in range(0, entry.size, _CHUNK):
             check()
-            part = view[start : min(start + CHUNK, entry.size)]
+            part = view[start : min(start + _CHUNK, entry.size)]
             if source.read_into(part, entry.offset + start) < part.nbytes:
                 raise DataLossError(f"The tensor {entry.name!r} in the file {where!r} is cut off.")
-            crc = zlib.crc32(part, crc)
+            crc = crc32(part, crc)
         if crc != entry.crc32:
             raise DataLossError(f"The tensor {entry.name!r} in the file {where!r} is damaged: its checksum is another.")
         if not text:

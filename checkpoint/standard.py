@@ -61,5 +61,8 @@ class Standard:
     def write(self, folder: str, name: str, content: bytes) -> None:
         open_store(folder).write(name, [content])
 
+    def remove_file(self, folder: str, name: str) -> None:
+        open_store(folder).remove(name)
+
 
 STANDARD = Standard()

@@ -11,12 +11,14 @@ from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 from . import layout
-from .checksum import Beside
+from .checksum import Sums
 from .layout import Buffer, Piece
 from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
 from .store import Store, fresh_name, read_all, remove_quietly
 
 SHARD_SUFFIX = ".safetensors"
+_ENDING = re.compile(rf"(-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}|{re.escape(SUFFIX)})(\.[0-9a-f]{{12}}\.tmp)?")
+"""What follows a checkpoint's name in the names of its files."""
 Check = Callable[[], None]
 
 
@@ -76,23 +78,21 @@ def _write_shard(
     ordered = layout.order(pieces)
     named = [replace(p, name=_shard_name(p)) for p in ordered]
     head = layout.header(named, {"format": "actorflow"})
-    sums: list[Callable[[], int]] = []
 
-    def parts(beside: Beside) -> Iterator[Buffer]:
+    def parts(sums: Sums) -> Iterator[Buffer]:
         yield head
         for p in ordered:
-            sums.append(beside.checksum(p.content))
-            for chunk in layout.chunks(p.content):
+            for chunk in sums.through(p.content):
                 check()
                 yield chunk
 
     entries: list[Entry] = []
     offset = len(head)
-    with Beside() as beside:
-        store.write(file, parts(beside))
-        for p, found in zip(ordered, sums):
+    with Sums(sum(p.size for p in ordered)) as sums:
+        store.write(file, parts(sums))
+        for p, found in zip(ordered, sums.results(), strict=True):
             slices = (p.region.whole, p.region.begin) if p.region is not None else ()
-            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found(), *slices))
+            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found, *slices))
             offset += p.size
     return Shard(file, offset, len(head), zlib.crc32(head)), entries
 
@@ -120,10 +120,12 @@ def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
     Raises:
         OpError: a file can't be removed.
     """
-    shard = f"-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}"
-    temporary = r"(\.[0-9a-f]{12}\.tmp)?"
-    leftover = re.compile(rf"\.?{re.escape(name)}({shard}|{re.escape(SUFFIX)}){temporary}")
     store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in
-    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])
+    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])
     if errors:
         raise errors[0]
+
+
+def _is_left_of(name: str, file: str) -> bool:
+    """Whether `file` is a shard, a manifest, or a temporary file of a save of `name`."""
+    return any(file.startswith(start) and _ENDING.fullmatch(file, len(start)) for start in (name, f".{name}"))

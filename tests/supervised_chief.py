@@ -59,7 +59,7 @@ def bits(book: Any) -> list[str]:
 
 async def main(target: str, folder: str, kill_at: int) -> None:
     made = program()
-    async with af.Supervisor(target, made.graph, checkpoint_dir=folder, save_steps=3) as supervisor:
+    async with af.Supervisor(target, made.graph, checkpoint_dir=folder, save_steps=3, save_beside=False) as supervisor:
         print("> epoch", supervisor.epoch, flush=True)
         async for attempt in supervisor.steps(until=15):
             async with attempt as step:

@@ -690,8 +690,8 @@ async def test_f67_checkpoints_of_a_supervisor_are_taken_between_steps() -> None
     made = program(on_cluster=False)
     with made.graph.as_default():
         model = Model(made.graph, "memory://models/", saver=Saves())
-    assert await model.save(None, 7) == "path"  # type: ignore[arg-type]
-    assert asked == [("memory://models/model.ckpt", 7, {"consistent": True})]
+    assert await model.save(None, 7, list) == "path"  # type: ignore[arg-type]
+    assert asked == [("memory://models/model.ckpt", 7, {"consistent": True, "taken": list})]
 
 
 # ---- epochs and attempts, in a supervisor

@@ -3,7 +3,7 @@
 `SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. What `af.train.Saver` makes is
 `TakeVariables`, which takes the values of all variables of one task at one instant, `SaveVariables`, which writes them beside
 the running steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
-The package `actorflow.checkpoint` has their kernels.
+`ReadNonce` tells which folder a task has. The package `actorflow.checkpoint` has their kernels.
 """
 
 from __future__ import annotations
@@ -196,4 +196,21 @@ def restore_variables(
     to agree. `slices` says which part of what the checkpoint has each of them is.
 
     Raises in the run what `restore_v2` raises; no variable is changed then.
+    """
+
+
+@op(
+    "ReadNonce",
+    shape=_scalar,
+    types={"path": string},
+    result=string,
+    gradient=None,
+    stateful=True,
+    asynchronous=True,
+)
+def read_nonce(path: TensorLike, *, name: str | None = None) -> Tensor:
+    """What the task of this node finds in the small file `path` of a checkpoint folder, as JSON: its `host`, the `value`, or the
+    `kind` of the error and its `message`. So the one who asks hears of all tasks at once.
+
+    Raises in the run: CancelledError, and nothing else.
     """

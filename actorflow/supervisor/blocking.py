@@ -60,7 +60,8 @@ class Supervisor:
         else:
             inner, self._driver, self._own = cluster, LoopDriver(), True
         try:
-            self._supervisor = asynchronous.Supervisor(inner, graph, **options)
+            # nothing is written while no method runs, so a checkpoint is there when `steps` goes on
+            self._supervisor = asynchronous.Supervisor(inner, graph, **{"save_beside": False} | options)
         except BaseException:
             if self._own:
                 self._driver.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
@@ -12,6 +12,7 @@ from actorflow import machine
 from actorflow.errors import DataLossError, FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.session.session import Session
+from actorflow.supervisor.shared_folder import check_shared
 from actorflow.train.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
 from actorflow.train.global_steps import get_global_step
 from actorflow.train.saver import Saver
@@ -65,6 +66,8 @@ class Model:
                 saver = Saver(max_to_keep=max_to_keep)
         self.saver = saver
         self._init_feeds = init_feeds
+        self._is_shared = False
+        """Whether it is known that all tasks have the same folder."""
 
     async def prepare(self, session: Session) -> tuple[str | None, int]:
         """Gives the variables their values: those of the latest checkpoint, or where there is none initial ones. The result
@@ -72,8 +75,12 @@ class Model:
 
         Raises:
             FailedPreconditionError: variables have no value then; all are named.
+            FailedPreconditionError, PermissionDeniedError: not every task has the folder; see `check_shared`.
             DataLossError: no checkpoint can be read.
         """
+        if self.saver is not None and self.folder is not None and not self._is_shared:
+            await check_shared(session, self.saver, self.folder)
+            self._is_shared = True
         path = await self._restore(session)
         if path is None:
             await session.run(self._init_op, self._init_feeds)
@@ -89,7 +96,13 @@ class Model:
         """Restores the latest checkpoint that can be read."""
         if self.folder is None or self.saver is None:
             return None
-        state = await machine.on_thread(get_checkpoint_state, self.folder)
+        try:
+            state = await machine.on_thread(get_checkpoint_state, self.folder)
+        except DataLossError as error:
+            if not (kept := self.saver.last_checkpoints):
+                raise
+            _LOG.warning("the checkpoints that this program knows of are looked at", error=error.message)
+            state = CheckpointState(kept[-1], kept)
         if state is None:
             return None
         paths = await machine.on_thread(_existing, state)
@@ -117,11 +130,14 @@ class Model:
             )
         return int(await session.run(self._step))
 
-    async def save(self, session: Session, step: int) -> str:
-        """Saves a checkpoint when no step of this session is under way, and gives its path."""
+    async def save(self, session: Session, step: int, taken: Callable[[], object]) -> str:
+        """Saves a checkpoint, and gives its path. Its values are taken while no step of this session is under way; `taken` is
+        called then, and further steps go on."""
         if self.saver is None or self.folder is None:
             raise FailedPreconditionError("The supervisor has no checkpoint_dir to save to.")
-        path: str = await self.saver.save(session, f"{self.folder.rstrip('/')}/{_NAME}", step, consistent=True)
+        path: str = await self.saver.save(
+            session, f"{self.folder.rstrip('/')}/{_NAME}", step, consistent=True, taken=taken
+        )
         return path
 
 

@@ -1,10 +1,18 @@
-"""`SaveTimer`: when a checkpoint is due, by steps or by seconds (paper section 3.3)."""
+"""When a checkpoint is due, by steps or by seconds (`SaveTimer`; paper section 3.3), and how it is written while steps go on
+(`SaveBeside`)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
+
+import anyio
+import structlog
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.session.root import RootTask
+
+_LOG = structlog.get_logger("actorflow.supervisor")
 
 
 class SaveTimer:
@@ -43,3 +51,59 @@ class SaveTimer:
     def saved_step(self) -> int:
         """The step of the last checkpoint, or at which training began."""
         return self._saved_step
+
+
+class SaveBeside:
+    """A checkpoint that is written while training goes on, one at a time."""
+
+    def __init__(self) -> None:
+        self._root: RootTask | None = None
+        self._over: anyio.Event | None = None
+        self._error: Exception | None = None
+
+    async def begin(self, save: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
+        """Starts `save(taken)`, and returns when it has called `taken`. The one before has to be over, see `over`.
+
+        Raises:
+            Exception: what `save` has raised before that.
+        """
+        self._root = self._root or RootTask()
+        taken, over = anyio.Event(), anyio.Event()
+        self._over = over
+
+        async def write() -> None:
+            try:
+                await save(taken.set)
+            except Exception as error:
+                self._error = error
+            finally:
+                taken.set()
+                over.set()
+
+        self._root.start(write())
+        await taken.wait()
+        self.check()
+
+    async def over(self) -> None:
+        """Waits until nothing is being written. Raises what `save` has raised, once."""
+        if self._over is not None:
+            await self._over.wait()
+        self.check()
+
+    async def end(self) -> None:
+        """Waits until nothing is being written. What `save` has raised is logged."""
+        try:
+            await self.over()
+        except Exception as error:
+            _LOG.warning("the last checkpoint could not be written", error=repr(error))
+
+    async def close(self) -> None:
+        """Gives up what is being written."""
+        if self._root is not None:
+            await self._root.close()
+
+    def check(self) -> None:
+        """Raises what `save` has raised, once."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

@@ -30,7 +30,7 @@ from actorflow.supervisor.keeper import STEPS, Keeper, chance
 from actorflow.supervisor.liveness import Life, Rules
 from actorflow.supervisor.model import Model, folder_path
 from actorflow.supervisor.restarts import RestartPolicy, Restarts
-from actorflow.supervisor.saves import SaveTimer
+from actorflow.supervisor.saves import SaveBeside, SaveTimer
 from actorflow.supervisor.wiring import Watch
 from actorflow.train.saver import Saver
 
@@ -62,10 +62,11 @@ class Supervisor:
         init_feeds: what is fed to it.
         local_init_op: run after `init_op` or a restore; that of all local variables unless given.
         checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to allow it
-            (`--files`, `file_roots`).
+            (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or saved.
         save_steps, save_seconds: a checkpoint is made so many steps after the last one, or at each multiple of so many
             seconds, and at the end.
         max_to_keep: how many checkpoints are kept; None for all.
+        save_beside: steps go on as soon as a periodic checkpoint's values are taken, while it is written; one at a time.
         saver: saves and restores, where it is to be another one than that of all global variables.
         recovery: "all" takes all back to the last checkpoint after any loss. With "task" the loss of a task without
             variables ends only the steps that it takes part in, which suits training that does not wait for all workers.
@@ -95,6 +96,7 @@ class Supervisor:
         checkpoint_dir: str | os.PathLike[str] | None = None,
         save_steps: int | None = None,
         save_seconds: float | None = None,
+        save_beside: bool = True,
         max_to_keep: int | None = 5,
         saver: Saver | None = None,
         recovery: str = "all",
@@ -131,6 +133,8 @@ class Supervisor:
         self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
         self._wait_seconds = wait_seconds
         self._timer = SaveTimer(save_steps, save_seconds)
+        self._beside, self._saves_beside = SaveBeside(), save_beside
+        self._beside_generation = 0
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
         self._keeper: Keeper | None = None
@@ -155,7 +159,7 @@ class Supervisor:
         target = self._target if self._cluster is None else self._cluster.target
         if target:
             target = resolve(target, self._credentials)
-        if self._cluster is not None and self.model.folder is not None and "://" not in self.model.folder:
+        if self._cluster is not None and self.model.folder is not None:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, **self._session_options)
         engine = self._session._engine
@@ -201,18 +205,25 @@ class Supervisor:
 
     async def close(self, *, save: bool = True) -> None:
         """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is. While
-        something is lost there is nothing to save.
+        something is lost there is nothing to save. A checkpoint that is being written is waited for in either case.
 
         Raises:
             OpError: the last checkpoint could not be saved.
         """
         try:
-            if save and self._saves and self._is_changed and not self._gate.is_open:
-                _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
-            elif save and self._saves and self._is_changed:
-                step = await self._guarded(lambda: self.model.step(self.session))
-                if step != self._timer.saved_step:
-                    await self._guarded(lambda: self._save(step))
+            if not self._saves:
+                return
+            if not self._gate.is_open:
+                if save and self._is_changed:
+                    _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
+            elif not save:
+                await self._beside.end()
+            else:
+                await self._until_written(None)
+                if self._is_changed:
+                    step = await self._guarded(lambda: self.model.step(self.session))
+                    if step != self._timer.saved_step:
+                        await self._guarded(lambda: self._save(step))
         finally:
             await self._end()
 
@@ -220,6 +231,7 @@ class Supervisor:
         with anyio.CancelScope(shield=True):
             self._events.close()
             try:
+                await self._beside.close()
                 if self._keeper is not None:
                     await self._keeper.close()
             finally:
@@ -304,12 +316,32 @@ class Supervisor:
         try:
             step = await self._guarded(lambda: self.model.step(self.session))
             ends = until is not None and step >= until
-            if self._saves and (self._timer.is_due(step, anyio.current_time()) or ends):
-                if step != self._timer.saved_step:
-                    await self._guarded(lambda: self._save(step))
+            if self._saves:
+                is_due = self._timer.is_due(step, anyio.current_time())
+                await self._until_written(attempt, wait=is_due or ends)
+                if (is_due or ends) and step != self._timer.saved_step:
+                    if ends or not self._saves_beside:
+                        await self._guarded(lambda: self._save(step))
+                    else:
+                        self._beside_generation = attempt.generation
+                        await self._beside.begin(lambda taken: self._guarded(lambda: self._save(step, taken)))
             return step
         finally:
             attempt.reset()
+
+    async def _until_written(self, attempt: Attempt | None, *, wait: bool = True) -> None:
+        """Raises why the last checkpoint could not be written. What a loss has ended, it takes back as well."""
+        try:
+            if wait:
+                await self._beside.over()
+            else:
+                self._beside.check()
+        except Exception as error:
+            self._is_changed = True
+            if self._beside_generation == self._gate.generation:
+                if attempt is not None:
+                    attempt.failures.append(error)
+                raise
 
     async def run(
         self,
@@ -355,10 +387,13 @@ class Supervisor:
         step = await self._guarded(lambda: self.model.step(self.session))
         return await self._guarded(lambda: self._save(step))
 
-    async def _save(self, step: int) -> str:
-        path = await self.model.save(self.session, step)
-        self._timer.saved(step, anyio.current_time())
-        self._is_changed = False
+    async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
+        def go_on() -> None:
+            self._timer.saved(step, anyio.current_time())
+            self._is_changed = False
+            taken()
+
+        path = await self.model.save(self.session, step, go_on)
         self._events.tell(CheckpointSaved, path, step)
         return path
 

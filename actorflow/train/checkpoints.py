@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from actorflow.dtypes import DType
-from actorflow.errors import NotFoundError
+from actorflow.errors import DataLossError, NotFoundError
 from actorflow.registry import plugins
 
 
@@ -59,6 +60,9 @@ class Format(Protocol):
     def write(self, folder: str, name: str, content: bytes) -> None:
         """Writes a small file, in full or not at all."""
 
+    def remove_file(self, folder: str, name: str) -> None:
+        """Removes a small file. Does nothing where there is none."""
+
 
 def checkpoint_format() -> Format:
     """The installed format."""
@@ -75,6 +79,8 @@ class CheckpointState:
 
 
 _LINE = re.compile(r'(model_checkpoint_path|all_model_checkpoint_paths): "((?:[^"\\]|\\.)*)"')
+_OTHER = re.compile(r"\s*(?:\w+:[^\"]*|#.*)?")
+_CHECKSUM = "# crc32: "  # a comment in the text format of protocol buffers, which others pass over
 
 
 def _quoted(text: str) -> str:
@@ -89,11 +95,21 @@ def folder_of(prefix: str) -> str:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """What the folder's file `checkpoint` says, None where there is none (`tf.train.get_checkpoint_state`)."""
+    """What the folder's file `checkpoint` says, None where there is none (`tf.train.get_checkpoint_state`).
+
+    Raises:
+        DataLossError: it is damaged. Taken for none, it would make a program begin anew that has checkpoints.
+    """
     folder = os.fspath(checkpoint_dir)
-    text = checkpoint_format().read_text(folder, latest_filename or "checkpoint")
+    name = latest_filename or "checkpoint"
+    try:
+        text = checkpoint_format().read_text(folder, name)
+    except UnicodeDecodeError:
+        raise _damaged(folder, name) from None
     if text is None:
         return None
+    if not _is_whole(text):
+        raise _damaged(folder, name)
     latest, every = "", []
     for key, quoted in _LINE.findall(text):
         path = re.sub(r"\\(.)", r"\1", quoted)
@@ -103,7 +119,28 @@ def get_checkpoint_state(
             latest = path
         else:
             every.append(path)
-    return CheckpointState(latest, every) if latest else None
+    return CheckpointState(latest, every)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the file names a latest checkpoint, no line of it is cut, and its checksum is right where it has one."""
+    content, mark, checksum = text.rpartition(_CHECKSUM)
+    if mark and mark + checksum != f"{_checksum(content)}\n":
+        return False
+    if not all(_OTHER.fullmatch(line) for line in _LINE.sub("", text).split("\n")):
+        return False
+    return any(key == "model_checkpoint_path" and path for key, path in _LINE.findall(text))
+
+
+def _checksum(content: str) -> str:
+    return f"{_CHECKSUM}{zlib.crc32(content.encode()):08x}"
+
+
+def _damaged(folder: str, name: str) -> DataLossError:
+    return DataLossError(
+        f"The file {name!r} of {folder}, which names the latest checkpoint, is damaged.",
+        hint="Name the checkpoint to go on from: af.train.update_checkpoint_state(folder, path) writes the file anew.",
+    )
 
 
 def update_checkpoint_state(
@@ -121,7 +158,8 @@ def update_checkpoint_state(
     begin = folder.rstrip("/") + "/"
     lines = [f'model_checkpoint_path: "{_quoted(model_checkpoint_path.removeprefix(begin))}"']
     lines += [f'all_model_checkpoint_paths: "{_quoted(path.removeprefix(begin))}"' for path in every]
-    checkpoint_format().write(folder, latest_filename or "checkpoint", ("\n".join(lines) + "\n").encode())
+    content = "\n".join(lines) + "\n"
+    checkpoint_format().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:

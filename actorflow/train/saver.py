@@ -17,6 +17,7 @@ from actorflow import blocking, machine
 from actorflow.cluster.node_states import keeps_state
 from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import string
+from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.control import group
@@ -131,6 +132,7 @@ class Saver:
         self._take_op: Operation | None = None
         self._save_op: Tensor | None = None
         self._restore_op: Operation | None = None
+        self._writers: list[Operation] = []
         if not defer_build:
             self.build()
 
@@ -170,6 +172,12 @@ class Saver:
             self._take_op = group(*takes, name="take_all")
             self._save_op = commit_checkpoint(self._prefix, saves, name="CommitCheckpoint")
             self._restore_op = group(*restores, name="restore_all")
+            self._writers = [node.op for node in (*saves, self._save_op)]
+
+    @property
+    def writers(self) -> Sequence[Operation]:
+        """The nodes that write files of checkpoints, each in the task whose values it writes. None before `build`."""
+        return tuple(self._writers)
 
     # Saving
 
@@ -184,6 +192,7 @@ class Saver:
         write_state: bool = True,
         *,
         consistent: bool = False,
+        taken: Callable[[], object] | None = None,
     ) -> Any:
         """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
 
@@ -195,9 +204,11 @@ class Saver:
             write_state: the file that names the latest checkpoint is written.
             consistent: waits for the steps in flight and holds up others until the values are taken, so that each step's
                 effects are in the checkpoint entirely or not at all. Without it, a step that runs may be halfway.
+            taken: called when the values are taken; what is done from then on is not in the checkpoint.
 
         Raises:
             FailedPreconditionError: variables have no value; all are named.
+            AbortedError: a connection between tasks has ended amid the save, and the values that were taken are gone with it.
             ValueError: the path can't be one, or latest_filename has a folder.
             OpError: writing failed. The checkpoints of before are as they were.
         """
@@ -208,7 +219,7 @@ class Saver:
             raise ValueError(f"{path!r} can't be the path of checkpoints: it has to end in a name of its own.")
         suffix = meta_graph_suffix if write_meta_graph else None
         return _perform(
-            sess, lambda s: self._save(s, path, global_step, latest_filename, suffix, write_state, consistent)
+            sess, lambda s: self._save(s, path, global_step, latest_filename, suffix, write_state, consistent, taken)
         )
 
     async def _save(
@@ -220,6 +231,7 @@ class Saver:
         meta_suffix: str | None,
         write_state: bool,
         consistent: bool,
+        taken: Callable[[], object] | None,
     ) -> str:
         self.build()
         if self._save_op is None:
@@ -232,7 +244,14 @@ class Saver:
                 path += f"-{number:08d}" if self._pad else f"-{number}"
             async with session._snapshot(consistent=consistent):
                 await session.run(self._take_op)
-            await session.run(self._save_op, {self._prefix: path})
+            if taken is not None:
+                taken()
+            try:
+                await session.run(self._save_op, {self._prefix: path})
+            except FailedPreconditionError as error:
+                if error.op != "SaveVariables":
+                    raise
+                raise _lost(error) from error
 
             def finish() -> None:
                 if meta_suffix is not None:
@@ -321,9 +340,23 @@ class Saver:
             self._kept = list(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count."""
-        existing = [path for path in checkpoint_paths if checkpoint_exists(path)]
-        self.set_last_checkpoints_with_time(list(zip(existing, get_checkpoint_mtimes(existing))))
+        """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count. A
+        damaged one counts too, as made long ago, so that it goes in its turn."""
+        found = []
+        for path in checkpoint_paths:
+            try:
+                found += [(path, saved_at) for saved_at in get_checkpoint_mtimes([path])]
+            except DataLossError:
+                found.append((path, 0.0))
+        self.set_last_checkpoints_with_time(found)
+
+
+def _lost(error: FailedPreconditionError) -> AbortedError:
+    """What was taken a moment ago is not there any more: tasks keep it for a connection."""
+    return AbortedError(
+        f"The values for a checkpoint were taken on {error.device}, and lost before they were written: a connection has ended.",
+        hint="Save again. The checkpoints of before are as they were.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

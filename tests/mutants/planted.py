@@ -247,8 +247,8 @@ PLANTED = (
         "A crash while an old checkpoint is removed leaves one that names files that are gone.",
         "checkpoint/writing.py",
         "    store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in\n"
-        "    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])\n",
-        "    errors = remove_quietly(store, [*extras, *filter(leftover.fullmatch, store.list())])\n"
+        "    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])\n",
+        "    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])\n"
         "    store.remove(name + SUFFIX, flush=True)\n",
     ),
     Planted(

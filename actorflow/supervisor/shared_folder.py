@@ -1,0 +1,129 @@
+"""`check_shared`: whether all tasks that write checkpoints have the same folder, found out before training begins.
+
+Each task writes its part of a checkpoint for itself. Where a path names another folder on one host than on the others (a mount
+is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number that nobody can
+guess, and each task says what it reads there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import anyio
+import structlog
+
+from actorflow import machine
+from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.division import task_of
+from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.save_ops import read_nonce
+from actorflow.session.session import Session
+from actorflow.train.checkpoints import checkpoint_format
+from actorflow.train.saver import Saver
+
+_LOG = structlog.get_logger("actorflow.supervisor")
+_PAUSES = (0.0, 0.1, 0.4)
+"""Seconds before each look. A network's file system may show a new file to others a moment later."""
+_HINT = (
+    "Give all of these hosts one folder under one path (a shared mount), or a store that all reach, such as "
+    "checkpoint_dir='s3://...'. `findmnt -T FOLDER` tells on each host what is mounted there."
+)
+_HINT_ROOTS = (
+    "Let the tasks' user read and write the folder. A server that was started elsewhere also has to allow it, by path or URL: "
+    "`actorflow worker --files FOLDER`, `Server(file_roots=[FOLDER])`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a task has found: on which host it is, what it read, or why it could not."""
+
+    task: str
+    host: str
+    value: str | None
+    kind: str
+    message: str
+
+    @staticmethod
+    def parse(task: str, said: bytes) -> Seen:
+        tree = json.loads(said)
+        return Seen(task, tree["host"], tree["value"], tree["kind"], tree["message"])
+
+    def line(self) -> str:
+        what = "it reads another value there: the folder is another one" if self.value is not None else self.message
+        return f"{self.task} on host {self.host}: {what}"
+
+
+async def check_shared(session: Session, saver: Saver, folder: str) -> None:
+    """Looks whether all tasks that take part in the checkpoints of `saver` have the caller's `folder`, a path or a URL. It asks
+    nobody where the session has no cluster. Nothing stays in the folder.
+
+    Raises:
+        FailedPreconditionError: tasks have another folder there, or none; all are named, each with its host.
+        PermissionDeniedError: tasks may not read it; all are named.
+        UnavailableError: the store failed them, which says nothing of the folder.
+        OpError: the caller itself can't write there.
+    """
+    if not isinstance(session._engine, RemoteEngine):
+        return
+    saver.build()
+    store, nonce = checkpoint_format(), machine.fresh_hex(16)
+    name = f".nonce.{machine.fresh_hex(6)}.tmp"  # `actorflow checkpoint clean` takes it for what a killed save has left
+    looks = _looks(saver, f"{folder.rstrip('/')}/{name}")
+    if not looks:
+        return
+    await machine.on_thread(store.write, folder, name, nonce.encode())
+    try:
+        for pause in _PAUSES:
+            await anyio.sleep(pause)
+            wrong = [seen for seen in await _ask(session, looks) if seen.value != nonce]
+            if not wrong:
+                return
+    finally:
+        with anyio.CancelScope(shield=True):
+            try:
+                await machine.on_thread(store.remove_file, folder, name)
+            except OpError as error:
+                _LOG.warning("a small file stays in the checkpoint folder", file=name, error=error.message)
+    raise _refusal(folder, wrong)
+
+
+def _looks(saver: Saver, path: str) -> Mapping[str, Tensor]:
+    """Nodes that read the file `path`, by the name of the node whose task each is on."""
+    found: dict[str, Tensor] = {}
+    for op in saver.writers:
+        with ExitStack() as stack:
+            stack.enter_context(op.graph.as_default())
+            stack.enter_context(op.graph.control_dependencies(None))
+            stack.enter_context(op.graph.name_scope("supervisor"))
+            stack.enter_context(op.graph.colocate_with(op))
+            found[op.name] = read_nonce(path, name="read_nonce")
+    return found
+
+
+async def _ask(session: Session, looks: Mapping[str, Tensor]) -> list[Seen]:
+    """What each task sees, by its name."""
+    said = await session.run(dict(looks))
+    found = [Seen.parse(task_of(session.placement(look.op)), said[name]) for name, look in looks.items()]
+    return sorted({seen.task: seen for seen in found}.values(), key=lambda seen: seen.task)
+
+
+def _refusal(folder: str, wrong: Sequence[Seen]) -> OpError:
+    details = [seen.line() for seen in wrong]
+    kinds = {seen.kind for seen in wrong}
+    tasks = ", ".join(seen.task for seen in wrong)
+    if kinds == {"PermissionDeniedError"}:
+        return PermissionDeniedError(
+            f"Not every task may read the checkpoint folder {folder!r}: {tasks}.", details=details, hint=_HINT_ROOTS
+        )
+    if kinds <= {"", "NotFoundError", "PermissionDeniedError"}:
+        return FailedPreconditionError(
+            f"Not every task has the checkpoint folder {folder!r} of the chief (on host {machine.host()}): {tasks}.",
+            details=details,
+            hint=_HINT,
+        )
+    return UnavailableError(f"The checkpoint folder {folder!r} could not be read by {tasks}.", details=details)
