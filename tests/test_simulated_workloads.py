@@ -29,7 +29,7 @@ from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_see
 from actorflow.cluster.master import MasterSession
 from actorflow.cluster.worker import WorkerService
 
-SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
+SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "252"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 CHUNK = 28
 """So many seeds make a test. One that fails is named, and the others go on."""

@@ -50,6 +50,7 @@ class SimulatedEndpoint(BaseEndpoint):
         keys: this process's keys; where one of two processes has some, the other needs them too.
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
+        chunk: the bytes of a chunk that it sends, at most. Where tensors are small, small chunks make many frames of them.
         network, host: the network and the name of the machine; without them, those of the process that calls.
 
     Raises:
@@ -68,6 +69,7 @@ class SimulatedEndpoint(BaseEndpoint):
         keys: Keys | None = None,
         allowed: frozenset[str] = frozenset(),
         heartbeat_seconds: float = 1.0,
+        chunk: int | None = None,
         network: Network | None = None,
         host: str | None = None,
         **options: Any,
@@ -82,6 +84,7 @@ class SimulatedEndpoint(BaseEndpoint):
         self.keys = keys
         self.allowed = allowed | ({keys.public} if keys is not None else set())
         self.heartbeat = heartbeat_seconds
+        self.chunk = chunk
         self._port: int | None = None
         self._greeting: dict[AcceptedChannel, None] = {}
         if listen is not None:
@@ -182,6 +185,9 @@ class SimulatedChannel(BaseChannel):
     transport = "simulated"
     endpoint: SimulatedEndpoint
     _end: End | None = None
+
+    def __init__(self, endpoint: SimulatedEndpoint, address: str, *, expects: int | None = None) -> None:
+        super().__init__(endpoint, address, expects=expects, chunk=endpoint.chunk)
 
     def _use(self, end: End) -> None:
         self._end = end

@@ -17,7 +17,8 @@ class EventQueue:
         self._events: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._order = itertools.count()
 
-    def add(self, when: float, callback: Callable[..., object], *arguments: Any) -> None:
+    def add(self, when: float, callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        """`callback(*arguments)` is due at `when`."""
         heapq.heappush(self._events, (when, next(self._order), callback, arguments))
 
     @property
@@ -27,8 +28,9 @@ class EventQueue:
 
     def run(self, now: float) -> None:
         """Calls all that are due at `now`, and those that they add for `now`."""
-        while self._events and self._events[0][0] <= now:
-            _, _, callback, arguments = heapq.heappop(self._events)
+        events = self._events
+        while events and events[0][0] <= now:
+            _, _, callback, arguments = heapq.heappop(events)
             callback(*arguments)
 
     def clear(self) -> None:
@@ -48,7 +50,7 @@ class LoopScheduler:
         return self._loop.time()
 
     def call_at(self, when: float, callback: Callable[..., object], *arguments: Any) -> None:
-        self._queue.add(when, callback, *arguments)
+        self._queue.add(when, callback, arguments)
         self._loop.call_at(when, self._due, when)
 
     def _due(self, when: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -94,6 +95,7 @@ class Host:
         self._programs: list[tuple[Program[Any], tuple[Any, ...]]] = []
         self._jobs: list[Job[Any]] = []
         self.loop: VirtualLoop
+        self.ready: deque[asyncio.Handle]
         self.context: Context
         self.start()
 
@@ -129,9 +131,11 @@ class Host:
         """Starts a process. What was spawned with `again` runs in it."""
         self.incarnation = self._random.getrandbits(63) | 1
         self.loop = self.world.make_loop()
+        self.ready = self.loop.ready
         self.context = Context()
         self.context.run(machine.put, self)
         self.is_alive = True
+        self.world.call_the_roll()
         self.station.start()
         self.busy_until = 0.0
         for program, arguments in self._programs:
@@ -181,6 +185,7 @@ class Host:
         self.loop.is_halted = True
         self.is_frozen = self.station.is_frozen = False
         self.calls_to_live = None
+        self.world.call_the_roll()
         for job in self._jobs:
             if not job.done:
                 job.looked_at = True

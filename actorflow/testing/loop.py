@@ -53,8 +53,7 @@ class VirtualTask(asyncio.Task[Any]):
     def __hash__(self) -> int:
         return self.number
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __eq__ = object.__eq__
 
 
 class VirtualFuture(asyncio.Future[Any]):
@@ -67,8 +66,7 @@ class VirtualFuture(asyncio.Future[Any]):
     def __hash__(self) -> int:
         return self.number
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __eq__ = object.__eq__
 
 
 class _Handle(asyncio.Handle):
@@ -85,6 +83,22 @@ class _Handle(asyncio.Handle):
         self._repr = self._source_traceback = None
 
 
+class _Timer(asyncio.TimerHandle):
+    """A callback at a moment, likewise. `_scheduled` says whether it is among the loop's timers."""
+
+    __slots__ = ()
+
+    def __init__(self, when: float, callback: Any, args: Any, loop: VirtualLoop, context: Context | None) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = self._source_traceback = None
+        self._when = when
+        self._scheduled = True
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """An event loop on virtual time.
 
@@ -99,7 +113,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     """
 
     _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
+    _scheduled: list[tuple[float, int, asyncio.TimerHandle]]
     _timer_cancelled_count: int
     _stopping: bool
     _closed: bool
@@ -116,10 +130,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Its process is dead: it runs no further callback before it is buried."""
         self._shuffle = shuffle
         self._batch = 0
-        self._burst = MOST_CALLS
         self._calls_at_jump = 0
+        self._timers = itertools.count()
         self._thread = threading.get_ident()
-        self.set_task_factory(_make_task)  # type: ignore[arg-type]
 
     # ---- time and turns
 
@@ -131,83 +144,140 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self.clock.now
 
-    def next_moment(self) -> float:
-        """When a callback can run: the past where one is ready, the time of the next timer, or infinity."""
-        if self._ready:
-            return -math.inf
-        timers: Any = self._scheduled
-        while timers and timers[0]._cancelled:
+    @property
+    def ready(self) -> deque[asyncio.Handle]:
+        """The callbacks that can run now, for those who look often whether there is one."""
+        return self._ready
+
+    def next_timer(self) -> float:
+        """When the next timer is due; infinity where there is none."""
+        timers = self._scheduled
+        while timers:
+            when, _, handle = timers[0]
+            if not handle._cancelled:
+                return when
             self._timer_cancelled_count -= 1
-            heapq.heappop(timers)._scheduled = False
-        return timers[0]._when if timers else math.inf
+            heapq.heappop(timers)
+            handle._scheduled = False  # type: ignore[attr-defined]
+        return math.inf
 
     def follow_generators(self) -> None:
         """Asynchronous generators that begin from now on are its own."""
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
 
-    def turn(self, calls: int) -> None:
-        """Runs at most `calls` ready callbacks, and lets no time pass. Whoever calls has called `follow_generators`."""
-        # what `run_forever` does for one round, without its checks: bursts are short and many
+    def turn(self, calls: int | None = None) -> None:
+        """Runs at most `calls` callbacks, or without a number those that are ready, and lets no time pass. Whoever calls has
+        called `follow_generators`."""
+        # what `run_forever` does, without its checks: turns are short and many
         self._thread_id = self._thread
         asyncio._set_running_loop(self)
-        self._burst, self._stopping = calls, True
         try:
-            self._run_once()
+            self._run_ready(len(self._ready) if calls is None else calls)
         finally:
-            self._burst, self._stopping = MOST_CALLS, False
             asyncio._set_running_loop(None)
             self._thread_id = None  # type: ignore[assignment]
+        self.ripen()
 
     def _run_once(self) -> None:
-        """What asyncio calls again and again. As there, callbacks that come in a turn run in the next."""
-        if self._batch <= 0:
-            self._ripen()
-            if not self._ready and not self._stopping:
-                self._jump()
-                self._ripen()
-            self._batch = len(self._ready)
-        ready = self._ready
-        for _ in range(min(self._batch, self._burst)):
-            if self.is_halted:
-                break
-            self._batch -= 1
-            if self._shuffle is not None and len(ready) > 1:
-                ready.rotate(-self._shuffle.randrange(min(self._batch + 1, len(ready))))
-            handle = ready.popleft()
-            if not handle._cancelled:
-                self.calls += 1
-                handle._run()
+        """What asyncio calls again and again."""
+        self.ripen()
+        if not self._ready and not self._stopping:
+            self._jump()
+        if self.calls - self._calls_at_jump > MOST_CALLS:
+            self._calls_at_jump = self.calls  # the end of the tasks is not refused as well
+            raise Deadlock(f"{MOST_CALLS:,} callbacks have run, and no time has passed.\n{waiting(self)}")
+        self._run_ready(len(self._ready))
 
-    def _ripen(self) -> None:
+    def _run_ready(self, calls: int) -> None:
+        """Runs so many callbacks. As in asyncio, those that come in a batch run in the next."""
+        ready, done = self._ready, 0
+        try:
+            while calls > 0 and ready and not self.is_halted:
+                if self._batch <= 0:
+                    self._batch = len(ready)
+                count = min(calls, self._batch, len(ready))
+                calls -= count
+                for left in range(self._batch, self._batch - count, -1):
+                    if self._shuffle is not None and len(ready) > 1:
+                        ready.rotate(-self._shuffle.randrange(min(left, len(ready))))
+                    handle = ready.popleft()
+                    if handle._cancelled:
+                        continue
+                    done += 1
+                    try:
+                        handle._context.run(handle._callback, *handle._args)  # type: ignore[attr-defined]
+                    except (SystemExit, KeyboardInterrupt):
+                        raise
+                    except BaseException as error:
+                        self._report(handle, error)
+                    if self.is_halted:
+                        return
+                self._batch -= count
+        finally:
+            self.calls += done
+
+    def _report(self, handle: asyncio.Handle, error: BaseException) -> None:
+        self.call_exception_handler(
+            {"message": f"A callback has failed: {handle!r}", "exception": error, "handle": handle}
+        )
+
+    def ripen(self) -> None:
         """Timers that are due become ready."""
-        timers: Any = self._scheduled
-        now = self.clock.now
-        if self._timer_cancelled_count > _FEW_TIMERS and self._timer_cancelled_count * 2 > len(timers):
-            for handle in timers:
-                handle._scheduled = not handle._cancelled
-            timers = self._scheduled = [handle for handle in timers if not handle._cancelled]
-            heapq.heapify(timers)
-            self._timer_cancelled_count = 0
-        while timers and timers[0]._when <= now:
-            handle = heapq.heappop(timers)
+        timers, now = self._scheduled, self.clock.now
+        while timers and timers[0][0] <= now:
+            handle: Any = heapq.heappop(timers)[2]
             handle._scheduled = False
             if handle._cancelled:
                 self._timer_cancelled_count -= 1
             else:
                 self._ready.append(handle)
-        if self.calls - self._calls_at_jump > MOST_CALLS:
-            self._calls_at_jump = self.calls  # the end of the tasks is not refused as well
-            raise Deadlock(f"{MOST_CALLS:,} callbacks have run, and no time has passed.\n{waiting(self)}")
 
     def _jump(self) -> None:
-        when = self.next_moment()
+        when = self.next_timer()
         if when == math.inf:
             raise Deadlock(f"Nothing is ready, no timer runs, and the program is not done.\n{waiting(self)}")
         self.clock.now = max(when, self.clock.now)
+        self.ripen()
         self._calls_at_jump = self.calls
         if self.clock.now > self.limit:
             limit, self.limit = self.limit, math.inf
             raise Deadlock(f"The program is not done after {limit:g} virtual seconds.\n{waiting(self)}")
+
+    # ---- callbacks
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
+        if self._closed:
+            self._check_closed()
+        handle = _Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        if self._closed:
+            self._check_closed()
+        handle = _Timer(when, callback, args, self, context)
+        heapq.heappush(self._scheduled, (when, next(self._timers), handle))
+        return handle
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.clock.now + delay, callback, *args, context=context)
+
+    def _timer_handle_cancelled(self, handle: Any) -> None:
+        """Timers that were cancelled stay among the others, until they are too many."""
+        if not handle._scheduled:
+            return
+        self._timer_cancelled_count += 1
+        if self._timer_cancelled_count > _FEW_TIMERS and self._timer_cancelled_count * 2 > len(self._scheduled):
+            handle._cancelled = True
+            for *_, other in self._scheduled:
+                other._scheduled = not other._cancelled  # type: ignore[attr-defined]
+            self._scheduled = [entry for entry in self._scheduled if entry[2]._scheduled]  # type: ignore[attr-defined]
+            heapq.heapify(self._scheduled)
+            self._timer_cancelled_count = 0
 
     # ---- tasks
 
@@ -218,12 +288,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return VirtualFuture(loop=self)
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
+    def create_task(self, coro: Any, *, name: str | None = None, **options: Any) -> asyncio.Task[Any]:  # type: ignore[override]
         if self._closed:
             self._check_closed()
-        handle = _Handle(callback, args, self, context)
-        self._ready.append(handle)
-        return handle
+        return VirtualTask(coro, loop=self, name=name, **options)
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Its unfinished tasks, oldest first."""
@@ -237,17 +305,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.clock = Clock(self.clock.now)
         self.limit = self.clock.now + DAY
         self.set_exception_handler(lambda loop, context: None)
-        for handle in self._scheduled:
+        self._batch, self._calls_at_jump = 0, self.calls
+        for *_, handle in list(self._scheduled):
             handle.cancel()
         for _ in range(_MOST_CANCELS):
-            for task in self.tasks():
+            tasks = self.tasks()
+            for task in tasks:
                 _close_unstarted(task)
                 task.cancel()
-            self.turn(MOST_CALLS)
-            while self.clock.now < self.next_moment() < math.inf and self.tasks():
+            self.turn()
+            while self.clock.now < self.next_timer() < math.inf and not self._ready and self.tasks():
                 self._jump()  # to what one of them waits for, in its end
-                self.turn(MOST_CALLS)
-            if self.next_moment() > self.clock.now and not self.tasks():
+                self.turn()
+            if not self._ready and not self.tasks():
                 break
         else:
             left = waiting(self)
@@ -287,10 +357,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
     getaddrinfo = getnameinfo = create_connection = create_server = create_datagram_endpoint = _refuse
     subprocess_exec = subprocess_shell = connect_read_pipe = connect_write_pipe = _refuse
     sock_recv = sock_recv_into = sock_sendall = sock_connect = sock_accept = _refuse
-
-
-def _make_task(loop: VirtualLoop, work: Any, **options: Any) -> VirtualTask:
-    return VirtualTask(work, loop=loop, **options)
 
 
 def _close_unstarted(task: asyncio.Task[Any]) -> None:

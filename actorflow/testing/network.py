@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _RETRANSMIT = 0.2
 _MOST_RETRANSMITS = 6
+Way = tuple[str, str]
+"""From which machine to which."""
 
 
 class Scheduler(Protocol):
@@ -126,9 +128,9 @@ class Network:
         self.trace = trace or Trace()
         self.stations: dict[str, Station] = {}
         self.link = link or Link()
-        self._links: dict[tuple[str, str], Link] = {}
-        self._closed: dict[tuple[str, str], None] = {}
-        self._held: dict[tuple[str, str], list[Callable[[], object]]] = {}
+        self._links: dict[Way, Link] = {}
+        self._closed: dict[Way, None] = {}
+        self._held: dict[Way, list[Callable[[], object]]] = {}
         self._wires = 0
 
     def add(
@@ -146,7 +148,7 @@ class Network:
 
     def say(self, what: str) -> None:
         """Adds to the trace."""
-        self.trace.add(self.now, what)
+        self.trace.add(self.scheduler.now, what)
 
     @property
     def now(self) -> float:
@@ -160,15 +162,15 @@ class Network:
 
     # ---- links
 
-    def link_of(self, source: str, target: str) -> Link:
-        """What the way from `source` to `target` is like now."""
-        return self._links.get((source, target), self.link)
+    def link_of(self, way: Way) -> Link:
+        """What a way is like now."""
+        return self._links.get(way, self.link)
 
     def set_link(self, a: str, b: str, *, oneway: bool = False, **changes: float) -> None:
         """Changes the links between two machines, or that from `a` to `b`; the arguments are those of `Link`."""
-        for source, target in self._ways(a, b, oneway):
-            self._links[source, target] = replace(self.link_of(source, target), **changes)
-            self.say(f"link {source}>{target} {changes}")
+        for way in self._ways(a, b, oneway):
+            self._links[way] = replace(self.link_of(way), **changes)
+            self.say(f"link {way[0]}>{way[1]} {changes}")
 
     def partition(self, a: str, b: str, *, oneway: bool = False) -> None:
         """Nothing comes through between two machines, or from `a` to `b`."""
@@ -186,9 +188,9 @@ class Network:
                 for again in self._held.pop(way, ()):
                     again()
 
-    def is_open(self, source: str, target: str) -> bool:
-        """Whether something can come from `source` to `target`."""
-        return (source, target) not in self._closed
+    def is_open(self, way: Way) -> bool:
+        """Whether something can come through."""
+        return way not in self._closed
 
     def reset(self, a: str, b: str) -> None:
         """Breaks all connections between two machines, as a router that forgot them would."""
@@ -197,32 +199,32 @@ class Network:
         for end in [end for end in self.stations[a].ends if end.peer.station.name == b]:
             end.torn()
 
-    def hold(self, source: str, target: str, again: Callable[[], object]) -> None:
+    def hold(self, way: Way, again: Callable[[], object]) -> None:
         """Keeps what can't come through until the way is open."""
-        self._held.setdefault((source, target), []).append(again)
+        self._held.setdefault(way, []).append(again)
 
-    def travel(self, source: str, target: str) -> float:
+    def travel(self, way: Way) -> float:
         """The seconds that a packet takes, drawn anew; with what is sent again."""
+        source, target = way
         if source == target:
             return 0.0
-        link, chance = self.link_of(source, target), self.chance
-        seconds = link.delay + link.jitter * chance.random()
+        link, random = self.link_of(way), self.chance.random
+        seconds = link.delay + link.jitter * random()
         attempt = 0
-        while link.loss and chance.random() < link.loss and attempt < _MOST_RETRANSMITS:
+        while link.loss and random() < link.loss and attempt < _MOST_RETRANSMITS:
             seconds += _RETRANSMIT * 2**attempt
             attempt += 1
         return seconds
 
-    def carry(self, source: str, target: str, callback: Callable[[], object]) -> None:
+    def carry(self, way: Way, callback: Callable[[], object]) -> None:
         """Calls back when a packet has come through; not at all where the way is closed then."""
+        self.scheduler.call_at(self.now + self.travel(way), self._arrive, way, callback)
 
-        def arrive() -> None:
-            if self.is_open(source, target):
-                callback()
+    def _arrive(self, way: Way, callback: Callable[[], object]) -> None:
+        if self.is_open(way):
+            callback()
 
-        self.scheduler.call_at(self.now + self.travel(source, target), arrive)
-
-    def _ways(self, a: str, b: str, oneway: bool) -> list[tuple[str, str]]:
+    def _ways(self, a: str, b: str, oneway: bool) -> list[Way]:
         for name in (a, b):
             if name not in self.stations:
                 raise ValueError(f"There is no machine {name!r}; there are: {', '.join(self.stations)}.")

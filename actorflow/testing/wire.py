@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.testing.network import Network, Station, departure
+from actorflow.testing.network import Station, departure
 
 Frame = tuple[Any, ...]
 _LANES = 2
@@ -40,26 +40,25 @@ class _Lane:
 class End:
     """One end. `take(lane, frame)` is called with what arrives, `broke()` when the connection is over, both in its process."""
 
-    def __init__(self, station: Station, number: int, heartbeat: float) -> None:
+    def __init__(self, station: Station, target: str, number: int, heartbeat: float) -> None:
         self.station = station
+        self.way = (station.name, target)
         self.number = number
         self.heartbeat = heartbeat
         self.peer: End
         self.take: Callable[[int, Frame], object] | None = None
         self.broke: Callable[[], object] | None = None
         self.is_open = True
-        self.heard = station.network.now
+        self._network = network = station.network
+        self._name = f"#{number} {station.name}>{target}"
+        self.heard = network.now
         self._lanes = [_Lane() for _ in range(_LANES)]
         self._inbox: deque[tuple[int, Frame] | None] = deque()
         station.ends[self] = None
-        self._network.scheduler.call_at(self.heard + heartbeat, self._tick)
-
-    @property
-    def _network(self) -> Network:
-        return self.station.network
+        network.scheduler.call_at(self.heard + heartbeat, self._tick)
 
     def __repr__(self) -> str:
-        return f"#{self.number} {self.station.name}>{self.peer.station.name}"
+        return self._name
 
     # ---- out
 
@@ -67,15 +66,12 @@ class End:
         """Sends a frame of one or several parts; it is not copied, and must not change. Nothing happens after the end."""
         if not self.is_open:
             return
-        network, way = self._network, (self.station.name, self.peer.station.name)
-        link, chance, state = network.link_of(*way), network.chance, self._lanes[lane]
-        size = sum(map(len, frame))
-        now = network.now
-        state.free_at = departure(state.free_at, now, size, link)
+        network = self._network
+        link, chance, state = network.link_of(self.way), network.chance, self._lanes[lane]
+        state.free_at = departure(state.free_at, network.now, sum(map(len, frame)), link)
         state.sent += 1
         index = state.sent
-        travel = network.travel(*way)
-        arrival = max(state.free_at + travel, state.last_arrival)
+        arrival = max(state.free_at + network.travel(self.way), state.last_arrival)
         if link.drop and chance.random() < link.drop:
             network.say(f"drop {self} lane {lane} frame {index}")
             return
@@ -118,22 +114,22 @@ class End:
         network, peer, state = self._network, self.peer, self._lanes[lane]
         if state.cut_at is not None and index > state.cut_at:
             return
-        source, target = self.station.name, peer.station.name
-        if not network.is_open(source, target):
-            network.hold(source, target, lambda: self._again(lane, index, frame))
+        if not network.is_open(self.way):
+            network.hold(self.way, lambda: self._again(lane, index, frame))
             return
-        state.arrived = max(state.arrived, index)
+        if index > state.arrived:
+            state.arrived = index
         if not peer.is_open:
             if peer.station.is_up and self.is_open:  # nobody there knows this connection any more
                 peer._tell_end(peer._last_arrival())
             return
         peer.heard = network.now
-        network.say(f"deliver {self} lane {lane} frame {index} bytes {sum(map(len, frame))}")
+        network.say(f"deliver {self._name} lane {lane} frame {index} bytes {sum(map(len, frame))}")
         peer._put((lane, frame))
 
     def _again(self, lane: int, index: int, frame: Frame) -> None:
         state, network = self._lanes[lane], self._network
-        arrival = max(network.now + network.travel(self.station.name, self.peer.station.name), state.last_arrival)
+        arrival = max(network.now + network.travel(self.way), state.last_arrival)
         state.last_arrival = arrival
         network.scheduler.call_at(arrival, self._land, lane, index, frame)
 
@@ -169,17 +165,16 @@ class End:
     def _tell_end(self, not_before: float = 0.0) -> None:
         """The last packet of this end. What arrives behind it is not looked at."""
         network = self._network
-        source, target = self.station.name, self.peer.station.name
-        when = max(network.now + network.travel(source, target), not_before)
+        when = max(network.now + network.travel(self.way), not_before)
 
         def arrive() -> None:
             if not self.peer.is_open:
                 return
-            if network.is_open(source, target):
+            if network.is_open(self.way):
                 self.peer._leave()
                 self.peer._end_here()
             else:
-                network.hold(source, target, lambda: self._tell_end(self._last_arrival()))
+                network.hold(self.way, lambda: self._tell_end(self._last_arrival()))
 
         network.scheduler.call_at(when, arrive)
 
@@ -195,7 +190,7 @@ class End:
                 self._tell_end(self._last_arrival())
                 self._end_here()
                 return
-            network.carry(self.station.name, self.peer.station.name, self._beat)
+            network.carry(self.way, self._beat)
         network.scheduler.call_at(now + self.heartbeat, self._tick)
 
     def _beat(self) -> None:
@@ -234,7 +229,7 @@ def dial(
                 made.clear()
                 done(result)
 
-        network.carry(target, station.name, come)
+        network.carry((target, station.name), come)
 
     def arrive() -> None:
         if there is None or not there.is_up or station.life != life or given_up:
@@ -249,7 +244,8 @@ def dial(
             answer(reason)
             return
         number = network.number_wire()
-        mine, theirs = End(station, number, heartbeat), End(there, number, listener.heartbeat)
+        mine = End(station, target, number, heartbeat)
+        theirs = End(there, station.name, number, listener.heartbeat)
         mine.peer, theirs.peer = theirs, mine
         network.say(f"connect #{number} {station.name}>{target}:{port}")
         made.append(mine)
@@ -262,5 +258,5 @@ def dial(
         for end in made:
             end.close()
 
-    network.carry(station.name, target, arrive)
+    network.carry((station.name, target), arrive)
     return give_up

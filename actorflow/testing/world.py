@@ -22,6 +22,9 @@ T = TypeVar("T")
 OBSERVER = "main"
 """The machine that the main program runs on. Nothing befalls it by chance."""
 _BURST = 8
+"""So many callbacks at most run on a machine before another one that can run may do so,"""
+_LONG_BURST = 64
+"""and so many where there is no other."""
 _CALLS_TO_COLLECTION = 500_000
 
 
@@ -51,10 +54,14 @@ class World:
         self.seed = seed
         self.random = random.Random(f"{seed}/program")
         self.trace = trace or Trace()
+        self.now = 0.0
+        """The virtual time in seconds."""
         self._clock = Clock()
         self._events = EventQueue()
         self.network = Network(self, random.Random(f"{seed}/network"), link=link, trace=self.trace)
         self.hosts: dict[str, Host] = {}
+        self._awake: list[Host] = []
+        """Those whose process runs, in the order of `hosts`."""
         self._limit = limit
         self._file_faults = file_faults
         self._scheduling = random.Random(f"{seed}/scheduling")
@@ -70,14 +77,9 @@ class World:
 
     # ---- time
 
-    @property
-    def now(self) -> float:
-        """The virtual time in seconds."""
-        return self._clock.now
-
     def call_at(self, when: float, callback: Callable[..., object], *arguments: Any) -> None:
         """Calls back at a virtual second, outside of all processes."""
-        self._events.add(max(when, self.now), callback, *arguments)
+        self._events.add(when if when > self.now else self.now, callback, arguments)
 
     def call_later(self, seconds: float, callback: Callable[..., object], *arguments: Any) -> None:
         """Calls back after `seconds`, outside of all processes."""
@@ -89,7 +91,12 @@ class World:
         """A new machine."""
         files = SimulatedFiles(faults=self._file_faults, chance=random.Random(f"{self.seed}/files {name}"))
         found = self.hosts[name] = Host(self, name, files)
+        self.call_the_roll()
         return found
+
+    def call_the_roll(self) -> None:
+        """Looks whose process runs; called when one begins, ends, freezes or thaws."""
+        self._awake = [host for host in self.hosts.values() if host.is_alive and not host.is_frozen]
 
     def host(self, name: str) -> Host:
         """The machine of that name. Raises ValueError where there is none."""
@@ -143,6 +150,7 @@ class World:
         if host.is_alive and not host.is_frozen:
             self.say(f"freeze {name} for {seconds:.6f}")
             host.is_frozen = host.station.is_frozen = True
+            self.call_the_roll()
             self.call_later(seconds, self._thaw, host, host.incarnation)
 
     def slow(self, name: str, seconds_per_call: float) -> None:
@@ -206,32 +214,27 @@ class World:
         return result
 
     def _advance(self) -> None:
+        """Lets one of the machines that can run do so for a while; where there is none, time passes."""
         if self._dead:
             self._bury()
         if self._faults:
             self._check()
-        now, soonest, able = self._clock.now, math.inf, []
-        for host in self.hosts.values():
-            if not host.is_alive or host.is_frozen:
-                continue
-            loop = host.loop
-            when = host.busy_until if loop._ready else max(loop.next_moment(), host.busy_until)
-            if when <= now:
-                able.append(host)
-            elif when < soonest:
-                soonest = when
+        now = self.now
+        able = [host for host in self._awake if host.ready and host.busy_until <= now]
         if not able:
-            self._jump(soonest)
+            self._jump()
             return
-        host, calls = able[0], _BURST
-        if len(able) > 1:
-            host = self._scheduling.choice(able)
-            calls = self._scheduling.randint(1, _BURST)
+        if len(able) == 1:
+            host, calls = able[0], _LONG_BURST
+        else:
+            chance = self._scheduling.random
+            host, calls = able[int(chance() * len(able))], 1 + int(chance() * _BURST)
         if host.seconds_per_call:
             calls = 1
         if host.calls_to_live is not None:
             calls = min(calls, host.calls_to_live)
-        before, loop = host.loop.calls, host.loop
+        loop = host.loop
+        before = loop.calls
         if loop is not self._loop:
             self._loop = loop
             loop.follow_generators()
@@ -251,16 +254,25 @@ class World:
             if host.calls_to_live <= 0:
                 host.death()
 
-    def _jump(self, soonest: float) -> None:
-        """Nobody can run before `soonest`: lets time pass up to it, or to the world's next event."""
+    def _jump(self) -> None:
+        """Nobody can run now: lets time pass up to the next timer or event, or until somebody is not busy any more."""
+        soonest = math.inf
+        for host in self._awake:
+            when = host.busy_until if host.ready else host.loop.next_timer()
+            if when < soonest:
+                soonest = when
         moment = min(soonest, self._events.next_moment)
         if moment == math.inf:
             raise Deadlock(f"Nothing is ready, no timer runs, and the program is not done.\n{self._waiting()}")
-        self._clock.now = max(moment, self.now)
+        if moment > self.now:
+            self.now = self._clock.now = moment
         self._idle_calls = 0
         if self.now > self._limit:
             raise Deadlock(f"The program is not done after {self._limit:g} virtual seconds.\n{self._waiting()}")
         self._events.run(self.now)
+        if soonest <= moment:
+            for host in self._awake:
+                host.loop.ripen()
 
     def _restart(self, host: Host) -> None:
         if host.is_alive:
@@ -275,6 +287,8 @@ class World:
             self.say(f"thaw {host.name}")
             host.is_frozen = False
             host.station.thaw()
+            host.loop.ripen()  # behind what has arrived meanwhile, as where a process is stopped in earnest
+            self.call_the_roll()
 
     def _bury(self) -> None:
         while self._dead:

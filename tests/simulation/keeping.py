@@ -59,7 +59,7 @@ class Book(Notes):
             run.ended(None)
             await run.pause(self.writers)
         else:
-            await anyio.sleep(_PAUSE)
+            await run.pause_after_loss()
         return result
 
 

@@ -91,11 +91,11 @@ def _divide(
     return dict(found), places
 
 
-def _finish(part: Any, options: Any, mergeable: Any, partial: Any, loopable: Any) -> Any:
+def _finish(part: Any, options: Any, mergeable: Any, partial: Any, loopable: Any, memory: Any, launched: bool) -> Any:
     return _memory.recall(
-        ("finish", id(part), options, partial),
+        ("finish", id(part), options, partial, memory, launched),
         part,
-        lambda: builder_finish(part, options, mergeable, partial, loopable),
+        lambda: builder_finish(part, options, mergeable, partial, loopable, memory, launched),
     )
 
 

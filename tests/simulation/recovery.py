@@ -20,10 +20,8 @@ from actorflow.supervisor import supervisor as supervisor_module
 from actorflow.supervisor.model import Model
 from simulation.checks import check_documented
 from simulation.run import CONNECT_SECONDS, STEP_SECONDS, Run
-from simulation.tasks import FOLDER
 
 _PAUSE = 0.1
-_TARGET = "w0"
 _OFTEN = RestartPolicy(most=1000, longest_seconds=0.5)
 """Faults come by the dozen here, within seconds."""
 M = TypeVar("M", bound="Made")
@@ -54,9 +52,9 @@ class Watched(af.Supervisor):
     def __init__(self, run: Run, model: Model, notes: Notes, **options: Any) -> None:
         with mock.patch.object(supervisor_module, "Model", lambda *arguments, **options: model):
             super().__init__(
-                run.tasks.target(_TARGET),
+                run.supervised,
                 model.graph,
-                checkpoint_dir=FOLDER,
+                checkpoint_dir=run.folder,
                 restarts=_OFTEN,
                 session_options={"connect_timeout": CONNECT_SECONDS},
                 seed=run.world.seed,
@@ -64,6 +62,7 @@ class Watched(af.Supervisor):
             )
         self._run, self._notes = run, notes
         run.phases.is_restoring = self._is_restoring
+        run.begins(self)
 
     async def step(self, fetches: Any, feeds: Any = None) -> Any:
         """A step of the workload, with a deadline."""
@@ -96,20 +95,20 @@ class Watched(af.Supervisor):
         self._notes.restored(restored.step)
         return found
 
-    async def _save(self, step: int) -> str:
+    async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
         self._notes.save_begins(step)
         with self._run.phases.during("commit"):
-            path = await super()._save(step)
+            path = await super()._save(step, taken)
         self._run.committed(step, path)
         self._notes.save_ends(step)
         return path
 
 
 @functools.cache
-def graph_of(make: Callable[[], M]) -> tuple[M, Model]:
+def graph_of(make: Callable[[], M], folder: str) -> tuple[M, Model]:
     """What `make()` gives, and the supervisor's nodes beside. It is the same in each process of each seed, so it is made once."""
     made = make()
-    return made, Model(made.graph, FOLDER, max_to_keep=3)
+    return made, Model(made.graph, folder, max_to_keep=3)
 
 
 async def supervised(
@@ -122,7 +121,7 @@ async def supervised(
     """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. Where that ends with
     a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so also where
     it has ended amid a loss before anything was saved."""
-    made, model = graph_of(make)
+    made, model = graph_of(make, run.folder)
     while True:
         assert model.saver is not None
         model.saver.set_last_checkpoints([])

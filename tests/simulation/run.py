@@ -15,7 +15,7 @@ from actorflow.testing import Trace, World
 from simulation.chaos import Chaos
 from simulation.checks import check_documented, leaks, tasks_by_coroutine
 from simulation.phases import PHASES, Phases
-from simulation.tasks import Tasks
+from simulation.tasks import FOLDER, Tasks
 
 DELIVERIES = 1000
 """A run goes on until so many frames have arrived,"""
@@ -28,10 +28,14 @@ CONNECT_SECONDS = 5.0
 STEP_SECONDS = 6.0
 LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPreconditionError)
 """What a run may end with while faults go on, besides well."""
+_CHIEFS_TARGET = "w0"
 _REST = 5.0
 _PERIOD = 0.25
 _PAUSE = 0.04
-_SPREAD, _MOST_SPREAD = 2.0, 12.0
+_LOSS_PAUSE = 0.2
+_LIKELY_END = 7.5
+"""When faults are over, mostly."""
+_MOST_PAUSE = 0.5
 
 
 class Workload(Protocol):
@@ -65,10 +69,13 @@ class Tally(Trace):
 class Run:
     """What the programs of a workload share. All but the observer's view of it is theirs to keep true."""
 
+    folder: str = FOLDER
+    """Where checkpoints are."""
+
     def __init__(self, world: World, workload: Workload, *, faults: bool = True, window: float = 4.0) -> None:
         self.world = world
         self.workload = workload
-        self.tasks = Tasks(world, workload.cluster, self._draining, getattr(workload, "limits", None))
+        self.tasks = Tasks(world, workload.cluster, self._draining)
         self.phases = Phases(world, self.tasks)
         self.saves = 0
         self.last_committed = 0
@@ -95,6 +102,14 @@ class Run:
             if faults
             else None
         )
+
+    @property
+    def supervised(self) -> Any:
+        """What a chief watches: a cluster, or the target by which it is reached."""
+        return self.tasks.target(_CHIEFS_TARGET)
+
+    def begins(self, supervisor: af.Supervisor) -> None:
+        """Another chief begins. Told to those who want to know."""
 
     def _draining(self) -> AbstractContextManager[None]:
         return self.phases.during("drain")
@@ -145,12 +160,17 @@ class Run:
         if self.chaos is not None and not self.chaos.is_over:
             await anyio.sleep(self.spread(_PAUSE * programs))
 
+    async def pause_after_loss(self) -> None:
+        """Lets a moment pass in which what was lost may be back."""
+        await anyio.sleep(self.spread(_LOSS_PAUSE))
+
     def spread(self, seconds: float) -> float:
-        """A pause between steps, which is longer the more has been done: faults may go on when there is enough already."""
+        """A pause between steps, which is longer where much has been done already: there are to be steps as long as faults go
+        on, and not many more than enough."""
         trace = self.world.trace
         assert isinstance(trace, Tally)
-        done = trace.deliveries / DELIVERIES
-        return seconds * min(max(1.0, (_SPREAD * done) ** 2), _MOST_SPREAD)
+        ahead = trace.deliveries / DELIVERIES * _LIKELY_END - self.world.now
+        return max(seconds, min(ahead, _MOST_PAUSE))
 
     async def attempt(self, session: af.Session, fetches: Any, feeds: Any = None) -> Any:
         """A run, and what it gives (True where that is nothing); None where it has failed as it may."""
@@ -160,7 +180,7 @@ class Run:
         except LOSSES as error:
             check_documented(error)
             self.ended(error)
-            await anyio.sleep(_PAUSE * 2)
+            await self.pause_after_loss()
             return None
         self.ended(None)
         await self.pause(2)

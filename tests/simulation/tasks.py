@@ -19,6 +19,8 @@ from actorflow.transport.base import Limits
 DRAIN_SECONDS = 2.0
 FOLDER = "/models"
 """Where checkpoints are, on the file system that all machines share."""
+CHANNELS = {"limits": Limits(data_window=1 << 16), "chunk": 8 * 1024}
+"""The least window, and small chunks: tensors are small here too, go in many frames, and have to wait for credit."""
 
 
 class Tasks:
@@ -27,17 +29,13 @@ class Tasks:
     Args:
         cluster: job names to machines; each listens on port 1.
         draining: a block in which a task is that drains.
-        limits: of its channels.
     """
 
-    def __init__(
-        self, world: World, cluster: Mapping[str, Sequence[str]], draining: Any, limits: Limits | None
-    ) -> None:
+    def __init__(self, world: World, cluster: Mapping[str, Sequence[str]], draining: Any) -> None:
         self.spec = ClusterSpec({job: [f"{name}:1" for name in names] for job, names in cluster.items()})
         self.names = {task_name(job, i): name for job, names in cluster.items() for i, name in enumerate(names)}
         self.servers: dict[str, Server] = {}
         self._world = world
-        self._limits = limits
         self._draining: AbstractContextManager[None] = draining
         self._wanted: dict[str, anyio.Event] = {}
         for job, names in cluster.items():
@@ -55,10 +53,8 @@ class Tasks:
                 with self._draining():  # type: ignore[operator]
                     await server.drain(DRAIN_SECONDS)
 
-    def _endpoints(self, host: Host) -> Open | None:
-        if self._limits is None:
-            return None
-        return open_endpoints("auto", listen=self.target(host.name), options={"limits": self._limits})
+    def _endpoints(self, host: Host) -> Open:
+        return open_endpoints("auto", listen=self.target(host.name), options=CHANNELS)
 
     def drain(self, name: str) -> None:
         """Lets the task on a machine end in good order; another one starts in the same process."""

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import actorflow as af
-from actorflow.transport.base import Limits
 from simulation.keeping import Book, keeps
 from simulation.ledger import Ledger
 from simulation.phases import PHASES
 from simulation.run import Run
 
-_SIZES = (20_000, 70_000, 300_000)
+_SIZES = (4_500, 7_000, 16_000)
 
 
 class Model:
@@ -51,7 +50,6 @@ class Tensors:
     cluster: Mapping[str, Sequence[str]] = {"ps": ["ps0"], "worker": ["w0", "w1"]}
     clients: Sequence[str] = ("chief", "c0", "c1")
     aims: Sequence[str] = ["mid-chunk", *PHASES]
-    limits = Limits(data_window=1 << 20)
 
     def prepare(self) -> None:
         model()

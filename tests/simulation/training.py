@@ -17,7 +17,7 @@ from simulation.run import Run, Tally
 WORKERS = 2
 STEPS = 120
 SIZE = 64
-_BULK_SIZE = 17_000
+_BULK_SIZE = 6_000
 _SAVE_STEPS = 5
 
 
