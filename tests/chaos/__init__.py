@@ -1,1 +1,1 @@
-"""Real processes under a supervisor that are killed, stopped and held up at random moments (`make chaos`)."""
+"""Real processes that faults befall at random moments (`make chaos`): kills in a row, each fault over each workload, saves."""

@@ -29,7 +29,7 @@ def distribution(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def write(name: str, command: str, begun: float, figures: Mapping[str, Any]) -> Path:
+def write(name: str, command: str, begun: float, figures: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     """Writes `name`.json. `begun` is when the run began, in seconds since 1970."""
     document = {
         "name": name,
@@ -45,8 +45,8 @@ def write(name: str, command: str, begun: float, figures: Mapping[str, Any]) -> 
         },
         **figures,
     }
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return path
 
