@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -64,7 +65,8 @@ def _is_below(url: str, root: str) -> bool:
     """Whether a URL leads to what is below the folder `root`, another URL. They are compared as texts, so one that goes up, or
     leads through another (`a::b`, as `fsspec` chains them), is not."""
     rest = url.removeprefix(f"{root}/")
-    return "://" in root and rest != url and ".." not in rest.split("/") and "::" not in rest
+    plain = unquote(rest)  # a store may read %2e%2e as ..
+    return "://" in root and rest != url and ".." not in plain.split("/") and "::" not in plain
 
 
 async def _on_thread(step: StepHandle, work: Callable[[Callable[[], None]], R]) -> R:

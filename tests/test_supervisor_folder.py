@@ -201,6 +201,7 @@ async def test_f107_a_store_in_the_memory_of_each_process_is_refused() -> None:
         "memory://allowed",
         "memory://allowed2/x",
         "memory://allowed/../x",
+        "memory://allowed/%2e%2E/x",
         "memory://allowed/a::memory://b",
         "other://allowed/x",
     ],

@@ -53,9 +53,12 @@ class Measured:
 class Chaos:
     """See the module. `async with chaos(...)` makes one."""
 
-    def __init__(self, cluster: af.LocalCluster, supervisor: af.Supervisor, made: Program, rng: random.Random) -> None:
+    def __init__(
+        self, cluster: af.LocalCluster, supervisor: af.Supervisor, made: Program, rng: random.Random, pause: float
+    ) -> None:
         self.measured = Measured()
         self._cluster, self._supervisor, self._made, self._rng = cluster, supervisor, made, rng
+        self._pause = pause
         self._heard: dict[str, float] = {}
         self._waits_since: dict[str, float] = {}
         self._done: tuple[int, float] = (-1, 0.0)
@@ -80,6 +83,7 @@ class Chaos:
                 self._next_step = step + 1
                 self._done = attempt.generation, time.monotonic()
                 self._tell()
+            await anyio.sleep(self._pause)
 
     async def wait(self, task: str) -> None:
         """Waits at an empty queue on a task for ever; notes when it hears of a loss."""
@@ -224,8 +228,8 @@ class Chaos:
 
 
 @asynccontextmanager
-async def chaos(folder: Path, seed: int, *, mib: int, save_steps: int) -> AsyncIterator[Chaos]:
-    """A cluster that trains until the block ends."""
+async def chaos(folder: Path, seed: int, *, mib: int, save_steps: int, pause: float = 0.0) -> AsyncIterator[Chaos]:
+    """A cluster that trains until the block ends, with so many seconds between steps."""
     made = program(mib)
     with Launcher({"OPENBLAS_NUM_THREADS": "1"}) as launcher:
         async with (
@@ -234,7 +238,7 @@ async def chaos(folder: Path, seed: int, *, mib: int, save_steps: int) -> AsyncI
                 cluster, made.graph, checkpoint_dir=folder, save_steps=save_steps, max_to_keep=2, restarts=_POLICY
             ) as supervisor,
         ):
-            found = Chaos(cluster, supervisor, made, random.Random(seed))
+            found = Chaos(cluster, supervisor, made, random.Random(seed), pause)
             async with anyio.create_task_group() as group:
                 for work in (found.train, found.follow):
                     group.start_soon(work)

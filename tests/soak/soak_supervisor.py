@@ -32,6 +32,8 @@ WARM_KILLS = 100 if KILLS >= 60 else 2
 """Before the first look: what is kept once (plans, pools, modules) is there then, and the supervisor's history of a thousand
 events, with its reports of deaths, is full."""
 MIB = 16
+PAUSE = 0.05
+"""Seconds between steps: an hour is about kills, saves and restores, and leaves the machine to others."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,7 +54,7 @@ def look() -> dict[str, float]:
 
 async def test_f64_f65_an_hour_with_a_kill_a_minute(tmp_path: Path) -> None:
     begun, looks = time.time(), []
-    async with chaos(tmp_path, SEED, mib=MIB, save_steps=50) as running:
+    async with chaos(tmp_path, SEED, mib=MIB, save_steps=50, pause=PAUSE) as running:
         for _ in range(WARM_KILLS):
             await running.kill()
         start = time.monotonic()
