@@ -96,8 +96,8 @@ class WorkerService:
         self._sessions: dict[tuple[int, int], _Session] = {}
         self._parts: dict[tuple[int, int], _Registered] = {}
         self._meetings: dict[int, tuple[Meeting, object]] = {}
-        self._aborted: dict[int, BaseException] = {}
-        """Steps that were aborted before they began here."""
+        self._aborted: dict[tuple[int, object], BaseException] = {}
+        """Steps that were aborted before they began here, with who did so: nobody ends another one's."""
 
     def handlers(self, link: Link) -> Mapping[str, Handler]:
         """What is answered on a link to a master."""
@@ -276,7 +276,7 @@ class WorkerService:
         """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
         meeting = Meeting(step, self.local.rendezvous(step), routes)
         self._meetings[step] = (meeting, owner)
-        if (error := self._aborted.pop(step, None)) is not None:
+        if (error := self._aborted.pop((step, owner), None)) is not None:
             raise error
         return meeting
 
@@ -295,7 +295,7 @@ class WorkerService:
             running.stop(error)
         else:
             self._drop_tokens(step)
-            self._aborted[step] = error
+            self._aborted[step, owner] = error
             if len(self._aborted) > _REMEMBERED:
                 del self._aborted[next(iter(self._aborted))]
 
