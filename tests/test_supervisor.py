@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -473,6 +474,16 @@ async def test_f62_a_task_that_comes_back_learns_the_epoch_from_those_who_reach_
                 await session.run(af.global_variables_initializer())
             await session.run(made.train, made.feeds(0))
         assert [server.epoch for server in found] == [4, 4, 4]
+
+
+async def test_f62_an_epoch_that_is_heard_of_late_takes_nothing_back() -> None:
+    reported: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+    async with servers({"ps": 1}) as (server,):
+        server.links.on_epoch(3)
+        await server.set_epoch(4)
+        await until(lambda: not server._root._tasks)
+        assert server.epoch == 4 and not reported
 
 
 async def test_f107_of_two_chiefs_the_former_one_is_told() -> None:

@@ -143,7 +143,7 @@ class Server:
         self._root = RootTask()
         try:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
-            self.links.on_epoch = lambda epoch: self._root.start(self.set_epoch(epoch))
+            self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
             try:
                 self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
                 self.worker.steps.open()
@@ -211,6 +211,11 @@ class Server:
                 owner.close(why)
             self.worker.abort_all(AbortedError(why))
         await self.worker.settle()
+
+    async def _follow(self, epoch: int) -> None:
+        """A peer was met that is in this epoch. By now this task may be in a later one."""
+        if epoch > self.epoch:
+            await self.set_epoch(epoch)
 
     def allow_files(self, folder: str) -> None:
         """Lets ops read and write files in one more folder. May be called from any thread."""
