@@ -1,7 +1,7 @@
 """Random programs of branches, loops and arrays: as a graph they give what they give as Python, whatever the order of the
 ready queue and the passes; their derivatives are those that differences of Python's results show.
 
-`ACTORFLOW_FLOW_FUZZ` sets how many programs a run takes (60), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names
+`ACTORFLOW_FLOW_FUZZ` sets how many programs a run takes (10), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names
 the seed of its program.
 """
 
@@ -22,7 +22,7 @@ from ready_queues import Lifo, Shuffled
 import actorflow as af
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
-PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "20"))
+PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "10"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 BATCH = 10
 STEP = 1e-5

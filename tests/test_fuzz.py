@@ -1,7 +1,7 @@
 """The runtime against the sequential oracle, on random graphs: the same bits, whatever the order of the ready queue, the
 passes, the number of devices, and where kernels run.
 
-`ACTORFLOW_FUZZ` sets how many graphs a run takes (300), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names the
+`ACTORFLOW_FUZZ` sets how many graphs a run takes (60), `ACTORFLOW_TEST_SEED` the first one's seed; a failure names the
 seed of its graph, and `python -c "from random_graphs import random_graph; print(random_graph(SEED))"` shows it.
 """
 
@@ -26,7 +26,7 @@ from actorflow.runtime import chain
 from actorflow.runtime import part as runtime_part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
-GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "100"))
+GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "60"))
 BATCH = 25
 NOTHING_INLINE, MOSTLY_INLINE, ALL_INLINE = 0.0, 2_000.0, 1e15
 

@@ -31,7 +31,7 @@ from actorflow.cluster.master import MasterSession
 from actorflow.cluster.worker import WorkerService
 from actorflow.session.steps import Later
 
-SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "252"))
+SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 CHUNK = 28
 """So many seeds make a test. One that fails is named, and the others go on."""
