@@ -324,6 +324,8 @@ class WorkerService:
         """A master is gone: stops its steps, and forgets its sessions."""
         for step in [step for step, (_, master) in self._meetings.items() if master is owner]:
             self.abort(step, AbortedError("The master of the step is gone."), owner)
+        for aborted in [aborted for aborted in self._aborted if aborted[1] is owner]:
+            del self._aborted[aborted]
         for place in [place for place in self._parts if place[0] == id(owner)]:
             del self._parts[place]
         for key in [key for key in self._sessions if key[0] == id(owner)]:
