@@ -17,7 +17,7 @@ from actorflow.checkpoint.store import LocalStore, Source, register_store
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.ops.save_ops import read_nonce
-from actorflow.supervisor.shared_folder import check_shared
+from actorflow.supervisor.shared_folder import SharedFolder
 from actorflow.testing import World, simulate
 
 PS, FIRST, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
@@ -141,7 +141,7 @@ def checked(folder: Path, opens: Callable[[], object]) -> None:
             servers({"ps": 1, "worker": 1}, file_roots=["odd://run"]) as found,
             af.Session(found[1].target, graph) as session,
         ):
-            await check_shared(session, saver, "odd://run")
+            await SharedFolder(saver).check(session, "odd://run")
 
     anyio.run(check)
 

@@ -12,7 +12,7 @@ from actorflow import machine
 from actorflow.errors import DataLossError, FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.session.session import Session
-from actorflow.supervisor.shared_folder import check_shared
+from actorflow.supervisor.shared_folder import SharedFolder
 from actorflow.train.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
 from actorflow.train.global_steps import get_global_step
 from actorflow.train.saver import Saver
@@ -66,8 +66,12 @@ class Model:
                 saver = Saver(max_to_keep=max_to_keep)
         self.saver = saver
         self._init_feeds = init_feeds
-        self._is_shared = False
-        """Whether it is known that all tasks have the same folder."""
+        self._shared = None if saver is None or folder is None else SharedFolder(saver)
+
+    async def check_folder(self, session: Session) -> None:
+        """Raises FailedPreconditionError, PermissionDeniedError where not every task has the folder; see `SharedFolder`."""
+        if self._shared is not None and self.folder is not None:
+            await self._shared.check(session, self.folder)
 
     async def prepare(self, session: Session) -> tuple[str | None, int]:
         """Gives the variables their values: those of the latest checkpoint, or where there is none initial ones. The result
@@ -75,12 +79,8 @@ class Model:
 
         Raises:
             FailedPreconditionError: variables have no value then; all are named.
-            FailedPreconditionError, PermissionDeniedError: not every task has the folder; see `check_shared`.
             DataLossError: no checkpoint can be read.
         """
-        if self.saver is not None and self.folder is not None and not self._is_shared:
-            await check_shared(session, self.saver, self.folder)
-            self._is_shared = True
         path = await self._restore(session)
         if path is None:
             await session.run(self._init_op, self._init_feeds)

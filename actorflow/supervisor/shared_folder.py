@@ -1,4 +1,4 @@
-"""`check_shared`: whether all tasks that write checkpoints have the same folder, found out before training begins.
+"""`SharedFolder`: whether all tasks that write checkpoints have the same folder, found out before training begins.
 
 Each task writes its part of a checkpoint for itself. Where a path names another folder on one host than on the others (a mount
 is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number that nobody can
@@ -8,8 +8,7 @@ guess, and each task says what it reads there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -18,9 +17,11 @@ import structlog
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
 from actorflow.cluster.division import task_of
+from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.save_ops import read_nonce
+from actorflow.ops.source import placeholder
 from actorflow.session.session import Session
 from actorflow.train.checkpoints import checkpoint_format
 from actorflow.train.saver import Saver
@@ -58,58 +59,56 @@ class Seen:
         return f"{self.task} on host {self.host}: {what}"
 
 
-async def check_shared(session: Session, saver: Saver, folder: str) -> None:
-    """Looks whether all tasks that take part in the checkpoints of `saver` have the caller's `folder`, a path or a URL. It asks
-    nobody where the session has no cluster. Nothing stays in the folder.
+class SharedFolder:
+    """The nodes that say what tasks see of a folder: one for each that writes files of a saver's checkpoints."""
 
-    Raises:
-        FailedPreconditionError: tasks have another folder there, or none; all are named, each with its host.
-        PermissionDeniedError: tasks may not read it; all are named.
-        UnavailableError: the store failed them, which says nothing of the folder.
-        OpError: the caller itself can't write there.
-    """
-    if not isinstance(session._engine, RemoteEngine):
-        return
-    saver.build()
-    store, nonce = checkpoint_format(), machine.fresh_hex(16)
-    name = f".nonce.{machine.fresh_hex(6)}.tmp"  # `actorflow checkpoint clean` takes it for what a killed save has left
-    looks = _looks(saver, f"{folder.rstrip('/')}/{name}")
-    if not looks:
-        return
-    await machine.on_thread(store.write, folder, name, nonce.encode())
-    try:
-        for pause in _PAUSES:
-            await anyio.sleep(pause)
-            wrong = [seen for seen in await _ask(session, looks) if seen.value != nonce]
-            if not wrong:
-                return
-    finally:
-        with anyio.CancelScope(shield=True):
-            try:
-                await machine.on_thread(store.remove_file, folder, name)
-            except OpError as error:
-                _LOG.warning("a small file stays in the checkpoint folder", file=name, error=error.message)
-    raise _refusal(folder, wrong)
+    def __init__(self, saver: Saver) -> None:
+        saver.build()
+        self._looks: dict[str, Tensor] = {}
+        if not saver.writers:
+            return
+        graph = saver.writers[0].graph
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope("supervisor"):
+            self._path = placeholder(string, [], name="nonce_path")
+            for op in saver.writers:
+                with graph.colocate_with(op):
+                    self._looks[op.name] = read_nonce(self._path, name="read_nonce")
 
+    async def check(self, session: Session, folder: str) -> None:
+        """Looks whether all tasks have the caller's `folder`, a path or a URL. It asks nobody where the session has no cluster.
+        Nothing stays in the folder.
 
-def _looks(saver: Saver, path: str) -> Mapping[str, Tensor]:
-    """Nodes that read the file `path`, by the name of the node whose task each is on."""
-    found: dict[str, Tensor] = {}
-    for op in saver.writers:
-        with ExitStack() as stack:
-            stack.enter_context(op.graph.as_default())
-            stack.enter_context(op.graph.control_dependencies(None))
-            stack.enter_context(op.graph.name_scope("supervisor"))
-            stack.enter_context(op.graph.colocate_with(op))
-            found[op.name] = read_nonce(path, name="read_nonce")
-    return found
+        Raises:
+            FailedPreconditionError: tasks have another folder there, or none; all are named, each with its host.
+            PermissionDeniedError: tasks may not read it; all are named.
+            UnavailableError: the store failed them, which says nothing of the folder.
+            OpError: the caller itself can't write there.
+        """
+        if not self._looks or not isinstance(session._engine, RemoteEngine):
+            return
+        store, nonce = checkpoint_format(), machine.fresh_hex(16)
+        name = f".nonce.{machine.fresh_hex(6)}.tmp"  # `actorflow checkpoint clean` takes it for what a killed save has left
+        await machine.on_thread(store.write, folder, name, nonce.encode())
+        try:
+            for pause in _PAUSES:
+                await anyio.sleep(pause)
+                found = await self._ask(session, f"{folder.rstrip('/')}/{name}")
+                wrong = [seen for seen in found if seen.value != nonce]
+                if not wrong:
+                    return
+        finally:
+            with anyio.CancelScope(shield=True):
+                try:
+                    await machine.on_thread(store.remove_file, folder, name)
+                except OpError as error:
+                    _LOG.warning("a small file stays in the checkpoint folder", file=name, error=error.message)
+        raise _refusal(folder, wrong)
 
-
-async def _ask(session: Session, looks: Mapping[str, Tensor]) -> list[Seen]:
-    """What each task sees, by its name."""
-    said = await session.run(dict(looks))
-    found = [Seen.parse(task_of(session.placement(look.op)), said[name]) for name, look in looks.items()]
-    return sorted({seen.task: seen for seen in found}.values(), key=lambda seen: seen.task)
+    async def _ask(self, session: Session, path: str) -> list[Seen]:
+        """What each task sees, by its name."""
+        said = await session.run(dict(self._looks), {self._path: path})
+        found = [Seen.parse(task_of(session.placement(look.op)), said[name]) for name, look in self._looks.items()]
+        return sorted({seen.task: seen for seen in found}.values(), key=lambda seen: seen.task)
 
 
 def _refusal(folder: str, wrong: Sequence[Seen]) -> OpError:

@@ -135,6 +135,8 @@ class Supervisor:
         self._timer = SaveTimer(save_steps, save_seconds)
         self._beside, self._saves_beside = SaveBeside(), save_beside
         self._beside_generation = 0
+        self._is_shared = False
+        """Whether it is known that all tasks have the same folder."""
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
         self._keeper: Keeper | None = None
@@ -405,6 +407,9 @@ class Supervisor:
 
     async def _prepare(self) -> tuple[str | None, int]:
         """Gives variables their values: those of a checkpoint, whose path is in the result, or initial ones."""
+        if not self._is_shared:
+            await self.model.check_folder(self.session)
+            self._is_shared = True
         path, step = await self.model.prepare(self.session)
         self._timer.begin(step, anyio.current_time())
         self._is_changed = False
