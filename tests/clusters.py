@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from typing import Any
 
 from actorflow.cluster.credentials import Credentials
@@ -17,16 +17,25 @@ _numbers = itertools.count()
 
 def free_port() -> int:
     """A port that nobody listens at now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """So many different ones."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in found:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in found]
 
 
 def make_spec(jobs: Mapping[str, int], transport: str) -> ClusterSpec:
     """Addresses for so many tasks of each job."""
 
+    ports = iter(free_ports(sum(jobs.values())))
+
     def address() -> str:
-        return f"local://test-{next(_numbers)}:0" if transport == "local" else f"127.0.0.1:{free_port()}"
+        return f"local://test-{next(_numbers)}:0" if transport == "local" else f"127.0.0.1:{next(ports)}"
 
     return ClusterSpec({job: [address() for _ in range(count)] for job, count in jobs.items()})
 

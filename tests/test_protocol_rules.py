@@ -482,3 +482,14 @@ def test_f55_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> Non
     for _ in range(8):  # of the last eight
         exchange(100, 900)
     assert here.best()[0] == 1000 / 1e9
+
+
+def test_f63_steps_for_which_tokens_wait_and_nobody_else() -> None:
+    inbox = Inbox()
+    inbox.deliver(0, 1, (5, b""), "token")
+    inbox.expect(0, 2, (5, b""), lambda token, error: None)
+    inbox.deliver(0, 3, (5, b""), "token")
+    inbox.expect(0, 3, (5, b""), lambda token, error: None)
+    assert inbox.waiting_tokens() == [1]
+    inbox.abort(1, AbortedError("over"))
+    assert inbox.waiting_tokens() == []

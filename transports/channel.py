@@ -130,6 +130,9 @@ class BaseChannel(ABC):
     def finish(self, step: int) -> None:
         self.core.inbox.abort(step, _OVER)  # which nobody raises: only copies of it
 
+    def waiting_tokens(self) -> list[int]:
+        return self.core.inbox.waiting_tokens()
+
     def set_epoch(self, epoch: int) -> None:
         self.core.set_epoch(epoch)
         self.wake()

@@ -129,6 +129,14 @@ class Inbox:
         """Drops the tokens that nobody took, after the end."""
         self._boxes.clear()
 
+    def waiting_tokens(self) -> list[int]:
+        """The steps for which tokens wait, and nobody for a token."""
+        return [
+            step
+            for (epoch, step), box in self._boxes.items()
+            if epoch == self.epoch and not box.waiting and any(token is not _TAKEN for token in box.tokens.values())
+        ]
+
     @property
     def held(self) -> int:
         """How many tokens wait for somebody to take them."""

@@ -431,3 +431,4 @@ class Server:
             if owner is link:
                 del self._sessions[number]
                 self._root.start(session.close())
+        self._root.start(self.worker.drop_unclaimed())

@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import anyio
 import msgpack
+from anyio.lowlevel import checkpoint
 
 from actorflow.cluster.failures import decode_error
 from actorflow.cluster.fed_later import FedLater
@@ -33,6 +35,8 @@ from actorflow.session.steps import Later, Outcome, Steps
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
+_UNCLAIMED_SECONDS = 5.0
+"""Longer than a request takes over a link that lives: without a heartbeat for so long it has ended."""
 
 
 class Owner(Protocol):
@@ -303,6 +307,22 @@ class WorkerService:
         """Nobody here will take what other tasks send for a step, which does not begin."""
         for link in self._links.inbound.values():
             link.tokens.finish(step)
+
+    async def drop_unclaimed(self) -> None:
+        """A link has ended, and what its master had begun on others may never begin here: nobody takes the tokens that these
+        have sent. Those that wait now, and still do when a request that was on its way would have come, are dropped."""
+        while found := self._unclaimed():
+            await anyio.sleep(_UNCLAIMED_SECONDS)
+            await checkpoint()  # where this process stood still, requests have come meanwhile, and are read now
+            still = set(self._unclaimed())
+            for link, step in found:
+                if (link, step) in still:
+                    link.tokens.finish(step)
+
+    def _unclaimed(self) -> list[tuple[Link, int]]:
+        """The steps that have not begun here and for which tokens wait, with the links that these came over."""
+        links = self._links.inbound.values()
+        return [(link, step) for link in links for step in link.tokens.waiting_tokens() if step not in self._meetings]
 
     def abort_all(self, error: BaseException) -> None:
         """Stops all steps that are under way."""

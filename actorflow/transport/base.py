@@ -149,6 +149,9 @@ class Channel(Protocol):
     def finish(self, step: int) -> None:
         """The step is over here: what nobody took is dropped. To be called once for each step, in whatever way it ended."""
 
+    def waiting_tokens(self) -> list[int]:
+        """The steps for which tokens have come that nobody has asked for yet."""
+
     def post(self, message: Any) -> None:
         """Queues a message of msgpack's types. Raises ResourceExhaustedError when the peer takes none for too long."""
 
