@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
-import os
-import sys
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+
+from actorflow.runtime import llvm
 
 Checksum = Callable[[memoryview, int], int]
 _LANE, _BLOCK = 16, 64
@@ -54,7 +52,7 @@ def _text() -> str:
         [
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             f"declare {vector} {product}({vector}, {vector}, i8)",
-            "define void @fold(ptr %state, ptr %data, i64 %blocks) {",
+            "define i32 @fold(ptr %state, ptr %data, i64 %blocks) {",
             "enter:",
             *places,
             *begins,
@@ -72,7 +70,7 @@ def _text() -> str:
             "br i1 %more, label %loop, label %leave",
             "leave:",
             *ends,
-            "ret void",
+            "ret i32 0",
             "}",
         ]
     )
@@ -83,7 +81,7 @@ def folding() -> Checksum | None:
     """`crc32(content, value)` as zlib has it; None where there is no compiler, or the processor lacks the instruction.
 
     The first call takes up to 0.2 s, in which LLVM is loaded."""
-    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or importlib.util.find_spec("llvmlite") is None:
+    if not llvm.available():
         return None
     try:
         fold = _compiled()
@@ -107,32 +105,7 @@ def folding() -> Checksum | None:
     return crc32 if crc32(sample, 1) == zlib.crc32(sample, 1) else None
 
 
-def _compiled() -> Callable[[int, int, int], None] | None:
-    _load_library()
-    import llvmlite.binding as llvm
-
-    features = llvm.get_host_cpu_features()
-    if not llvm.get_process_triple().startswith("x86_64") or not features.get("pclmul"):
+def _compiled() -> Callable[[int, int, int], int] | None:
+    if not llvm.has_feature("pclmul"):
         return None
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2, jit=True
-    )
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_text()), target)
-    engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)  # lets other threads run Python
-    function: Any = kind(engine.get_function_address("fold"))
-    function.engine = engine  # or its code would go
-    return function  # type: ignore[no-any-return]
-
-
-def _load_library() -> None:
-    """Loads LLVM's 100 MB by a foreign call, which lets other threads run; Python's own loader would not."""
-    found = importlib.util.find_spec("llvmlite")
-    if os.name != "posix" or found is None or not found.submodule_search_locations:
-        return
-    path = os.path.join(next(iter(found.submodule_search_locations)), "binding", "libllvmlite.so")
-    load = ctypes.CDLL(None).dlopen
-    load.restype, load.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int)
-    load(os.fsencode(path), os.RTLD_NOW)  # where it fails, the import that follows says why
+    return llvm.compiled(_text()).bind("fold", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, releases=True)

@@ -31,7 +31,8 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
 from actorflow.kernels import nn as kernels_nn
 from actorflow.kernels import update_formulas
-from actorflow.kernels.jit import compiler, engine, rules, sharing, softmax, ufuncs, updates
+from actorflow.kernels.jit import compiler, rules, sharing, softmax, ufuncs, updates
+from actorflow.runtime import llvm
 
 nn = af.nn
 N = 2003  # no multiple of a vector's width
@@ -535,8 +536,8 @@ class Held:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun, self.go = threading.Event(), threading.Event()
         self.threads: list[str] = []
-        self._compiled = engine.compiled
-        monkeypatch.setattr(engine, "compiled", self)
+        self._compiled = llvm.compiled
+        monkeypatch.setattr(llvm, "compiled", self)
 
     def __call__(self, text: str) -> Any:
         self.threads.append(threading.current_thread().name)
@@ -582,8 +583,8 @@ async def test_a_session_that_closes_meanwhile(graph: af.Graph, monkeypatch: pyt
 
 async def test_f91_sessions_share_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
-    compiled = engine.compiled
-    monkeypatch.setattr(engine, "compiled", lambda text: (texts.append(text), compiled(text))[1])
+    compiled = llvm.compiled
+    monkeypatch.setattr(llvm, "compiled", lambda text: (texts.append(text), compiled(text))[1])
     for n in (N, 3 * N):
         for _ in range(2):
             made = af.Graph()
@@ -595,7 +596,7 @@ async def test_f91_sessions_share_loops(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "compiled", lambda text: pytest.fail("something was compiled"))
+    monkeypatch.setattr(llvm, "compiled", lambda text: pytest.fail("something was compiled"))
     x, y = polynomial(graph, 0.643)
     v = af.Variable(np.zeros(N, np.float32))
     step = af.train.GradientDescentOptimizer(0.5).apply_gradients([(x, v)])
@@ -616,7 +617,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
         patch.setenv("ACTORFLOW_KERNELS", "numpy")
         await check()
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "available", lambda: False)
+        patch.setattr(llvm, "available", lambda: False)
         patch.setattr(updates, "LEAST", 1 << 62)
         jit._installed.cache_clear()
         await check()
@@ -640,7 +641,7 @@ async def test_what_can_not_be_compiled_is_reported_and_goes_on(
     def fail(text: str) -> Any:
         raise RuntimeError("LLVM ERROR: no such instruction")
 
-    monkeypatch.setattr(engine, "compiled", fail)
+    monkeypatch.setattr(llvm, "compiled", fail)
     x, y = polynomial(graph, 0.645)
     async with af.Session(graph=graph) as session:
         given = await run_hot(session, y, {x: np.ones(N, np.float32)})
@@ -651,7 +652,7 @@ async def test_what_can_not_be_compiled_is_reported_and_goes_on(
 
 def test_llvm_gives_no_loop_for_a_text_with_a_mistake() -> None:
     with pytest.raises(RuntimeError):
-        engine.compiled("define i32 @loop() { ret i64 0 }")
+        llvm.compiled("define i32 @loop() { ret i64 0 }")
 
 
 # ---- updates of variables

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import background
 
-from . import engine
 from .arrays import FIELDS, HEADER
 from .blocks import TYPES, stored
 from .routine import Operand, Routine, Value
@@ -73,7 +73,7 @@ class Native:
         self._asked.add(types)
         before = self.call  # to which the code refers
         text = self._write(types, before)
-        if text is not None and engine.available():
+        if text is not None and llvm.available():
             self.call = function_of(text, before)
 
 
@@ -100,7 +100,7 @@ _kept: list[Any] = []
 
 def function_of(text: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The builtin function of a module's `@call(self, arguments, count)`; its code refers to `otherwise` by its address."""
-    code = engine.compiled(text, unrolled=False)
+    code = llvm.compiled(text, unrolled=False)
     definition = _Definition(b"kernel", code.engine.get_function_address("call"), _FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)

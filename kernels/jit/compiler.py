@@ -14,16 +14,16 @@ import numpy as np
 from actorflow.dtypes import DType
 from actorflow.errors import InternalError
 from actorflow.registry.kernel import KernelDef
+from actorflow.runtime import llvm
 from actorflow.runtime.jit_recipe import Operand, Recipe, Value
 
-from . import engine
 from .emit import module_text
 from .rules import RULES, SAME_SHAPE, TYPES
 
 _HOLDING = 20_000
 """Up to so many operations a loop holds the interpreter: to give it up and get it back may take longer."""
 _SIZE = ctypes.c_ssize_t
-_KERNELS = f"{engine.__name__.split('.jit.')[0]}."
+_KERNELS = f"{__name__.split('.jit.')[0]}."
 
 
 class LlvmCompiler:
@@ -35,7 +35,7 @@ class LlvmCompiler:
     """Elements: below, the calls of a few numpy functions cost no more than the loop's."""
 
     def available(self) -> bool:
-        return engine.available()
+        return llvm.available()
 
     def follows(self, kernel: KernelDef) -> bool:
         return kernel.function.__module__.startswith(_KERNELS)
@@ -109,7 +109,7 @@ _compiling = threading.Lock()
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(recipe: Recipe) -> Loop:
-    code = engine.compiled(module_text(recipe))
+    code = llvm.compiled(module_text(recipe))
     objects = [ctypes.py_object] * (len(recipe.operands) + recipe.fresh)
     held, released = (code.bind("loop", _SIZE, _SIZE, *objects, releases=r) for r in (False, True))
     shared: Any = None

@@ -6,7 +6,8 @@ twice.
 
 from __future__ import annotations
 
-from . import engine
+from actorflow.runtime import llvm
+
 from .arrays import FIELDS, HEADER
 
 _LANES = "<16 x float>"
@@ -15,7 +16,7 @@ _ESTIMATE = "@llvm.x86.avx512.rsqrt14.ps.512"
 
 def available() -> bool:
     """Whether this processor has the estimate."""
-    return engine.available() and engine.has_feature("avx512f")
+    return llvm.available() and llvm.has_feature("avx512f")
 
 
 def _vector(suffix: str, source: str) -> list[str]:

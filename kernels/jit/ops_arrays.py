@@ -13,11 +13,11 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.shapes import num_elements
 
 from .. import filling, gathering, ordering, reduction, segment
-from . import engine
 from .builtin import Array, Kernel, Native, Types
 from .parallel import Parallel, address
 from .routine import Routine
@@ -254,7 +254,7 @@ class _LargeGather:
         return out
 
     def compile(self) -> None:
-        if engine.available():
+        if llvm.available():
             self.work = Parallel(rows_text(), ["i64", *["ptr"] * 3])
 
 

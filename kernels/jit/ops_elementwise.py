@@ -13,13 +13,14 @@ import numpy as np
 
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.runtime.jit_recipe import CALLED, Block, Recipe
 from actorflow.shapes import num_elements
 
 from .. import cast as casts
 from .. import logic, math, nn, unary
-from . import engine, estimates
+from . import estimates
 from .arrays import HEADER
 from .blocks import arrays_of, stored
 from .builtin import Kernel, Native, Types
@@ -96,7 +97,7 @@ class Elementwise(Native):
 
     def compile_large(self, types: Types) -> None:
         """Makes the two threads' function for these types."""
-        part = self._loop_of(types) if engine.available() else None
+        part = self._loop_of(types) if llvm.available() else None
         self._large[types] = None if part is None else Parallel(part, ["i64", *["ptr"] * (len(types) + 1)])
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.shapes import num_elements
 
 from .. import normalization
-from . import engine
 from .parallel import Parallel, address
 from .routine import Routine, Value
 
@@ -99,7 +99,7 @@ class _Work:
         return self.parts is not None
 
     def compile(self) -> None:
-        if engine.available():
+        if llvm.available():
             sums = [Parallel(sums_text(squares), ["i64", "i64", *["ptr"] * 3]) for squares in (False, True)]
             self.parts = sums[0], sums[1], Parallel(result_text(), ["i64", *["ptr"] * 5])
 

@@ -13,11 +13,11 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.jit import RUNS, background
 
 from .. import philox, random
-from . import engine
 from .builtin import HELD, Kernel, Native, Types, python_address
 from .parallel import Parallel, address
 from .routine import Routine, Value
@@ -133,7 +133,7 @@ class _Large:
         return out
 
     def compile(self) -> None:
-        if engine.available():
+        if llvm.available():
             self.work = Parallel(part_text(), [*["i64"] * 4, "ptr"])
 
 

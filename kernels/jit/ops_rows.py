@@ -14,11 +14,11 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.shapes import num_elements
 
 from .. import nn
-from . import engine
 from .blocks import TYPES
 from .parallel import Parallel, address
 from .routine import Routine, Value
@@ -125,7 +125,7 @@ class Rows:
         self._work.run(x.size // width, piece, width, *addresses, divided=x.size >= _DIVIDED)
 
     def compile(self) -> None:
-        if engine.available() and inner_loop("exp", self._types[0]) is not None:
+        if llvm.available() and inner_loop("exp", self._types[0]) is not None:
             self._work = Parallel(part_text(*self._types), ["i64", *["ptr"] * (5 if self._types[1] else 2)])
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from actorflow.runtime import llvm
+
 from ..blas import Governor
 from ..helping import cores, helper
-from . import engine
 
 _NAP = 0.00002
 _MOST_SIZES = 64
@@ -45,7 +46,7 @@ class Parallel:
     """The work of a module, on one thread or two: whichever took less time lately, for each amount of it."""
 
     def __init__(self, part: str, parameters: Sequence[str]) -> None:
-        code = engine.compiled(f"{part}\n{share_text(parameters)}")
+        code = llvm.compiled(f"{part}\n{share_text(parameters)}")
         kinds = [ctypes.c_void_p, *[ctypes.c_ssize_t] * 3, *[_KINDS[kind] for kind in parameters]]
         self._share = code.bind("share", *kinds, releases=True)
         self._governors: dict[int, Governor] = {}

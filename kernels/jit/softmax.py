@@ -14,10 +14,10 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 
 from .. import nn
-from . import engine
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES
 from .ops_rows import cross_entropy
@@ -55,7 +55,7 @@ class CrossEntropy:
 
         if inner_loop("exp", self._types[0]) is None or inner_loop("log", self._types[0]) is None:
             return
-        code = engine.compiled(module_text(*self._types))
+        code = llvm.compiled(module_text(*self._types))
         kinds = [ctypes.c_ssize_t] * 2 + [ctypes.py_object] * 4
         self.released = code.bind("cross_entropy", *kinds, releases=True)
         self.held = code.bind("cross_entropy", *kinds, releases=False)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 
 from .. import reducing
-from . import engine
 from .blocks import TYPES
 from .ops_norm import MOST_CHANNELS, sums_text
 from .ops_rows import folded
@@ -127,7 +127,7 @@ class Sums:
         return np.add.reduce(sums, 0)
 
     def compile(self) -> None:
-        if engine.available():
+        if llvm.available():
             real = TYPES[self._dtype]
             if real == "float":
                 self._columns = Parallel(sums_text(False), [*["i64"] * 2, *["ptr"] * 3])

@@ -14,13 +14,13 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
+from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.runtime.jit_recipe import Recipe
 from actorflow.runtime.variable_state import VariableState
 
 from .. import training
 from .. import update_formulas as formulas
-from . import engine
 from .compiler import compiled
 from .sharing import run_shared
 
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 LEAST = 2000
 """Elements: below, numpy's calls cost no more."""
 
-provide("jit", engine.available)
+provide("jit", llvm.available)
 
 
 class Update:
