@@ -22,6 +22,7 @@ from supervised_chief import CHIEF, OTHER, PS, Program, bits, program
 from virtual import run
 
 import actorflow as af
+from actorflow.cluster import child
 from actorflow.cluster.client import query_status
 from actorflow.cluster.credentials import write_keys
 from actorflow.cluster.launcher import Launcher
@@ -42,6 +43,7 @@ from actorflow.supervisor import (
     StepAborted,
     TaskRestarted,
     WorkerLost,
+    keeper,
 )
 from actorflow.supervisor.liveness import State
 
@@ -653,6 +655,19 @@ async def test_f64_a_stopped_process_is_lost_and_a_busy_one_is_not(launcher: Lau
             assert "does not answer any more, though its process is there" in lost.report.how
     finally:
         sys.path.remove(str(tmp_path))
+
+
+async def test_f64_a_process_that_stands_still_at_the_start_is_restarted(
+    launcher: Launcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(keeper, "_SILENT_SECONDS", 1.0)
+    made = program()
+    async with af.LocalCluster({"ps": 1, "worker": 2}, launcher=launcher) as cluster:
+        cluster.processes[OTHER].signal(signal.SIGSTOP)
+        async with af.Supervisor(cluster, made.graph, checkpoint_dir=tmp_path, restarts=QUICK) as supervisor:
+            await training(supervisor, made, 2)
+            assert [event.task for event in told(supervisor, TaskRestarted)] == [OTHER]
 
 
 HOG = '''

@@ -18,6 +18,8 @@ from actorflow.errors import PermissionDeniedError, UnavailableError
 
 LOG_LINES = 50
 _LOG_TAIL = 64 << 10
+_ANSWER_SECONDS = 3.0
+"""Who is silent for so long stands still, is ended or busy: a supervisor judges it from its heartbeats."""
 
 
 class LocalProcess:
@@ -103,17 +105,19 @@ class LocalProcess:
                 self.incarnation = int(message["incarnation"])
 
     async def allow_files(self, folder: str) -> None:
-        """Lets its ops read and write files in one more folder. Nothing happens when it has ended."""
+        """Lets its ops read and write files in one more folder. Nothing happens when it has ended; one that does not answer,
+        because it stands still, does it when it goes on."""
         assert self._wire is not None
-        try:
-            send(self._wire, {"allow_files": folder})
-            while True:
-                await anyio.wait_readable(self._wire)
-                data = self._wire.recv(1 << 16)
-                if not data or any("allowed" in message for message in self._messages.feed(data)):
-                    return
-        except OSError:  # it is gone
-            return
+        with anyio.move_on_after(_ANSWER_SECONDS):
+            try:
+                send(self._wire, {"allow_files": folder})
+                while True:
+                    await anyio.wait_readable(self._wire)
+                    data = self._wire.recv(1 << 16)
+                    if not data or any(message.get("allowed") == folder for message in self._messages.feed(data)):
+                        return
+            except OSError:  # it is gone
+                return
 
     def signal(self, number: int) -> None:
         """Sends it a signal; nothing happens when it has ended."""

@@ -284,9 +284,10 @@ class LocalCluster:
             roots = orders.file_roots or ()
             if path not in roots:
                 self._orders[task] = replace(orders, file_roots=(*roots, path))
-        for process in self._processes.values():
-            if process.returncode is None:
-                await process.allow_files(path)
+        async with anyio.create_task_group() as group:
+            for process in self._processes.values():
+                if process.returncode is None:
+                    group.start_soon(process.allow_files, path)
         for here in self._here.values():
             here.server.allow_files(path)
 

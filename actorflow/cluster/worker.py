@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import anyio
 import msgpack
 
+from actorflow.cluster.awake import awake_for
 from actorflow.cluster.failures import decode_error
 from actorflow.cluster.fed_later import FedLater
 from actorflow.cluster.links import Link, Links
@@ -36,8 +36,6 @@ _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
 _UNCLAIMED_SECONDS = 5.0
 """Longer than a request takes over a link that lives: without a heartbeat for so long it has ended."""
-_LATE_SECONDS = 0.5
-"""A sleep that ends so much too late says that the process stood still."""
 
 
 class Owner(Protocol):
@@ -313,7 +311,7 @@ class WorkerService:
         """A link has ended, and what its master had begun on others may never begin here: nobody takes the tokens that these
         have sent. Those that wait now, and still do when a request that was on its way would have come, are dropped."""
         while found := self._unclaimed():
-            await _awake_for(_UNCLAIMED_SECONDS)
+            await awake_for(_UNCLAIMED_SECONDS)
             still = set(self._unclaimed())
             for link, step in found:
                 if (link, step) in still:
@@ -399,12 +397,3 @@ class WorkerService:
         if found is None:
             raise NotFoundError(f"Part {number} of a plan is not registered here.")
         return found
-
-
-async def _awake_for(seconds: float) -> None:
-    """Waits for so long, and again where this process stood still meanwhile: what has come in that time is yet to be read."""
-    late = True
-    while late:
-        begun = anyio.current_time()
-        await anyio.sleep(seconds)
-        late = anyio.current_time() - begun > seconds + _LATE_SECONDS

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import structlog
 
+from actorflow.cluster.awake import awake_for
 from actorflow.cluster.local import LocalCluster
 from actorflow.cluster.messages import SetEpoch
 from actorflow.errors import (
@@ -35,6 +36,8 @@ _TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
 _RESTORE = "the restore"
 STEPS = "the steps"
 _LOOK_SECONDS = 0.2
+_SILENT_SECONDS = 10.0
+"""A process of ours that is up, and could not be reached for so long, stands still."""
 
 
 class Keeper:
@@ -85,6 +88,8 @@ class Keeper:
         self.monitor = monitor
         monitor.start()
         self._root.start(self._keep())
+        if self._cluster is not None:
+            self._root.start(self._nurse_silent())
         self._work.set()
 
     async def close(self) -> None:
@@ -136,6 +141,13 @@ class Keeper:
             self._nursed.add(task)
             self._root.start(self._start_again(task, self._cluster))
 
+    async def _nurse_silent(self) -> None:
+        """Lets those be started again that were up before this supervisor began, and don't let it reach them."""
+        await awake_for(_SILENT_SECONDS)
+        for task, life in self.monitor.lives.items():
+            if life.state is State.STARTING:
+                self._nurse(task)
+
     async def _start_again(self, task: str, cluster: LocalCluster) -> None:
         """Starts a task until the monitor has reached it, as often as the budget allows."""
         begin = anyio.current_time()
@@ -154,7 +166,10 @@ class Keeper:
                     _LOG.warning("a task did not start", task=task, error=str(error))
                     continue
                 self.monitor.started_again(task)
-                if await self._is_reached(task, cluster, former):
+                reached = False
+                with anyio.move_on_after(_SILENT_SECONDS):
+                    reached = await self._is_reached(task, cluster, former)
+                if reached:
                     break
         except Exception as error:
             self._fail(error)
