@@ -6,6 +6,7 @@ Nobody is told of a partition: packets go to a hardware address that nobody has.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import subprocess
 from collections.abc import Sequence
@@ -18,18 +19,22 @@ NAMES = f"chaos{os.getpid()}-"
 _NET = f"10.{os.getpid() % 200 + 40}.7."
 _OWN = 254
 _NOBODY = "02:00:00:00:00:99"
+_numbers = itertools.count()
 
 
 def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=20)
+    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode:
+        raise OSError(f"`ip {' '.join(arguments)}` failed: {done.stderr.strip()}")
 
 
 class Spaces:
-    """Namespaces for tasks; this process reaches them over the bridge. Raises OSError, CalledProcessError where they can't be."""
+    """Namespaces for tasks; this process reaches them over the bridge. Raises OSError where they can't be."""
 
     def __init__(self, tasks: Sequence[str]) -> None:
         self.hosts = {task: f"{_NET}{number + 1}" for number, task in enumerate(tasks)}
-        self._bridge = f"chaos{os.getpid() % 10**7}"
+        # The kernel takes namespaces away, and the cables that end there, after it said so: names are not used again.
+        self._bridge = f"c{os.getpid() % 10**6}n{next(_numbers)}"
         self._made: list[str] = []
 
     def __enter__(self) -> Spaces:
