@@ -8,9 +8,12 @@ from __future__ import annotations
 import itertools
 import os
 import socket
+import sys
+import threading
 import time
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, Token, copy_context
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 import anyio.to_thread
@@ -18,6 +21,9 @@ from anyio.lowlevel import checkpoint
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+_LOW_PRIORITY = 5
+"""Against a thread of ordinary priority one gets a quarter of a processor that both want."""
+_behind: list[threading.Thread] = []
 
 
 class Machine(Protocol):
@@ -119,3 +125,34 @@ async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, aba
         return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel)
     await checkpoint()
     return work(*arguments)
+
+
+def in_background(work: Callable[[], T]) -> T:
+    """Calls `work` on a thread of its own and waits for it. Where threads have priorities (on Linux), that one has a low one: it
+    takes what processors have left."""
+    if not current().is_real:
+        return work()
+    with ThreadPoolExecutor(1, "actorflow background", initializer=_give_way) as thread:
+        return thread.submit(copy_context().run, work).result()
+
+
+def behind(work: Callable[[], object]) -> None:
+    """Lets such a thread call `work` and does not wait for it, but for what was begun so before. A process ends after it."""
+    if not current().is_real:
+        work()
+        return
+    for former in _behind:
+        former.join()
+
+    def run() -> None:
+        _give_way()
+        work()
+
+    thread = threading.Thread(target=copy_context().run, args=(run,), name="actorflow background")
+    _behind[:] = [thread]
+    thread.start()
+
+
+def _give_way() -> None:
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)

@@ -127,7 +127,8 @@ async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext
             raise
         return encode(made)
 
-    return await _on_thread(step, write)
+    # Training goes on meanwhile, and is not to wait for a processor.
+    return await _on_thread(step, lambda still_wanted: machine.in_background(lambda: write(still_wanted)))
 
 
 def _commit(store: Store, name: str, manifest: Manifest) -> None:

@@ -7,11 +7,13 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import structlog
+
 from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 from . import layout
-from .checksum import Sums
+from .checksum import MUCH, Sums
 from .layout import Buffer, Piece
 from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
 from .store import Store, fresh_name, read_all, remove_quietly
@@ -104,10 +106,7 @@ def commit(store: Store, name: str, manifest: Manifest) -> None:
         raise InvalidArgumentError(
             f"The manifest of {len(manifest.entries)} tensors would be too large to be read again."
         )
-    try:
-        old = decode(read_all(store, name + SUFFIX, MAX_SIZE), name).shards
-    except (NotFoundError, DataLossError, InvalidArgumentError):
-        old = ()  # none, or no good one
+    old = _shards(store, name)
     store.write(name + SUFFIX, [data])
     mine = {shard.file for shard in manifest.shards}
     remove_quietly(store, [shard.file for shard in old if shard.file not in mine])
@@ -115,15 +114,32 @@ def commit(store: Store, name: str, manifest: Manifest) -> None:
 
 def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
     """Removes the checkpoint `name`: its manifest first, so that no moment shows a part of it. What saves of that name
-    left behind when they were killed goes too.
+    left behind when they were killed goes too. Where shards are large, they go in the background: to give up 500 MB takes a file
+    system a quarter of a second.
 
     Raises:
         OpError: a file can't be removed.
     """
+    size = sum(shard.size for shard in _shards(store, name))
     store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in
-    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])
-    if errors:
+    files = [*extras, *(file for file in store.list() if _is_left_of(name, file))]
+    if size >= MUCH:
+        machine.behind(lambda: _remove_and_tell(store, files))
+    elif errors := remove_quietly(store, files):
         raise errors[0]
+
+
+def _remove_and_tell(store: Store, files: Sequence[str]) -> None:
+    for error in remove_quietly(store, files):
+        structlog.get_logger("actorflow").warning("a file of a former checkpoint stays", error=str(error))
+
+
+def _shards(store: Store, name: str) -> Sequence[Shard]:
+    """The shards of a checkpoint that is there; none where its manifest is not, or no good one."""
+    try:
+        return decode(read_all(store, name + SUFFIX, MAX_SIZE), name).shards
+    except (NotFoundError, DataLossError, InvalidArgumentError):
+        return ()
 
 
 def _is_left_of(name: str, file: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorflow import machine
 from actorflow.checkpoint import layout, writing
 from actorflow.checkpoint.compare import Wanted, compare
 from actorflow.checkpoint.files import SystemFiles
@@ -79,6 +81,37 @@ def test_f66_a_checkpoint_is_removed_manifest_first_and_that_is_flushed(tmp_path
     writing.remove(store, "model")
     assert files.done == [("remove", ".manifest"), ("sync folder", ""), *[("remove", ".safetensors")] * 2]
     assert all(name.startswith("model-2") for name in store.list()) and len(store.list()) == 3
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
+    good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Held(Recorded):
+        """Files whose shards can't be removed for a while, or not at all."""
+
+        def remove(self, path: str) -> None:
+            if path.endswith(".safetensors"):
+                assert may_go.wait(20)
+                if not good:
+                    raise PermissionError(13, "it is somebody else's", path)
+            super().remove(path)
+
+    may_go = threading.Event()
+    monkeypatch.setattr(writing, "MUCH", 1)
+    store = LocalStore(str(tmp_path), Held())
+    for name in ("a", "b"):
+        save(store, name)
+    writing.remove(store, "a")
+    assert "a.manifest" not in store.list() and len(store.list()) == 5, (
+        "it is no checkpoint any more, and that is known"
+    )
+    may_go.set()
+    writing.remove(store, "b")  # the next one waits for it
+    for thread in machine._behind:
+        thread.join()
+    left = store.list()
+    assert left == [] if good else len(left) == 4 and "a file of a former checkpoint stays" in capsys.readouterr().out
 
 
 async def test_f69_a_save_waits_for_kernels_on_threads_and_holds_their_variables() -> None:
