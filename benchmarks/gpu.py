@@ -257,6 +257,25 @@ async def copies(cupy: Any, rounds: int) -> dict[str, float]:
     return {"GB/s": size / mine / 1e9, "bare, GB/s": size / other / 1e9, "ratio": other / mine}
 
 
+async def passing(cupy: Any, rounds: int) -> dict[str, float]:
+    """256 MB from the GPU of one process to that of another: by CUDA's handles, beside TCP and the host."""
+    graph = af.Graph()
+    with graph.as_default():
+        with af.device("/job:worker/task:0/gpu:0"):
+            x = af.fill([1 << 26], af.placeholder_with_default(np.float32(1), []))
+        with af.device("/job:worker/task:1/gpu:0"):
+            total = af.reduce_sum(x[::4096])
+    devices = {"CPU": 1, "GPU": 1}
+    async with (
+        af.LocalCluster({"worker": 2}, transport="shm", devices=devices) as near,
+        af.LocalCluster({"worker": 2}, transport="zmq", devices=devices) as far,
+        af.Session(near.target, graph=graph) as ours,
+        af.Session(far.target, graph=graph) as theirs,
+    ):
+        mine, other = await paired(lambda: ours.run(total), lambda: theirs.run(total), rounds)
+    return {"ms": mine * 1e3, "by the host, ms": other * 1e3, "ratio": mine / other}
+
+
 async def everything(rounds: int) -> dict[str, Any]:
     import cupy
 
@@ -266,8 +285,9 @@ async def everything(rounds: int) -> dict[str, Any]:
         "cuda": cupy.cuda.runtime.runtimeGetVersion(),
         "cupy": cupy.__version__,
     }
-    measures = (launches, coalesced, captured, updates, training, copies)
-    for name, measure in zip(("launches", "coalesced", "captured", "adam", "mlp", "copies"), measures):
+    measures = (launches, coalesced, captured, updates, training, copies, passing)
+    names = ("launches", "coalesced", "captured", "adam", "mlp", "copies", "between processes")
+    for name, measure in zip(names, measures):
         found[name] = await measure(cupy, rounds)
     return found
 

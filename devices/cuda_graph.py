@@ -12,10 +12,9 @@ behind them reads.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,71 +24,12 @@ from actorflow.registry import residence
 from actorflow.runtime.variable_state import VariableState
 from actorflow.shapes import is_static
 
-from .cuda_memory import Lease
+from .cuda_recording import NotRecordable, PrivateMemory, Recording
 
 LEAST = 4
 """Pieces: fewer launches are not worth a graph."""
-_UNIT = 512
-"""Blocks are of whole units of bytes."""
 _MOST_BYTES = 16 << 20
 """Input bytes for each piece: copying more would cost what a replay saves."""
-
-
-class NotRecordable(Exception):
-    """Why a region can't be recorded."""
-
-
-class PrivateMemory:
-    """Memory that is a recording's alone. What is freed while it is recorded is used again by what is recorded later."""
-
-    def __init__(self, cupy: Any, take: Callable[[int], Any], device_id: int) -> None:
-        """`take` gives an array of so many bytes."""
-        self._cupy = cupy
-        self._take = take
-        self._device_id = device_id
-        self._free: dict[int, list[Any]] = {}
-        self._addresses: set[int] = set()
-        self._watches: dict[int, weakref.ref[Lease]] = {}
-
-    def malloc(self, nbytes: int) -> Any:
-        """A pointer to a block, which is free again when the last array in it is gone."""
-        size = max(-(-nbytes // _UNIT), 1) * _UNIT
-        free = self._free.setdefault(size, [])
-        block = free.pop() if free else self._take(size)
-        self._addresses.add(block.data.ptr)
-        lease = Lease(block)
-        key = id(lease)
-
-        def back(_: Any) -> None:
-            del self._watches[key]
-            free.append(block)
-
-        self._watches[key] = weakref.ref(lease, back)
-        memory = self._cupy.cuda.UnownedMemory(block.data.ptr, nbytes, lease, self._device_id)
-        return self._cupy.cuda.MemoryPointer(memory, 0)
-
-    def array(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of undefined contents."""
-        nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        return self._cupy.ndarray(shape, dtype, memptr=self.malloc(nbytes))
-
-    def owns(self, array: Any) -> bool:
-        return array.data.mem.ptr in self._addresses
-
-
-@dataclass(slots=True)
-class Recording:
-    """What is found out while a region is recorded."""
-
-    memory: PrivateMemory
-    kept: list[Any] = field(default_factory=list)
-    """Arrays that the graph reads, and nobody else has."""
-    variables: dict[int, list[Any]] = field(default_factory=dict)
-    """The variables that are used: each with its buffer, and whether it is written."""
-
-    def use(self, variable: Any, buffer: Any, written: bool) -> None:
-        known = self.variables.setdefault(id(variable), [variable, buffer, False])
-        known[2] = known[2] or written
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +82,7 @@ class Replay:
         if not self._fits(inputs):
             return None
         device = self._device
-        device.replayed()
+        device.recorder.replays += 1
         with device.together(), device.launching(self._name):
             for known, value in zip(self.inputs, inputs):
                 if known.array is not None:
@@ -184,9 +124,27 @@ class Recorder:
     """Records regions of one GPU, in a stream of its own."""
 
     def __init__(self, device: Any) -> None:
+        self.replays = 0
+        """How often a recorded region was replayed."""
+        self.not_recorded: dict[str, str] = {}
+        """The first nodes of regions that could not be recorded, with the reason."""
         self._device = device
-        with device.place:
-            self._stream = device.xp.cuda.Stream(non_blocking=True)
+        self._own: Any = None
+
+    @property
+    def _stream(self) -> Any:
+        if self._own is None:
+            with self._device.place:
+                self._own = self._device.xp.cuda.Stream(non_blocking=True)
+        return self._own
+
+    def attempt(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
+        """`record`, or None and a reason in `not_recorded`."""
+        try:
+            return self.record(line, inputs)
+        except Exception as error:  # whatever it is, the ordinary way is open, and tells it again if it stays
+            self.not_recorded[line.pieces[0].nodes[0].name] = str(error).splitlines()[0]
+            return None
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay:
         """Raises NotRecordable, with the reason."""

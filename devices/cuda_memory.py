@@ -20,6 +20,7 @@ import numpy as np
 from actorflow.device.base import AllocatorStatistics
 from actorflow.errors import ResourceExhaustedError
 
+from .cuda_chunks import Chunk, Chunks
 from .cuda_streams import Stream
 
 THRESHOLD = 64 * 1024
@@ -63,7 +64,8 @@ class CudaAllocator:
         self._place = place
         self._compute = compute
         self._owner = owner
-        self._pool = cupy.cuda.MemoryPool()
+        self._chunks = Chunks(cupy, place.id)
+        self._pool = cupy.cuda.MemoryPool(self._chunks)
         self._watches: dict[int, _Watch] = {}
         self._freed: deque[_Watch] = deque()
         self.diverted: tuple[int, Callable[[int], Any]] | None = None
@@ -130,6 +132,10 @@ class CudaAllocator:
                 f"{self._pool.total_bytes():,} are held.",
                 hint="Use smaller batches, drop results that are kept, or give the device a budget below its memory.",
             ) from error
+
+    def chunk_of(self, address: int, nbytes: int) -> Chunk | None:
+        """What of the driver's the memory at an address is a part of; None where it is none of this allocator's."""
+        return self._chunks.at(address, nbytes)
 
     def adopt(self, array: Any) -> Any:
         """Kernels allocate from here already, so there is nothing to count. Returns the array."""

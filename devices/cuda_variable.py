@@ -39,7 +39,7 @@ class CudaVariable(VariableState):
         """The value as an array of the GPU that no later write changes. Raises FailedPreconditionError where there is none."""
         if self._buffer is None:
             raise self._uninitialized()
-        self._device.uses(self, self._buffer, False)
+        self._device.hooks.uses(self, self._buffer, False)
         lease = self._reading and self._reading()
         if lease is None:
             lease = Lease(self._buffer)
@@ -60,7 +60,7 @@ class CudaVariable(VariableState):
             )
         if self._buffer is None or self._buffer.shape != shape or self._leased():
             self._take(self._fresh(shape))
-        self._device.uses(self, self._buffer, True)
+        self._device.hooks.uses(self, self._buffer, True)
         self._device.copy(self._buffer, value)
 
     def buffer(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -81,7 +81,7 @@ class CudaVariable(VariableState):
             old = self._buffer
             self._take(self._fresh(old.shape))
             self._device.copy(self._buffer, old)
-        self._device.uses(self, self._buffer, True)
+        self._device.hooks.uses(self, self._buffer, True)
         return self._buffer
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
@@ -108,6 +108,6 @@ class CudaVariable(VariableState):
         return self._reading is not None and self._reading() is not None
 
     def _take(self, fresh: Any) -> None:
-        self._device.moves(self)
+        self._device.hooks.moves(self)
         self._buffer = fresh
         self._reading = None

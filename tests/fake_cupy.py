@@ -14,6 +14,10 @@ work computes is known when it is launched, because shapes are asked for then; w
 - what is launched into a stream that captures is not computed, and its results are garbage, until the graph is launched. It then
   runs over the same memory, whoever that belongs to by now. Events, copies from the host and products fail in such a stream,
   as CuPy's do.
+
+Several of them over one `FakeHost` are processes of one host. What one shows by a handle, another opens; the checks above hold
+across them. To open one's own handle, or what has been closed, fails. To close memory that a copy still reads, or to give memory
+back to the driver that somebody has open, fails the test.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import random
 import re
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -36,6 +40,7 @@ from fake_cuda_c import parsed_kernel, run_elementwise, run_kernel
 
 GARBAGE = 0xCB
 _NOT_IN_A_CAPTURE, _CAPTURE_SPOILT, _NO_CAPTURE = 900, 901, 401
+_INVALID, _NO_CONTEXT = 1, 201
 _LIBRARY = frozenset(("dot", "matmul", "einsum"))
 """CuPy refuses to capture what calls cuBLAS."""
 Clock = dict[int, int]
@@ -74,6 +79,10 @@ TYPES = names(
 )
 
 
+def _handle(number: int) -> bytes:
+    return number.to_bytes(64, "little")
+
+
 class Race(AssertionError):
     """Two pieces of work use the same memory, and nothing says which one is first."""
 
@@ -108,6 +117,9 @@ class Physical:
         self.bytes = np.full(nbytes, GARBAGE, np.uint8)
         self.written: tuple[int, int] | None = None
         self.read: Clock = {}
+        self.handle = b""
+        self.opened = 0
+        """In how many other processes it is open."""
 
 
 class _Work:
@@ -116,10 +128,36 @@ class _Work:
         self.ready = ready
 
 
-class FakeCupy:
-    """Stands in for the module `cupy`. `close` has to be called at the end."""
+class FakeHost:
+    """What processes of one host have in common: the driver."""
 
-    def __init__(self, *, gpus: int = 1, memory: int = 1 << 30, seed: int = 0, manual: bool = False) -> None:
+    def __init__(self) -> None:
+        self.changed = threading.Condition(threading.RLock())
+        self.known: Clock = {}
+        self.addresses = itertools.count(1 << 32, 1 << 24)
+        self.numbers = itertools.count(1)
+        self.memory: dict[bytes, tuple[FakeCupy, Physical]] = {}
+        self.events: dict[bytes, tuple[FakeCupy, weakref.ref[_Event]]] = {}
+
+
+class FakeCupy:
+    """Stands in for the module `cupy`, in one process of `host`. `close` has to be called at the end.
+
+    `refuses` are calls of CUDA, by CuPy's names, each with the error that it fails with.
+    """
+
+    def __init__(
+        self,
+        *,
+        gpus: int = 1,
+        memory: int = 1 << 30,
+        seed: int = 0,
+        manual: bool = False,
+        host: FakeHost | None = None,
+        refuses: dict[str, int] | None = None,
+    ) -> None:
+        self.host = host or FakeHost()
+        self.refuses = refuses or {}
         self.memory = memory
         self.allocated = 0
         self.launches: list[tuple[int, str]] = []
@@ -129,15 +167,21 @@ class FakeCupy:
         self.lost: CUDARuntimeError | None = None
         self.manual = manual
         self.late_failure: tuple[str, int] | None = None
-        self.known: Clock = {}
+        self.known = self.host.known
         """What the host has seen to be done: all that is launched later comes after it."""
         self._random = random.Random(seed)
-        self._addresses = itertools.count(1 << 32, 1 << 24)
-        self._stream_ids = itertools.count(1)
+        self._addresses = self.host.addresses
+        self._stream_ids = self.host.numbers
         self._physical: dict[int, Physical] = {}
         self._pinned: dict[int, weakref.ref[Any]] = {}
         self._queues: dict[int, deque[_Work]] = {}
-        self._changed = threading.Condition(threading.RLock())
+        self._changed = self.host.changed
+        self._opened: dict[int, tuple[bytes, Physical]] = {}
+        """Memory of other processes, by where it is seen here."""
+        self._opens: Counter[int] = Counter()
+        self._reading: Counter[int] = Counter()
+        self._events: weakref.WeakValueDictionary[int, _Event] = weakref.WeakValueDictionary()
+        self._opened_events: dict[int, _Event] = {}
         self._closed = False
         self._here = threading.local()
         self._driver: threading.Thread | None = None
@@ -152,18 +196,33 @@ class FakeCupy:
             setattr(self, name, getattr(np, name))
         self.ElementwiseKernel = functools.partial(_Elementwise, self)
         self.RawKernel = functools.partial(_Raw, self)
+        self.iinfo, self.nan = np.iinfo, np.nan
+        self.lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
         self.cuda = SimpleNamespace(
+            get_current_stream=self.stream,
             Device=lambda i: _Device(self, i),
             Stream=lambda non_blocking=False: _Stream(self, non_blocking),
-            Event=lambda block=False, disable_timing=False: _Event(self, block),
-            MemoryPool=lambda: _Pool(self),
+            Event=lambda block=False, disable_timing=False, interprocess=False: _Event(
+                self, block, disable_timing, interprocess
+            ),
+            Memory=lambda size: _Malloced(self, size),
+            MemoryPool=lambda allocator: _Pool(self, allocator),
             MemoryPointer=_Pointer,
             UnownedMemory=lambda ptr, size, owner, device_id: _Unowned(self, ptr, size, owner, device_id),
             alloc_pinned_memory=self._alloc_pinned,
             using_allocator=self._using_allocator,
             memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             driver=SimpleNamespace(CUDADriverError=CUDADriverError),
-            runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=lambda: gpus),
+            runtime=SimpleNamespace(
+                CUDARuntimeError=CUDARuntimeError,
+                getDeviceCount=lambda: gpus,
+                ipcGetMemHandle=self._show_memory,
+                ipcOpenMemHandle=self._open_memory,
+                ipcCloseMemHandle=self._close_memory,
+                ipcGetEventHandle=self._show_event,
+                ipcOpenEventHandle=self._open_event,
+                eventDestroy=self._destroy_event,
+            ),
         )
 
     # ---- the driver
@@ -237,6 +296,92 @@ class FakeCupy:
         self._physical[made.address] = made
         return made
 
+    def give_back(self, block: Physical) -> None:
+        """cudaFree."""
+        self.allocated -= len(block.bytes)
+        del self._physical[block.address]
+        if block.opened:
+            self.faults.append("memory was given back to the driver while another process had it open")
+
+    # ---- other processes
+
+    def _call(self, name: str) -> None:
+        if self.lost is not None:
+            raise CUDARuntimeError(self.lost.status)
+        if name in self.refuses:
+            raise CUDARuntimeError(self.refuses[name])
+
+    def _show_memory(self, address: int) -> bytes:
+        self._call("ipcGetMemHandle")
+        block = self._physical.get(address)
+        if block is None or address in self._opened:
+            raise CUDARuntimeError(_INVALID)
+        block.handle = block.handle or _handle(next(self.host.numbers))
+        self.host.memory[block.handle] = (self, block)
+        return block.handle
+
+    def _open_memory(self, handle: bytes, flags: int = 1) -> int:
+        self._call("ipcOpenMemHandle")
+        owner, block = self.host.memory.get(handle, (None, None))
+        if owner is None or block is None or owner is self:
+            raise CUDARuntimeError(_NO_CONTEXT)
+        address = next((a for a, (known, _) in self._opened.items() if known == handle), 0)
+        if not address:
+            address = next(self._addresses)
+            self._opened[address] = (handle, block)
+            self._physical[address] = block
+            block.opened += 1
+        self._opens[address] += 1
+        return address
+
+    def _close_memory(self, address: int) -> None:
+        self._call("ipcCloseMemHandle")
+        if address not in self._opened:
+            raise CUDARuntimeError(_INVALID)
+        self._opens[address] -= 1
+        if self._opens[address]:
+            return
+        if self._reading[address]:
+            self.faults.append("memory of another process was closed before a copy had read it")
+        _, block = self._opened.pop(address)
+        del self._physical[address]
+        block.opened -= 1
+
+    def _show_event(self, pointer: int) -> bytes:
+        self._call("ipcGetEventHandle")
+        event = self._events[pointer]
+        if not event.interprocess:
+            raise CUDARuntimeError(_INVALID)
+        event.handle = event.handle or _handle(next(self.host.numbers))
+        self.host.events[event.handle] = (self, weakref.ref(event))
+        return event.handle
+
+    def _open_event(self, handle: bytes) -> int:
+        self._call("ipcOpenEventHandle")
+        owner, known = self.host.events.get(handle, (None, None))
+        event = known() if known is not None else None
+        if event is None or owner is self:
+            raise CUDARuntimeError(_NO_CONTEXT)
+        pointer = next(self._addresses)
+        self._opened_events[pointer] = event
+        return pointer
+
+    def _destroy_event(self, pointer: int) -> None:
+        self._call("eventDestroy")
+        del self._opened_events[pointer]
+
+    def event_at(self, pointer: int) -> _Event:
+        """An event of another process that is open here."""
+        found = self._opened_events.get(pointer)
+        if found is None:
+            raise CUDARuntimeError(_INVALID)
+        return found
+
+    @property
+    def open_here(self) -> tuple[int, int]:
+        """How many pieces of memory and how many events of other processes are open."""
+        return len(self._opened), len(self._opened_events)
+
     def at(self, address: int) -> Physical:
         return self._physical[address]
 
@@ -308,6 +453,10 @@ class FakeCupy:
         assert malloc is not None, "a kernel allocates outside of the device's allocator"
         return FakeArray(shape, dtype, memptr=malloc(int(np.prod(shape)) * np.dtype(dtype).itemsize))
 
+    def split(self, x: Any, sections: Any, axis: int = 0) -> list[Any]:
+        """Views."""
+        return [x._like(part) for part in np.split(x.host, sections, axis)]
+
     def array(self, values: Any, dtype: Any = None) -> Any:
         return launch(self, np.array, (values, dtype), {})
 
@@ -346,7 +495,7 @@ class _Stream:
     def __init__(self, gpu: FakeCupy, non_blocking: bool) -> None:
         assert non_blocking, "a stream that the null stream waits for"
         self.gpu = gpu
-        self.number = next(gpu._stream_ids)
+        self.number = self.ptr = next(gpu._stream_ids)
         self.place = gpu.place()
         self.clock: Clock = {self.number: 0}
         self.recorded: list[_Recorded] | None = None
@@ -384,7 +533,9 @@ class _Stream:
         self.gpu.enqueue(self, _Work(run, ready))
         self.clock[self.number] += 1
 
-    def wait_event(self, event: _Event) -> None:
+    def wait_event(self, event: Any) -> None:
+        if not isinstance(event, _Event):  # CuPy looks at `ptr` alone
+            event = self.gpu.event_at(event.ptr)
         recorded = event.recorded
         self.put(lambda: None, lambda: recorded is None or recorded.is_set())
         for number, time in event.clock.items():
@@ -414,9 +565,14 @@ class _Stream:
 
 
 class _Event:
-    def __init__(self, gpu: FakeCupy, block: bool) -> None:
+    def __init__(self, gpu: FakeCupy, block: bool, disable_timing: bool, interprocess: bool) -> None:
+        assert disable_timing or not interprocess, "an event that other processes see has no times"
         self._gpu = gpu
         self._block = block
+        self.interprocess = interprocess
+        self.handle = b""
+        self.ptr = next(gpu._addresses)
+        gpu._events[self.ptr] = self
         self.clock: Clock = {}
         self.recorded: threading.Event | None = None
 
@@ -448,9 +604,10 @@ class _Event:
 class _Pool:
     """Freed blocks by size and by the stream that was current when they were allocated."""
 
-    def __init__(self, gpu: FakeCupy) -> None:
+    def __init__(self, gpu: FakeCupy, allocator: Callable[[int], _Pointer]) -> None:
         self._gpu = gpu
-        self._free: dict[tuple[int, int], list[Physical]] = {}
+        self._allocator = allocator
+        self._free: dict[tuple[int, int], list[_Memory]] = {}
         self._lock = threading.Lock()
         self._total = 0
         self._free_bytes = 0
@@ -463,15 +620,15 @@ class _Pool:
             if blocks:
                 block = blocks.pop()
                 self._free_bytes -= size
-                block.bytes[...] = GARBAGE
+                self._gpu.at(block.ptr).bytes[...] = GARBAGE
             else:
-                block = self._gpu.physical(size)
+                block = self._allocator(size).mem
                 self._total += size
-        memory = _Memory(self._gpu, block.address, nbytes, self._gpu.place())
+        memory = _Memory(self._gpu, block.ptr, nbytes, self._gpu.place())
         weakref.finalize(memory, self._back, key, block)
         return _Pointer(memory, 0)
 
-    def _back(self, key: tuple[int, int], block: Physical) -> None:
+    def _back(self, key: tuple[int, int], block: _Memory) -> None:
         with self._lock:
             self._free.setdefault(key, []).append(block)
             self._free_bytes += key[1]
@@ -486,7 +643,6 @@ class _Pool:
         with self._lock:
             self._free.clear()
             self._total -= self._free_bytes
-            self._gpu.allocated -= self._free_bytes
             self._free_bytes = 0
 
 
@@ -496,6 +652,15 @@ class _Memory:
         self.ptr = address
         self.size = size
         self.device_id = place
+
+
+class _Malloced(_Memory):
+    """What one call of cudaMalloc gives. It goes back with this object."""
+
+    def __init__(self, gpu: FakeCupy, size: int) -> None:
+        block = gpu.physical(size)
+        super().__init__(gpu, block.address, size, gpu.place())
+        weakref.finalize(self, gpu.give_back, block)
 
 
 class _Unowned(_Memory):
@@ -553,9 +718,11 @@ class _Pointer:
         stream.put(run)
 
     def copy_from_device_async(self, source: _Pointer, size: int, stream: _Stream) -> None:
+        gpu, address = self.mem.gpu, source.mem.ptr
         stream.uses({source.block}, {self.block}, "a copy between GPUs")
         self.bytes(size)[:] = source.bytes(size)
-        stream.put(lambda: None)
+        gpu._reading[address] += 1
+        stream.put(lambda: gpu._reading.subtract([address]))
 
 
 @dataclass(frozen=True)
@@ -939,6 +1106,10 @@ class FakeArray:
         raise Blocks("a loop over an array launches a kernel for each element")
 
 
+def _as_strided(x: FakeArray, shape: Any, strides: Any) -> FakeArray:
+    return x._like(np.lib.stride_tricks.as_strided(x.host, shape, strides))
+
+
 def _getitem(x: Any, index: Any) -> Any:
     return x[index]
 
@@ -958,6 +1129,15 @@ def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     return apply
 
 
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(np, name)
+
+    def apply(self: FakeArray, other: Any) -> Any:
+        return launch(self._gpu, function, (self, other), {"out": self, "casting": "same_kind"})
+
+    return apply
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     function = getattr(np, name)
     return lambda self: launch(self._gpu, function, (self,), {})
@@ -970,6 +1150,7 @@ for _name, _function in {
 }.items():  # fmt: skip
     setattr(FakeArray, f"__{_name}__", _operator(_function, False))
     setattr(FakeArray, f"__r{_name}__", _operator(_function, True))
+    setattr(FakeArray, f"__i{_name}__", _in_place(_function))
 for _name, _function in {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
 }.items():  # fmt: skip

@@ -176,10 +176,10 @@ def test_f38_a_gpu_that_is_not_there_is_refused(fake: Make) -> None:
 def test_the_fake_finds_what_no_event_puts_in_order(device: CudaDevice) -> None:
     with device.launching("a kernel"):
         x = device.xp.zeros((10,), np.float32) + np.float32(1)
-    with device.place, device._peer.raw, device.xp.cuda.using_allocator(device.allocator.malloc):
+    with device.place, device.transfers.peer.raw, device.xp.cuda.using_allocator(device.allocator.malloc):
         with pytest.raises(Race):
             x + x
-        device._peer.wait_for(device.compute)
+        device.transfers.peer.wait_for(device.compute)
         y = x + x
     with device.launching("a kernel"), pytest.raises(Race):
         y + y
@@ -209,7 +209,7 @@ async def test_f37_a_result_is_there_when_its_stream_has_run_and_nothing_polls(f
     for _ in range(5):
         await asyncio.sleep(0)
     assert not came and not loop._ready and not loop._scheduled, "nothing of the loop is busy while the GPU is"
-    assert not gpu.step(device._to_host.raw), "the copy waits for the kernel's event"
+    assert not gpu.step(device.transfers.to_host.raw), "the copy waits for the kernel's event"
     while gpu.step(device.compute.raw):
         pass
     await asyncio.sleep(0)
@@ -233,7 +233,7 @@ async def test_f37_streams_are_independent_of_each_other(fake: Make) -> None:
     with device.launching("a kernel that takes long"):
         _ = first * np.float32(2)
     device.bring(values())
-    assert gpu.step(device._to_device.raw), "the next copy runs while the kernel has not"
+    assert gpu.step(device.transfers.to_device.raw), "the next copy runs while the kernel has not"
     gpu.run()
     device.close()
 
@@ -272,7 +272,7 @@ async def test_f37_a_block_of_a_copy_stream_is_used_again_behind_its_last_use(fa
     with device.launching("its last use"):
         x.sum()
     del x
-    device.compute.mark = device._to_device.mark  # type: ignore[method-assign]  # an event of the wrong stream
+    device.compute.mark = device.transfers.to_device.mark  # type: ignore[method-assign]  # an event of the wrong stream
     with pytest.raises(Race):
         device.bring(np.zeros((64, 1024), np.float32))
     device.compute.mark = real  # type: ignore[method-assign]
@@ -285,10 +285,10 @@ async def test_f37_pinned_memory_is_kept_until_the_copy_has_read_it(fake: Make) 
     device = CudaDevice(NAME.format("GPU", 0), cupy=gpu)
     kept = [device.bring(values()) for _ in range(5)]
     gc.collect()
-    assert len(device._staged) == 5
+    assert len(device.transfers.staged) == 5
     gpu.run()  # `faults` would tell
     device.bring(values())
-    assert len(device._staged) == 1
+    assert len(device.transfers.staged) == 1
     gpu.run()
     assert kept
     device.close()
@@ -432,8 +432,8 @@ def test_f37_what_is_fed_is_brought_once_and_may_be_fetched(fake: Make) -> None:
     device, cpu = devices(fake())
     uploads: list[Any] = []
     assert isinstance(device, CudaDevice)
-    real = device._upload
-    device._upload = lambda value: (uploads.append(value), real(value))[1]  # type: ignore[method-assign]
+    real = device.transfers.upload
+    device.transfers.upload = lambda value: (uploads.append(value), real(value))[1]  # type: ignore[method-assign]
     with blocking.Session(graph=graph, devices=[device, cpu]) as session:
         fed, _ = session.run([x, both], {x: values()})
     np.testing.assert_array_equal(fed, values())

@@ -71,7 +71,7 @@ def test_the_fake_computes_nothing_until_a_graph_is_launched(gpu: FakeCupy) -> N
 def test_the_fake_refuses_events_and_copies_in_a_capture(gpu: FakeCupy) -> None:
     device = CudaDevice(GPU, cupy=gpu)
     for spoil in (
-        lambda s: device._to_host.wait_event(_recorded(gpu, s)),
+        lambda s: device.transfers.to_host.wait_event(_recorded(gpu, s)),
         lambda s: s.wait_event(device.compute.mark()),
     ):
         stream = gpu.cuda.Stream(non_blocking=True)

@@ -17,9 +17,10 @@ from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import HandshakeRejected, ProtocolError
 from actorflow.transports import frames
+from actorflow.transports.events import Ended, Event, Received, State
 from actorflow.transports.frames import Flag, Kind, Record
 from actorflow.transports.handshake import Close, make_hello
-from actorflow.transports.protocol import Connection, Ended, Event, Received, State
+from actorflow.transports.protocol import Connection
 from actorflow.transports.tensors import encode_token
 
 LIMITS = Limits(data_window=64 << 10, control_window=64 << 10, message=1 << 20, queued_messages=1 << 20, tensor=1 << 20)
@@ -197,7 +198,7 @@ class TwoConnections(RuleBasedStateMachine):
         for wire in self.wires:
             assert wire.source.outbox.data_credit >= 0 and wire.source.outbox.control_credit >= 0
             assert sum(len(head) + len(body) for head, body in wire.bulk) <= 3 * LIMITS.data_window  # repeated ones too
-            assert len(wire.sink._message or b"") <= LIMITS.message
+            assert len(wire.sink.credit.partial or b"") <= LIMITS.message
 
     @invariant()
     def tokens_are_what_was_sent(self) -> None:
@@ -263,7 +264,7 @@ def _samples() -> list[bytes]:
     client.beat()
     client.release([1])
     client.announce_arena(1, 4096)
-    client.send_handle(1, 3, b"", encode_token(np.ones(9), False), None, 1, 0)
+    client.sender.send_handle(0, 1, 3, b"", encode_token(np.ones(9), False), None, 1, 0)
     server.close(Close.NORMAL, "bye")
     found = []
     for one in (client, server):

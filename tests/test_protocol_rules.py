@@ -14,11 +14,13 @@ from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.transports import frames
 from actorflow.transports.beats import Beats
+from actorflow.transports.events import Ended, Event, Received, State
 from actorflow.transports.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
 from actorflow.transports.handshake import Close, make_hello
 from actorflow.transports.inbox import Inbox
 from actorflow.transports.intake import CHUNK_LIMIT
-from actorflow.transports.protocol import INLINE, Connection, Ended, Event, Received, State
+from actorflow.transports.protocol import Connection
+from actorflow.transports.sender import INLINE
 from actorflow.transports.tensors import encode_token
 
 WINDOW = 1 << 17
@@ -373,24 +375,24 @@ def test_f63_what_came_before_the_end_can_be_taken_where_it_is_kept(keep: bool) 
 def test_f53_a_lent_array_is_held_until_its_lease_is_released() -> None:
     client, server = pair()
     for step in range(3):
-        client.send_handle(1, step, b"", tensor(64), f"array {step}", 1, 64)
-    assert client.leases == {1: "array 0", 2: "array 1", 3: "array 2"} and client.handles_sent == 3
+        client.sender.send_handle(0, 1, step, b"", tensor(64), f"array {step}", 1, 64)
+    assert client.sender.leases == {1: "array 0", 2: "array 1", 3: "array 2"} and client.sender.handles == 3
     server.release([2])
     carry(server, client)
-    assert client.leases == {1: "array 0", 3: "array 2"}
+    assert client.sender.leases == {1: "array 0", 3: "array 2"}
 
 
 def test_f53_many_leases_go_back_in_several_records() -> None:
     client, server = pair()
-    client.leases = {lease: None for lease in range(1, 2501)}
+    client.sender.leases = {lease: None for lease in range(1, 2501)}
     server.release(list(range(1, 2501)))
-    assert carry(server, client) == [] and client.leases == {}
+    assert carry(server, client) == [] and client.sender.leases == {}
 
 
 @pytest.mark.parametrize("leases", [[7], ["1"], [1, 1]])
 def test_f53_a_release_of_what_is_not_held_ends_the_connection(leases: list[Any]) -> None:
     client, server = pair()
-    client.leases = {1: None}
+    client.sender.leases = {1: None}
     server.release(leases)
     assert isinstance(error_of(carry(server, client)), ProtocolError)
 
@@ -405,16 +407,78 @@ def test_f53_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     client, server = pair(allocate=allocate, map_handle=lambda *place: asked.append(place))
     client.send(1, 1, b"", tensor(10))
     client.send(2, 1, b"", tensor(INLINE + 1))
-    client.send_handle(3, 1, b"", tensor(64), "kept", 1, 64)
+    client.sender.send_handle(0, 3, 1, b"", tensor(64), "kept", 1, 64)
     server.inbox.abort(1, AbortedError("over"))
     carry(client, server)
     carry(server, client)
-    assert asked == [] and client.leases == {} and server.inbox.held == 0
+    assert asked == [] and client.sender.leases == {} and server.inbox.held == 0
     assert server.intake.dropped_old >= 3 and server.state is State.OPEN
     client.send(1, 2, b"", tensor(10))
-    client.send_handle(3, 2, b"", tensor(64), "kept", 1, 64)
+    client.sender.send_handle(0, 3, 2, b"", tensor(64), "kept", 1, 64)
     carry(client, server)
     assert asked[0] == 1 and asked[1][1:] == (1, 64, 2)
+
+
+def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[bool], list[Event], list[Any]]:
+    """Brings all chunks, where they may be in memory of their own, which begins `shift` bytes behind an aligned place. Which
+    were taken as they were, what came of them, and the bodies."""
+    taken, events, bodies = [], [], []
+    while (chunk := client.outbox.next_bulk()) is not None:
+        body = np.frombuffer(bytearray(len(chunk[1]) + shift), np.uint8)[shift:]
+        body[:] = np.frombuffer(chunk[1], np.uint8)
+        view, found = server.receive_chunk(memoryview(chunk[0]), lends=True)
+        taken.append(server.intake.borrows)
+        if server.intake.borrows:
+            found += server.chunk_received(memoryview(body))
+        elif len(view):
+            view[:] = chunk[1]
+            found += server.chunk_received()
+        events += found
+        bodies.append(body)
+    return taken, events, bodies
+
+
+@pytest.mark.parametrize("shift", [0, 8, 3])
+def test_f51_a_tensor_in_one_chunk_stays_in_the_memory_that_it_came_in(shift: int) -> None:
+    client, server = pair(chunk=CHUNK_LIMIT)
+    value = np.arange(5000, dtype=np.float64).reshape(50, 100)
+    (found,) = [token_of(server, 1, 1)]
+    client.send(1, 1, b"", encode_token(value, False))
+    taken, events, (body,) = lend(client, server, shift)
+    assert (taken, events) == ([True], []) and np.array_equal(found[0], value)
+    assert found[0].flags.aligned and not found[0].flags.writeable
+    assert np.shares_memory(found[0], body) is (shift % 8 == 0)
+    assert server.intake.received[1].tokens == 1 and server.intake.received[1].bytes == value.nbytes
+
+
+def test_f51_other_tensors_are_put_where_there_is_room_for_them() -> None:
+    strings = np.array([b"x" * 9000] * 2, object)
+    for chunk, token in (
+        (16 << 10, encode_token(np.zeros(5000), False)),
+        (CHUNK_LIMIT, encode_token(strings, False)),
+        (CHUNK_LIMIT, encode_token(np.full(20_000, 1.5, np.float32), True)),
+    ):
+        client, server = pair(chunk=chunk)
+        found = token_of(server, 1, 1)
+        client.send(1, 1, b"", token)
+        taken, events, _ = lend(client, server)
+        assert taken and not any(taken) and events == [] and found
+    client, server = pair(chunk=CHUNK_LIMIT, allocate=lambda edge, shape, dtype: np.empty(shape, dtype))
+    client.send(1, 1, b"", encode_token(np.zeros(5000), False))
+    assert lend(client, server)[0] == [False], "the device says where its tensors lie"
+
+
+def test_f62_a_body_that_is_lent_has_the_size_that_its_head_says_and_a_late_one_is_dropped() -> None:
+    client, server = pair(chunk=CHUNK_LIMIT)
+    server.inbox.abort(1, AbortedError("over"))
+    for step in (1, 2):
+        client.send(1, step, b"", encode_token(np.zeros(5000), False))
+    assert lend(client, server)[0] == [False, True] and server.intake.dropped_old == 1 and server.inbox.held == 1
+    client.send(1, 3, b"", encode_token(np.zeros(5000), False))
+    chunk = client.outbox.next_bulk()
+    assert chunk is not None
+    server.receive_chunk(memoryview(chunk[0]), lends=True)
+    assert "A chunk has 39,992 bytes" in str(error_of(server.chunk_received(chunk[1][8:])))
 
 
 # ---- ends

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from anyio.lowlevel import checkpoint
 from channels import CLIENT, Pair, child, endpoint, pair, until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,6 +154,17 @@ async def sent_and_kept(both: Pair, value: Any, step: int = 1) -> Any:
 
 
 @pytest.mark.real_memory
+async def test_f53_a_lease_goes_back_with_the_next_message() -> None:
+    async with pair("shm") as both:
+        arrived = await sent_and_kept(both, np.ones(100_000))
+        assert arrived[0] == 1.0 and both.client.statistics().handles_out == 1
+        del arrived
+        await checkpoint()  # until now the event loop holds what woke this task
+        both.server.post("seen")
+        assert await got(both.client.receive()) == "seen" and both.client.statistics().handles_out == 0
+
+
+@pytest.mark.real_memory
 async def test_f51_a_tensor_that_was_allocated_in_the_arena_is_not_copied() -> None:
     async with pair("shm") as both:
         arena = both.arenas[1]
@@ -238,11 +250,11 @@ async def test_f63_what_was_lent_comes_back_when_the_borrower_is_killed() -> Non
 async def test_f62_a_handle_to_where_nothing_is_ends_the_channel() -> None:
     for arena, offset in ((99, 0), (None, 1 << 40), (None, 3), (None, -8)):
         async with pair("shm") as both:
-            core: Any = both.client.core  # type: ignore[attr-defined]
-            real = core.send_handle
-            core.send_handle = (
-                lambda edge, step, tag, encoded, keep, number, place, real=real, arena=arena, offset=offset: real(
-                    edge, step, tag, encoded, keep, arena or number, offset
+            sender: Any = both.client.core.sender  # type: ignore[attr-defined]
+            real = sender.send_handle
+            sender.send_handle = (
+                lambda epoch, edge, step, tag, encoded, keep, number, place, real=real, arena=arena, offset=offset: (
+                    real(epoch, edge, step, tag, encoded, keep, arena or number, offset)
                 )
             )
             both.client.send(1, 1, b"", np.zeros(10_000))

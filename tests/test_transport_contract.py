@@ -32,7 +32,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from actorflow.transports import handshake
 from actorflow.transports.auth import Keys
 from actorflow.transports.channel import BaseChannel
-from actorflow.transports.protocol import Received
+from actorflow.transports.events import Received
 from actorflow.transports.zmq import ZmqEndpoint
 
 WIRES = tuple(kind for kind in KINDS if kind != "local")

@@ -117,7 +117,7 @@ async def test_f52_a_message_that_is_taken_makes_room_at_once_for_the_next_ones(
         for number in range(6):
             both.client.post([number, bytes(SMALL.control_window - 1000)])
         server: Any = both.server
-        await until(lambda: server.core._unread > SMALL.control_window)  # no more credit is granted
+        await until(lambda: server.core.credit.unread > SMALL.control_window)  # no more credit is granted
         with anyio.fail_after(20):
             for number in range(6):
                 assert (await both.server.receive())[0] == number

@@ -15,7 +15,7 @@ import zmq.utils.z85
 
 from actorflow.errors import PermissionDeniedError
 
-from .monitor import fd_of
+from .sockets import fd_of
 
 _LOG = structlog.get_logger(__name__)
 _VERSION = b"1.0"

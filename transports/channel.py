@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from actorflow.device.sharing import Border
 from actorflow.errors import AbortedError, OpError
 from actorflow.transport.base import Callback, ChannelStatistics, Identity, Peer
 from actorflow.transport.errors import PeerLost
 
+from .events import Arena, Ended, Event, Opened, Received
 from .handshake import Close, make_hello
 from .intake import MapHandle
-from .protocol import Arena, Connection, Ended, Event, Opened, Received
+from .protocol import Connection
 from .tensors import encode_token
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class BaseChannel(ABC):
     """A channel over a `Connection`. A transport says how frames leave (`_transmit`) and what it lets go (`_release`)."""
 
     transport: str
+    border: Border | None = None
 
     def __init__(
         self,
@@ -344,9 +347,9 @@ class BaseChannel(ABC):
             queued_tensors=core.outbox.tensors,
             queued_messages=core.outbox.messages,
             credit=core.outbox.data_credit,
-            handles_sent=core.handles_sent,
-            handles_out=len(core.leases),
-            copies=core.copies,
+            handles_sent=core.sender.handles,
+            handles_out=len(core.sender.leases),
+            copies=core.sender.copies,
             dropped_old=core.intake.dropped_old,
             dropped_twice=core.dropped_twice,
             waits=self._waits,
@@ -355,6 +358,6 @@ class BaseChannel(ABC):
             round_trip=trip,
             clock_offset=clock,
             wall_offset=wall,
-            sent=core.sent,
+            sent=core.sender.sent,
             received=core.intake.received,
         )

@@ -15,12 +15,13 @@ from actorflow.transport.errors import ProtocolError
 
 from .frames import Flag, Record, pack, unpack_fields
 from .inbox import Inbox
-from .tensors import Form, Landing, read_form
+from .tensors import Form, Landing, read_form, view_of
 
 CHUNK_LIMIT = 1 << 20
 """The most bytes of a chunk."""
-MapHandle = Callable[[Form, int, int, int], Any]
-"""`(form, arena, offset, lease) -> array` in the peer's arena; it must call `release(lease)` when the array is gone."""
+MapHandle = Callable[[Form, int | bytes, int, int], Any]
+"""`(form, arena, offset, lease) -> array` in the peer's arena, or a `Foreign` in a device's memory that the bytes describe. It
+must call `release(lease)` when that is gone."""
 
 
 @dataclass(slots=True)
@@ -55,6 +56,7 @@ class Intake:
         self._abort = abort
         self._release = release
         self._assembly: _Assembly | None = None
+        self._lent: Form | None = None
         self._scratch: memoryview | None = None
 
     def inline(self, record: Record) -> None:
@@ -71,7 +73,7 @@ class Intake:
         self._land(record, landing)
 
     def handle(self, record: Record) -> None:
-        name, shape, arena, offset, lease = unpack_fields(record, str, list, int, int, int)
+        name, shape, arena, offset, lease = unpack_fields(record, str, list, (int, bytes), int, int)
         if self._map_handle is None:
             raise ProtocolError("A handle has arrived over a transport that carries none.")
         record.meta = pack([name, shape])
@@ -83,12 +85,18 @@ class Intake:
             return
         self.deliver(record, self._map_handle(form, arena, offset, lease))
 
-    def place(self, record: Record) -> memoryview:
-        """Where the body of a chunk goes."""
+    def place(self, record: Record, *, lends: bool = False) -> memoryview:
+        """Where the body of a chunk goes. Nowhere, and `borrows` is set, where it is a whole tensor and the shell `lends` it the
+        memory that it came in: then `lent` is called, not `landed`."""
         assembly = self._assembly
         if record.offset == 0:  # a tensor that is not whole by now was given up, its step aborted
             if record.flags & (Flag.DEAD | Flag.NOTHING):
                 raise ProtocolError("A token without a value has one.")
+            if lends and record.body_size == record.total and self._allocate is _plain:
+                form = read_form(record, self._limit)
+                if form.in_place and not self.inbox.ended(record.epoch, record.step):
+                    self._assembly, self._lent = None, form
+                    return memoryview(b"")
             assembly = self._assembly = _Assembly(record, self._prepare(record))
         elif assembly is None:
             raise ProtocolError("A chunk belongs to no tensor.")
@@ -151,6 +159,24 @@ class Intake:
         late = self.inbox.ended(record.epoch, record.step)
         self.dropped_old += late
         return late
+
+    @property
+    def borrows(self) -> bool:
+        """Whether the body of the last chunk is to be lent."""
+        return self._lent is not None
+
+    def lent(self, record: Record, memory: memoryview) -> None:
+        """The body of a whole tensor is in `memory`, which is the token's from now on."""
+        form, self._lent = self._lent, None
+        assert form is not None
+        if len(memory) != record.body_size:
+            raise ProtocolError(f"A chunk has {len(memory):,} bytes, but its head said {record.body_size:,}.")
+        self.entry(record.edge).bytes += record.body_size
+        token = view_of(form, memory)
+        if not token.flags.aligned:
+            token = token.copy()
+        token.flags.writeable = False
+        self.deliver(record, token if token.ndim else token[()])
 
     def landed(self, record: Record) -> None:
         """The body of a chunk is where `place` said."""

@@ -97,7 +97,7 @@ class LocalChannel(BaseChannel):
                 token.flags.writeable = False
         elif lossy and isinstance(token, np.float32):
             token = rounded(token)
-        self.core.count_sent(edge)
+        self.core.sender.count(edge, 0)
         self.loop.call_soon(self.other.come, self.core.epoch, edge, step, tag, token)
 
     def come(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:

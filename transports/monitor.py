@@ -5,25 +5,12 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Callable
-from typing import Any, cast
 
 import zmq
-import zmq.backend
+
+from .sockets import fd_of, readable
 
 _EVENT = struct.Struct("=HI")
-# Asked several times for each message: without enumerations on the way it takes half as long.
-_get: Callable[[zmq.Socket[bytes], int], int] = cast(Any, zmq.backend.Socket).get
-_EVENTS, _POLLIN = int(zmq.EVENTS), int(zmq.POLLIN)
-
-
-def fd_of(socket: zmq.Socket[bytes]) -> int:
-    """The descriptor that becomes readable when something changes about `socket`."""
-    return cast(int, socket.getsockopt(zmq.FD))
-
-
-def readable(socket: zmq.Socket[bytes]) -> bool:
-    """Whether a message waits. Sending and receiving may swallow the signal that one has come, so this is asked after."""
-    return bool(_get(socket, _EVENTS) & _POLLIN)
 
 
 class Monitor:

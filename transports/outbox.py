@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import FRAME_LIMIT, HEADER, Flag, Record, encode, head, message_piece
+from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head, message_piece
 
 _FRAGMENT = 32 * 1024
 
@@ -36,6 +37,8 @@ class Outbox:
         self.bulk_sent = 0
         self.version = 1
         self.bytes = 0
+        self.unsent: Callable[[Record], object] = lambda record: None
+        """Called with each handle that is dropped: the peer will never give it back."""
         self._control_sent = 0
         self._incarnation = incarnation
         self._urgent: deque[Record] = deque()
@@ -76,6 +79,9 @@ class Outbox:
         def stays(record: Record) -> bool:
             return record.epoch >= epoch if step is None else record.epoch != epoch or record.step != step
 
+        for record in self._tokens:
+            if record.kind == Kind.HANDLE and not stays(record):
+                self.unsent(record)
         self._tokens = deque(record for record in self._tokens if stays(record))
         self._tensors = deque(tensor for tensor in self._tensors if stays(tensor.record))
 

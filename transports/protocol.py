@@ -7,67 +7,25 @@ carries frames of records, and bulk, which carries chunks of large tensors. The 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from actorflow.errors import ResourceExhaustedError
-from actorflow.transport.base import Allocate, EdgeCount, Limits
+from actorflow.transport.base import Allocate, Limits
 from actorflow.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 
 from .beats import Beats
-from .frames import TAG_LIMIT, Flag, Kind, Record, pack, parse, records, unpack, unpack_fields
+from .credit import Credit
+from .events import Arena, Ended, Event, Opened, Received, State
+from .frames import Flag, Kind, Record, pack, parse, records, unpack, unpack_fields
 from .handshake import Close, Hello, chosen_version, hello_record, judge, read_hello
 from .intake import CHUNK_LIMIT, Intake, MapHandle
 from .outbox import Outbox
 from .reports import error_of, report_of
+from .sender import Sender
 from .tensors import Encoded
 
-INLINE = 16 * 1024
-"""Tokens of at most so many bytes travel with the records of the control lane."""
 _HALF = 1 << 31
 _TEXT = 4096
-
-
-class State(Enum):
-    """Where a connection is in its life."""
-
-    OPENING = "opening"
-    OPEN = "open"
-    CLOSING = "closing"
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The handshake is done."""
-
-    peer: Hello
-
-
-class Received(NamedTuple):
-    """A message. When the application has taken it, call `taken(size)`."""
-
-    message: Any
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Arena:
-    """The peer names a shared arena; its descriptor came with the frame."""
-
-    number: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The connection is over. `error` is None where the peer closed it in good order."""
-
-    error: BaseException | None
-
-
-Event = Opened | Received | Arena | Ended
 
 
 class Connection:
@@ -92,20 +50,14 @@ class Connection:
         self.inbox = self.intake.inbox
         self.inbox.epoch = self.epoch
         self.outbox = Outbox(mine.identity.incarnation, chunk)
+        self.sender = Sender(self.outbox, mine.identity.incarnation)
+        self.credit = Credit(limits)
         self.beats = Beats(clock)
         self.error: BaseException | None = None
-        self.leases: dict[int, Any] = {}
-        """The arrays that the peer sees through handles, until it releases them."""
-        self.handles_sent = self.copies = self.dropped_twice = 0
-        self.sent: dict[int, EdgeCount] = {}
+        self.dropped_twice = 0
         self._expected = [0, 0]  # the next sequence numbers of the control and the bulk lane
-        self._data_open = limits.data_window  # what the peer may still send
-        self._control_open = limits.control_window
-        self._data_owed = self._control_owed = self._unread = 0
-        self._message: bytearray | None = None
         self._chunk: Record | None = None
         self._closing: Record | None = None
-        self._next_lease = 1
         self._greeted = False
 
     # ---- what this side does
@@ -117,37 +69,8 @@ class Connection:
 
     def send(self, edge: int, step: int, tag: bytes, encoded: Encoded) -> None:
         """Queues a token. Nothing happens where its step has ended."""
-        if self.inbox.ended(self.epoch, step):
-            return
-        size = len(encoded.body)
-        self.copies += encoded.copied
-        record = self._token(Kind.TENSOR, edge, step, tag, encoded, size)
-        if size <= INLINE:
-            record.flags |= Flag.LAST
-            record.body, record.body_size = bytes(encoded.body), size
-            self.outbox.put_token(record)
-        else:
-            record.flags |= Flag.FOLLOWS
-            self.outbox.put_tensor(record, encoded.body, encoded.keep)
-        self._count(edge, size)
-
-    def send_handle(
-        self, edge: int, step: int, tag: bytes, encoded: Encoded, keep: Any, arena: int, offset: int
-    ) -> None:
-        """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released."""
-        lease, self._next_lease = self._next_lease, self._next_lease + 1
-        name, shape = unpack(encoded.meta)
-        handle = Encoded(encoded.flags, pack([name, shape, arena, offset, lease]), memoryview(b""), False, None)
-        record = self._token(Kind.HANDLE, edge, step, tag, handle, len(encoded.body))
-        record.flags |= Flag.LAST
-        self.leases[lease] = keep
-        self.outbox.put_token(record)
-        self.handles_sent += 1
-        self._count(edge, 0)
-
-    def count_sent(self, edge: int) -> None:
-        """A token went to the peer by another way than the wire."""
-        self._count(edge, 0)
+        if not self.inbox.ended(self.epoch, step):
+            self.sender.send(self.epoch, edge, step, tag, encoded)
 
     def take_token(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:
         """A token came from the peer by another way than the wire."""
@@ -170,8 +93,9 @@ class Connection:
 
     def taken(self, size: int) -> None:
         """The application took a message of `size` bytes; the peer may send more."""
-        self._unread -= size
-        self._grant()
+        self.credit.unread -= size
+        if self.credit.is_due:
+            self._grant()
 
     def abort(self, step: int, error: BaseException) -> None:
         """Ends a step on both sides."""
@@ -224,8 +148,9 @@ class Connection:
             self._fail(error, events)
         return events
 
-    def receive_chunk(self, first: memoryview) -> tuple[memoryview, list[Event]]:
-        """The head of a chunk of the bulk lane. Its body is to be put into the view; then call `chunk_received`."""
+    def receive_chunk(self, first: memoryview, *, lends: bool = False) -> tuple[memoryview, list[Event]]:
+        """The head of a chunk of the bulk lane. Its body is to be put into the view; then call `chunk_received`. A shell that
+        `lends` gives that the body itself where `intake.borrows`, in memory which nobody writes again."""
         events: list[Event] = []
         try:
             record, end = parse(first)
@@ -236,23 +161,26 @@ class Connection:
             if self.peer is None:
                 raise ProtocolError("A chunk has arrived before the handshake.")
             if self.state is State.OPEN and self._in_order(record, 1, events):
-                self._spend(record.cost)
+                self.credit.token(record.cost)
                 self._chunk = record
-                return self.intake.place(record), events
+                return self.intake.place(record, lends=lends), events
             return (self.intake.discarded(record.body_size) if self.state is State.OPEN else memoryview(b"")), events
         except ProtocolError as error:
             self._fail(error, events)
             return memoryview(b""), events
 
-    def chunk_received(self) -> list[Event]:
-        """The body of the last chunk is in its place."""
+    def chunk_received(self, lent: memoryview | None = None) -> list[Event]:
+        """The body of the last chunk is in its place, or in the memory that is lent for good."""
         events: list[Event] = []
         record, self._chunk = self._chunk, None
         if record is None or self.state is not State.OPEN:
             return events
-        self._data_owed += record.cost
+        self.credit.landed(record.cost)
         try:
-            self.intake.landed(record)
+            if lent is None:
+                self.intake.landed(record)
+            else:
+                self.intake.lent(record, lent)
         except ProtocolError as error:
             self._fail(error, events)
             return events
@@ -283,29 +211,29 @@ class Connection:
             return
         kind = record.kind
         if kind == Kind.MESSAGE and self.state is State.OPEN:
-            self._piece(record, events)
+            message = self.credit.piece(record)
+            if message is not None:
+                events.append(Received(unpack(message), record.total))
+            if self.credit.is_due:
+                self._grant()
         elif kind == Kind.CLOSE:
             self._closed_by_peer(record, events)
         elif self.state is State.CLOSING:
             return
         elif kind == Kind.TENSOR or kind == Kind.HANDLE:
-            self._spend(record.cost)
-            self._data_owed += record.cost
+            self.credit.token(record.cost)
+            self.credit.landed(record.cost)
             if kind == Kind.TENSOR:
                 self.intake.inline(record)
             else:
                 self.intake.handle(record)
-            self._grant()
+            if self.credit.is_due:
+                self._grant()
         elif kind == Kind.CREDIT:
             self.outbox.data_credit += record.offset
             self.outbox.control_credit += record.total
         elif kind == Kind.RELEASE:
-            leases = unpack(record.meta)
-            if type(leases) is not list:
-                raise ProtocolError("The metadata of a RELEASE is no list.")
-            for lease in leases:
-                if type(lease) is not int or self.leases.pop(lease, self) is self:
-                    raise ProtocolError(f"The peer releases {str(lease)[:40]}, which it does not hold.")
+            self.sender.released(record)
         elif kind == Kind.ABORT:
             if record.epoch < self.epoch:
                 self.intake.dropped_old += 1
@@ -348,48 +276,6 @@ class Connection:
         self.state = State.OPEN
         events.append(Opened(theirs))
 
-    def _piece(self, record: Record, events: list[Event]) -> None:
-        cost = record.cost
-        self._control_open -= cost
-        if self._control_open < 0:
-            raise ProtocolError("The peer sent more messages than it had credit for.")
-        if record.total > self.limits.message:
-            raise FrameTooLarge(f"A message of {record.total:,} bytes has begun; {self.limits.message:,} are the most.")
-        self._unread += record.body_size
-        self._control_owed += cost
-        message = record.body
-        if self._message is not None or record.body_size != record.total:  # one of several pieces
-            if self._message is None:
-                self._message = bytearray()
-            if record.offset != len(self._message) or record.offset + record.body_size > record.total:
-                raise ProtocolError("A piece of a message is out of place.")
-            if not record.body_size:
-                raise ProtocolError("A piece of a message is empty.")
-            self._message += record.body
-            if len(self._message) < record.total:
-                self._grant()
-                return
-            message, self._message = memoryview(self._message), None
-        elif record.offset:
-            raise ProtocolError("A piece of a message is out of place.")
-        events.append(Received(unpack(message), record.total))
-        self._grant()
-
-    def _token(self, kind: Kind, edge: int, step: int, tag: bytes, encoded: Encoded, total: int) -> Record:
-        if not 0 <= edge < 1 << 32 or not 0 <= step < 1 << 64 or len(tag) > TAG_LIMIT:
-            raise ValueError(f"Edge {edge}, step {step} and a tag of {len(tag)} bytes do not fit into a record.")
-        return Record(
-            kind,
-            flags=encoded.flags,
-            epoch=self.epoch,
-            incarnation=self.mine.identity.incarnation,
-            step=step,
-            edge=edge,
-            tag=tag,
-            meta=encoded.meta,
-            total=total,
-        )
-
     # ---- order, credit, ends
 
     def _in_order(self, record: Record, lane: int, events: list[Event]) -> bool:
@@ -408,24 +294,12 @@ class Connection:
         self._expected[lane] += 1
         return True
 
-    def _spend(self, cost: int) -> None:
-        self._data_open -= cost
-        if self._data_open < 0:
-            raise ProtocolError("The peer sent more tensors than it had credit for.")
-
     def _grant(self) -> None:
-        """Gives credit back, a quarter of a window at a time; for messages only while few wait for the application."""
-        data = self._data_owed if self._data_owed * 4 >= self.limits.data_window else 0
-        control = self._control_owed if self._control_owed * 4 >= self.limits.control_window else 0
-        if self._unread > self.limits.control_window + (len(self._message) if self._message is not None else 0):
-            control = 0
-        if (data or control) and self.state is State.OPEN:
-            self._data_owed -= data
-            self._control_owed -= control
-            self._data_open += data
-            self._control_open += control
+        """Gives credit back where enough of it is due."""
+        if self.state is State.OPEN and (due := self.credit.due()) is not None:
+            tokens, messages = due
             self.outbox.put_urgent(
-                Record(Kind.CREDIT, incarnation=self.mine.identity.incarnation, offset=data, total=control)
+                Record(Kind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages)
             )
 
     def _urgent(self, kind: Kind, meta: bytes, *, step: int = 0, epoch: int | None = None) -> None:
@@ -463,10 +337,9 @@ class Connection:
         was, self.state = self.state, State.CLOSED
         if code == Close.NORMAL or was is State.CLOSING:
             self._end(None, events)
-        elif code == Close.PROTOCOL:
-            self._end(ProtocolError(f"{self._peer_name()} ended the channel: {_sentence(text)}"), events)
         else:
-            self._end(PeerLost(f"{self._peer_name()} ended the channel: {_sentence(text)}"), events)
+            kind = ProtocolError if code == Close.PROTOCOL else PeerLost
+            self._end(kind(f"{self._peer_name()} ended the channel: {text.rstrip('.')}."), events)
 
     def _fail(self, error: ProtocolError, events: list[Event]) -> None:
         if self.state is not State.CLOSED:
@@ -476,24 +349,10 @@ class Connection:
 
     def _end(self, error: BaseException | None, events: list[Event]) -> None:
         self.error = error
-        self._chunk = self._message = self._closing = None
+        self._chunk = self._closing = self.credit.partial = None
         closed = error or PeerLost(f"{self._peer_name()} has closed the channel.")
         self.intake.close(closed)
         events.append(Ended(error))
 
     def _peer_name(self) -> str:
         return self.peer.identity.task if self.peer is not None else "the peer"
-
-    # ---- counts
-
-    def _count(self, edge: int, size: int) -> None:
-        entry = self.sent.get(edge)
-        if entry is None:
-            entry = self.sent[edge] = EdgeCount()
-        entry.tokens += 1
-        entry.bytes += size
-
-
-def _sentence(text: str) -> str:
-    """What a peer says of its end, as the end of a sentence."""
-    return text.rstrip(".") + "."

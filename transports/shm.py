@@ -47,6 +47,8 @@ class ShmEndpoint(BaseEndpoint):
         super().__init__(me, **options)
         self.arena = arena
         self.parting: set[ShmChannel] = set()
+        self.abandoned: list[Any] = []
+        """What peers may still look at, and nobody will hear when they do no more."""
         self._greeting: set[ShmChannel] = set()
         self._listener: socket.socket | None = None
         if listen:

@@ -6,22 +6,24 @@ import array as arrays
 import os
 import socket
 import struct
-import weakref
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorflow.device.sharing import Border, Foreign, Shared
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Peer
 from actorflow.transport.errors import PeerLost, ProtocolError
 
 from .arena import Block, map_arena
+from .borrowed import Borrowed
 from .channel import BaseChannel
+from .events import Arena
 from .frames import FRAME_LIMIT, follows, head_size
-from .protocol import INLINE, Arena
-from .tensors import Encoded, Form, encode_token, rounded, view_of
+from .sender import INLINE
+from .tensors import Encoded, Form, encode_shared, encode_token, rounded, view_of
 
 if TYPE_CHECKING:
     from .shm import ShmEndpoint
@@ -30,7 +32,6 @@ _CHUNK = 64 * 1024
 _PACKET = FRAME_LIMIT + _CHUNK
 _PER_TURN = 64
 _COPY_PER_TURN = 4 << 20
-_RELEASE_SECONDS = 0.002
 _MOST_FDS = 4
 _MOST_ARENAS = 16
 _CUT_OFF = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
@@ -48,13 +49,6 @@ class _Copy:
     block: Block
     epoch: int
     done: int = 0
-
-
-class _Lease(weakref.ref[Any]):
-    """A weak reference to an array in the peer's arena that knows its lease."""
-
-    __slots__ = ("number",)
-    number: int
 
 
 class ShmChannel(BaseChannel):
@@ -78,10 +72,11 @@ class ShmChannel(BaseChannel):
         self._packet = bytearray(_PACKET)
         self._fds: list[int] = []
         self._maps: dict[int, memoryview] = {}
-        self._borrowed: dict[int, _Lease] = {}
-        self._released: deque[_Lease] = deque()
-        self._releasing = self._peer_done = self._said_done = self._reset = False
+        self._borrowed = Borrowed(self.loop, self._give_back)
+        self._peer_done = self._said_done = self._reset = False
         self.fallbacks = 0
+        self._border = Border()
+        self.border = self._border
         self.loop.add_reader(wire.fileno(), self._readable)
 
     def announce(self) -> None:
@@ -103,16 +98,30 @@ class ShmChannel(BaseChannel):
             return
         if lossy and token is not DEAD and token is not None:
             token = rounded(token)
+        if type(token) is Shared:
+            core.sender.send_handle(
+                core.epoch,
+                edge,
+                step,
+                tag,
+                encode_shared(token),
+                token.keep,
+                token.description,
+                token.offset,
+                token.nbytes,
+            )
+            self.wake()
+            return
         encoded = encode_token(token, False)
         size = len(encoded.body)
         if encoded.keep is None or arena is None or not size:
             core.send(edge, step, tag, encoded)
         elif (offset := arena.offset_of(_address(encoded.keep), size)) is not None:
-            core.send_handle(edge, step, tag, encoded, encoded.keep, arena.number, offset)
+            core.sender.send_handle(core.epoch, edge, step, tag, encoded, encoded.keep, arena.number, offset)
         elif size <= INLINE:
             core.send(edge, step, tag, encoded)
         elif (memory := arena.take(size)) is not None:
-            core.copies += encoded.copied
+            core.sender.copies += encoded.copied
             self._copies.append(_Copy(edge, step, tag, encoded, Block(arena, memory), core.epoch))
         else:
             self.fallbacks += 1
@@ -141,20 +150,22 @@ class ShmChannel(BaseChannel):
             space -= size
             if end == len(copy.encoded.body):
                 self._copies.popleft()
-                self.core.copies += 1
+                self.core.sender.copies += 1
                 arena = self.endpoint.arena
                 assert arena is not None
                 if copy.epoch == self.core.epoch:
                     offset = arena.offset_of(_address(np.frombuffer(copy.block.memory, np.uint8)), 0)
                     assert offset is not None
-                    self.core.send_handle(
-                        copy.edge, copy.step, copy.tag, copy.encoded, copy.block, arena.number, offset
+                    self.core.sender.send_handle(
+                        copy.epoch, copy.edge, copy.step, copy.tag, copy.encoded, copy.block, arena.number, offset
                     )
 
     def _transmit(self) -> bool:
         if self._unsent and not self._push():
             return False
         if self.ended is None:
+            if self._borrowed.gone:
+                self.core.release(self._borrowed.take())
             self._copy_in()
         for _ in range(_PER_TURN):
             frame = self.core.outbox.next_control()
@@ -278,37 +289,24 @@ class ShmChannel(BaseChannel):
         except ProtocolError as error:
             self.lost(error)
 
-    def _map(self, form: Form, arena: int, offset: int, lease: int) -> Any:
+    def _map(self, form: Form, arena: int | bytes, offset: int, lease: int) -> Any:
         """The array behind a handle. It keeps the arena mapped; its end gives the lease back."""
+        if isinstance(arena, bytes):
+            return self._borrowed.add(self._foreign(form, arena, offset), lease)
         memory = self._maps.get(arena)
         if memory is None or offset < 0 or offset + form.total > len(memory) or offset % max(form.dtype.size, 1):
             raise ProtocolError("A handle points to where no tensor can be.")
-        array = view_of(form, memory[offset : offset + form.total])
-        reference = _Lease(array, self._gone)
-        reference.number = lease
-        self._borrowed[lease] = reference
-        return array
+        return self._borrowed.add(view_of(form, memory[offset : offset + form.total]), lease)
 
-    def _gone(self, lease: _Lease) -> None:
-        """An array of the peer's is not used any more. Called on any thread, and amid garbage collection."""
-        self._released.append(lease)
-        if not self._releasing:
-            self._releasing = True
-            try:
-                self.loop.call_soon_threadsafe(self._soon)
-            except RuntimeError:  # the loop is closed, and the channel with it
-                pass
+    def _foreign(self, form: Form, description: bytes, offset: int) -> Foreign:
+        """A tensor in the memory of a peer's device, for a device here to copy."""
+        if not self._border.inward:
+            raise ProtocolError(
+                "A handle to the memory of a device has come, and no device here said that it can read that."
+            )
+        return Foreign(form.shape, np.dtype(form.dtype.as_numpy_dtype), form.total, description, offset, self._border)
 
-    def _soon(self) -> None:
-        self.loop.call_later(_RELEASE_SECONDS, self._give_back)
-
-    def _give_back(self) -> None:
-        self._releasing = False
-        leases = []
-        while self._released:
-            lease = self._released.popleft()
-            self._borrowed.pop(lease.number, None)
-            leases.append(lease.number)
+    def _give_back(self, leases: list[int]) -> None:
         if self.ended is not None:
             self._part()
         elif leases:
@@ -324,11 +322,12 @@ class ShmChannel(BaseChannel):
         if self._writing:
             self.loop.remove_writer(self._wire.fileno())
         self._copies.clear()
+        self._border.end()
         self._maps.clear()  # arrays that are still in use keep theirs
         self._packet = bytearray(1)
         while self._fds:
             os.close(self._fds.pop())
-        if self.core.leases and not self._peer_done:
+        if self._lends and not self._peer_done:
             self.loop.add_reader(self._wire.fileno(), self._listen_for_end)
         self._part()
 
@@ -343,11 +342,17 @@ class ShmChannel(BaseChannel):
             except OSError:  # there is nobody any more
                 self._peer_done = True
         if self._peer_done:
-            self.core.leases.clear()
-        if self._said_done and not self.core.leases:
+            self.core.sender.leases.clear()
+            self._border.part()
+        if self._said_done and not self._lends:
             self.part_now()
         else:
             self.endpoint.parting.add(self)
+
+    @property
+    def _lends(self) -> bool:
+        """Whether the peer may look at something of this process."""
+        return bool(self.core.sender.leases or self._border.kept)
 
     def _listen_for_end(self) -> None:
         try:
@@ -360,9 +365,10 @@ class ShmChannel(BaseChannel):
 
     def part_now(self) -> None:
         """Closes the socket. What the peer may still see is never used again."""
-        if self.core.leases and self.endpoint.arena is not None:
-            self.endpoint.arena.keep(self.core.leases)
-            self.core.leases = {}
+        if self._lends:
+            arena, lent = self.endpoint.arena, (self.core.sender.leases, self._border)
+            (self.endpoint.abandoned.append if arena is None else arena.keep)(lent)
+            self.core.sender.leases = {}
         if self._wire.fileno() >= 0:
             self.loop.remove_reader(self._wire.fileno())
             self._wire.close()

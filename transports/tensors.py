@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.device.sharing import Shared
 from actorflow.errors import UnimplementedError
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.errors import FrameTooLarge, ProtocolError
@@ -46,6 +47,11 @@ class Form:
     lossy: bool
     total: int
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the bytes on the wire are those of the array."""
+        return not self.lossy and self.dtype is not dtypes.string
+
 
 def encode_token(token: Any, lossy: bool) -> Encoded:
     """The wire form of DEAD, None, or an array. Raises UnimplementedError for what can't leave its process."""
@@ -70,6 +76,12 @@ def encode_token(token: Any, lossy: bool) -> Encoded:
     if plain.dtype.byteorder == ">":
         plain = plain.astype(plain.dtype.newbyteorder("<"))
     return Encoded(0, meta, _bytes_of(plain), plain is not array and not np.shares_memory(plain, array), plain)
+
+
+def encode_shared(token: Shared) -> Encoded:
+    """The wire form of a tensor that stays where it is: it has no bytes."""
+    _, meta = _named(token.dtype, token.shape)
+    return Encoded(0, meta, memoryview(b""), False, token.keep)
 
 
 @lru_cache(4096)

@@ -25,8 +25,9 @@ from .doorman import Doorman
 from .endpoint import BaseEndpoint
 from .frames import HEADER
 from .intake import CHUNK_LIMIT
-from .monitor import Monitor, fd_of, readable
-from .zmq_channel import BULK, CONTROL, ID_SIZE, NOW, AcceptedChannel, ConnectedChannel, Socket, rest
+from .monitor import Monitor
+from .sockets import NOW, Socket, fd_of, readable, rest
+from .zmq_channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel
 
 _LOG = structlog.get_logger(__name__)
 _PER_TURN = 64

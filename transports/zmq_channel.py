@@ -15,12 +15,12 @@ from .channel import BaseChannel
 from .frames import encode
 from .handshake import hello_record
 from .intake import CHUNK_LIMIT
-from .monitor import Monitor, fd_of, readable
+from .monitor import Monitor
+from .sockets import MORE, NOW, Socket, fd_of, readable, rest, send
 
 if TYPE_CHECKING:
     from .zmq import ZmqEndpoint
 
-Socket = zmq.Socket[bytes]
 CONTROL, BULK = 0, 1
 ID_SIZE = 18  # a byte that is not 0, sixteen random ones, the lane
 _PER_TURN = 64
@@ -29,9 +29,6 @@ _CHUNKS_PER_TURN = 16
 _COPIED = 64 * 1024
 _ENCRYPTED_CHUNK = 256 * 1024
 _REFUSALS = 3
-# Plain numbers: to join two flags of an enumeration takes as long as to send a frame.
-NOW = int(zmq.NOBLOCK)
-_MORE = int(zmq.SNDMORE) | NOW
 _WATCHED = (
     zmq.EVENT_CONNECTED
     | zmq.EVENT_DISCONNECTED
@@ -58,7 +55,16 @@ class _ZmqChannel(BaseChannel):
         if not first.more:
             self.handle(self.core.receive(first.buffer))
             return size
-        view, events = self.core.receive_chunk(first.buffer)
+        view, events = self.core.receive_chunk(first.buffer, lends=True)
+        if self.core.intake.borrows:
+            body = socket.recv(NOW, copy=False)
+            if body.more:
+                rest(socket)
+                self.lost(ProtocolError("A chunk came in more parts than its head and its body."))
+                return size
+            self.bytes_received += len(body)
+            self.handle(self.core.chunk_received(body.buffer))
+            return len(body)
         if events or not len(view):
             rest(socket)
             self.handle(events)
@@ -114,15 +120,15 @@ class AcceptedChannel(_ZmqChannel):
     def _control(self, frame: bytes) -> None:
         router = self.endpoint.router
         assert router is not None
-        router.send(self._control_name, _MORE)
-        router.send(frame, NOW)
+        send(router, self._control_name, MORE, True)
+        send(router, frame, NOW, True)
 
     def _bulk(self, head: bytes, body: memoryview) -> None:
         router = self.endpoint.router
         assert router is not None
-        router.send(self._bulk_name, _MORE)
-        router.send(head, _MORE)
-        router.send(body, NOW, copy=len(body) < _COPIED)
+        send(router, self._bulk_name, MORE, True)
+        send(router, head, MORE, True)
+        send(router, body, NOW, len(body) < _COPIED)
 
     def _release(self) -> None:
         self.endpoint.forget(self._name)
@@ -182,7 +188,7 @@ class ConnectedChannel(_ZmqChannel):
         elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             self._ready[lane] = True
             if lane == BULK:
-                self._sockets[BULK].send(encode(hello_record(self.core.mine)), NOW)
+                send(self._sockets[BULK], encode(hello_record(self.core.mine)), NOW, True)
                 self._look_again(BULK)  # only who has found a new connection empty is told of its first message
             if all(self._ready):
                 self._tell("authenticated")
@@ -223,11 +229,11 @@ class ConnectedChannel(_ZmqChannel):
         return more
 
     def _control(self, frame: bytes) -> None:
-        self._sockets[CONTROL].send(frame, NOW)
+        send(self._sockets[CONTROL], frame, NOW, True)
 
     def _bulk(self, head: bytes, body: memoryview) -> None:
-        self._sockets[BULK].send(head, _MORE)
-        self._sockets[BULK].send(body, NOW, copy=len(body) < _COPIED)
+        send(self._sockets[BULK], head, MORE, True)
+        send(self._sockets[BULK], body, NOW, len(body) < _COPIED)
 
     def _drain(self, lane: int) -> None:
         self._draining[lane] = False
@@ -261,9 +267,3 @@ def chunk_size(endpoint: ZmqEndpoint) -> int:
     """The bytes of a chunk. Smaller ones where they are encrypted: one is, while the one before is sent and the one before that
     decrypted."""
     return CHUNK_LIMIT if endpoint.keys is None else _ENCRYPTED_CHUNK
-
-
-def rest(socket: Socket) -> None:
-    """Throws the rest of a message away."""
-    while socket.getsockopt(zmq.RCVMORE):
-        socket.recv(zmq.NOBLOCK, copy=False)

@@ -7,15 +7,16 @@ shared memory belongs to the link, and believes it where both have the same iden
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
 
 from actorflow.cluster.endpoints import Endpoints
-from actorflow.cluster.messages import Attach, Hello, Request
+from actorflow.cluster.messages import Attach, Hello, Request, Share
 from actorflow.cluster.rpc import Handler, Rpc
-from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
+from actorflow.device.sharing import SharingDevice
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
 from actorflow.session.root import RootTask
 from actorflow.transport.base import Channel, Identity
 
@@ -84,6 +85,8 @@ class Links:
         self.me = me
         self.outbound: dict[str, Link] = {}
         self.inbound: dict[Identity, Link] = {}
+        self.sharing: Sequence[SharingDevice] = ()
+        """The devices here whose memory peers on this host may read."""
         self._serve = serve
         self._root = root
         self._accepted: dict[Link, None] = {}
@@ -175,6 +178,27 @@ class Links:
             return
         await link.call(Attach(), timeout=_ATTACH_SECONDS)
         link.carry(tokens)
+        await self._offer(link)
+
+    async def _offer(self, link: Link) -> None:
+        """Finds out which devices of the peer can read memory of devices here. Where none can, tokens go by the host."""
+        border, offers = link.tokens.border, [(d, made) for d in self.sharing if (made := d.offer()) is not None]
+        if border is None or not offers:
+            return
+        here = {device.name: device for device, _ in offers}
+        try:
+            found = await link.call(Share([[d.name, made] for d, made in offers]), timeout=_ATTACH_SECONDS)
+        except OpError as error:
+            for device in here.values():
+                device.refused(link.task, error.message)
+            return
+        for mine, theirs, reason in found:
+            if mine not in here:
+                continue
+            if reason:
+                here[mine].refused(theirs, reason)
+            else:
+                border.outward.add((mine, theirs))
 
     # ---- from others
 
@@ -196,10 +220,18 @@ class Links:
                 raise FailedPreconditionError(f"{link.task} has no channel over shared memory.")
             link.carry(tokens)
 
+        async def share(request: Share) -> list[Any]:
+            if not all(type(o) is list and [type(v) for v in o] == [str, bytes] for o in request.offers):
+                raise InvalidArgumentError("Each offer is the name of a device and the description of some memory.")
+            found = [[name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing]
+            if link.tokens.border is not None:
+                link.tokens.border.inward = any(not reason for _, _, reason in found)
+            return found
+
         self._accepted[link] = None
         self.inbound[identity] = link
         channel.on_end(lambda error: self._left(link))
-        link.rpc.start({**self._serve(link), "attach": attach}, self._root)
+        link.rpc.start({**self._serve(link), "attach": attach, "share": share}, self._root)
 
     def _left(self, link: Link) -> None:
         self._accepted.pop(link, None)

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from actorflow.device.sharing import Border
 from actorflow.errors import UnavailableError
 from actorflow.transport.base import Callback, Channel, Rendezvous
 
@@ -40,6 +41,12 @@ class Meeting:
     @property
     def is_local(self) -> bool:
         return not self._routes
+
+    def border(self, key: str) -> Border | None:
+        """What devices here and at the other end of an edge have of each other; None where they share no host, or no process lies
+        between them."""
+        route = self._routes.get(key)
+        return None if route is None else route.channel.border
 
     def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
         route = self._routes.get(key)

@@ -42,6 +42,15 @@ class Attach(Request):
     method = "attach"
 
 
+@dataclass(frozen=True, slots=True)
+class Share(Request):
+    """Asks which devices can read memory of the caller's. `offers` are pairs [device, description of some memory of it]. The
+    reply lists [device of the caller, device here, why that can't read it or ""]."""
+
+    method = "share"
+    offers: list[Any]
+
+
 # Of a client to its master
 
 

@@ -42,6 +42,7 @@ from actorflow.cluster.spec import ClusterSpec, task_name
 from actorflow.cluster.stepping import serve_parts, serve_step
 from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
+from actorflow.device.sharing import as_sharing
 from actorflow.device.spec import DeviceSpec
 from actorflow.errors import (
     AbortedError,
@@ -146,6 +147,7 @@ class Server:
             self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
             try:
                 self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
+                self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
             except BaseException:
                 self.links.close()

@@ -83,6 +83,13 @@ class DeviceStatistics:
     """How often a recorded region was replayed."""
     not_recorded: tuple[tuple[str, str], ...] = ()
     """The first nodes of regions that could not be recorded, with the reason."""
+    shared_out: int = 0
+    """Tokens that other processes of the host copied from this device's memory, without the host."""
+    shared_in: int = 0
+    """Tokens that this device copied from the memory of other processes."""
+    not_shared: tuple[tuple[str, str], ...] = ()
+    """Devices of other processes to which tokens go by the host, with the reason; this device itself where it can show its
+    memory to none."""
 
 
 class Device(Protocol):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Mapping
-from contextvars import copy_context
 from typing import Any, TypeAlias
 
 import anyio
-import numpy as np
 
 from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
 from actorflow.graph.node import Endpoint
@@ -17,6 +15,7 @@ from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.planner import Compiled
+from actorflow.session.quiet import quiet_context
 from actorflow.session.values import fetched
 from actorflow.transport.base import Rendezvous, Transport
 
@@ -220,15 +219,13 @@ class Steps:
         if self.closed or self._loop is not asyncio.get_running_loop():
             self.open()
         assert self.dispatcher is not None and self._loop is not None
-        with np.errstate(all="ignore"):
-            context = copy_context()
         self.count += 1
         step = Step(
             self.count if number is None else number,
             compiled.plans,
             self.dispatcher,
             self._loop,
-            context,
+            quiet_context(),
             self._transport.rendezvous(self.count) if meeting is None else meeting,
             trace=trace,
             expected_feeds=expected_feeds or 0,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from actorflow.device.sharing import Border
+
 Callback = Callable[[Any, BaseException | None], object]
 """Takes a token, or else the error for which there will be none."""
 
@@ -126,6 +128,9 @@ class Channel(Protocol):
 
     peer: Peer
     transport: str
+    border: Border | None
+    """What devices at both ends have of each other's memory; None where tokens are always bytes. With one, `send` takes a
+    `Shared` too, and what comes for it is a `Foreign`."""
 
     @property
     def epoch(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.device.base import as_asynchronous
+from actorflow.device.sharing import as_sharing
 from actorflow.device.spec import DeviceSpec
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
@@ -27,7 +28,8 @@ def send(
     done: Callback,
     iteration_tag: bytes = b"",
 ) -> None:
-    """Hands a token over when it is in host memory. Another GPU of this process gets it as it is, and copies it itself."""
+    """Hands a token over when it is in host memory. Another GPU gets it as it is and copies it itself: one of this process, and
+    one of another process of the host where that can read this GPU's memory."""
     token, meet, device = (data[0] if data else None), step.rendezvous, as_asynchronous(ctx.device)
     if device is None or token is DEAD or token is None:
         meet.send(key, token, iteration_tag, lossy=lossy)
@@ -37,6 +39,13 @@ def send(
         meet.send(key, device.lend(token), iteration_tag)
         done(None, None)
         return
+    border, sharing = getattr(meet, "border", _none)(key), as_sharing(device)
+    if border is not None and sharing is not None and not lossy and (device.name, recv_device) in border.outward:
+        shared = sharing.share(token, border)
+        if shared is not None:
+            meet.send(key, shared, iteration_tag)
+            done(None, None)
+            return
 
     def arrived(value: Any, error: BaseException | None) -> None:
         if error is None:
@@ -65,3 +74,7 @@ def recv(
         done(token, error)
 
     step.rendezvous.expect(key, iteration_tag, come)
+
+
+def _none(key: str) -> None:
+    """A step of one process has no edge to another."""

@@ -88,21 +88,21 @@ PLANTED = (
     Planted(
         "forget the limit of a message",
         "A peer makes this process hold as much memory as it likes.",
-        "transports/protocol.py",
+        "transports/credit.py",
         "        if record.total > self.limits.message:\n            raise FrameTooLarge",
         "        if record.total > self.limits.message << 20:\n            raise FrameTooLarge",
     ),
     Planted(
         "let who has no credit send on",
         "One peer's tensors fill this process's memory.",
-        "transports/protocol.py",
-        "        if self._data_open < 0:",
-        "        if self._data_open < -(1 << 40):",
+        "transports/credit.py",
+        "        if self._tokens_open < 0:",
+        "        if self._tokens_open < -(1 << 40):",
     ),
     Planted(
         "let a lent array go at once",
         "A consumer reads memory of the shared arena that the next tensor is written into.",
-        "transports/protocol.py",
+        "transports/sender.py",
         "        self.leases[lease] = keep\n",
         "        self.leases[lease] = None\n",
     ),
@@ -247,8 +247,9 @@ PLANTED = (
         "A crash while an old checkpoint is removed leaves one that names files that are gone.",
         "checkpoint/writing.py",
         "    store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in\n"
-        "    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])\n",
-        "    errors = remove_quietly(store, [*extras, *(file for file in store.list() if _is_left_of(name, file))])\n"
+        "    files = [*extras, *(file for file in store.list() if _is_left_of(name, file))]\n",
+        "    files = [*extras, *(file for file in store.list() if _is_left_of(name, file))]\n"
+        "    remove_quietly(store, files)\n"
         "    store.remove(name + SUFFIX, flush=True)\n",
     ),
     Planted(

@@ -1,0 +1,50 @@
+"""`Event`: what a connection makes of what has arrived, for the shell that drives it; and the states of its life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from .handshake import Hello
+
+
+class State(Enum):
+    """Where a connection is in its life."""
+
+    OPENING = "opening"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The handshake is done."""
+
+    peer: Hello
+
+
+class Received(NamedTuple):
+    """A message. When the application has taken it, call `taken(size)`."""
+
+    message: Any
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """The peer names a shared arena; its descriptor came with the frame."""
+
+    number: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The connection is over. `error` is None where the peer closed it in good order."""
+
+    error: BaseException | None
+
+
+Event = Opened | Received | Arena | Ended

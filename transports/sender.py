@@ -1,0 +1,106 @@
+"""`Sender`: the tokens that leave. Each becomes a record, or chunks; what the peer sees through handles is held for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.transport.base import EdgeCount
+from actorflow.transport.errors import ProtocolError
+
+from .frames import TAG_LIMIT, Flag, Kind, Record, pack, unpack
+from .outbox import Outbox
+from .tensors import Encoded
+
+INLINE = 16 * 1024
+"""Tokens of at most so many bytes travel with the records of the control lane."""
+
+
+class Sender:
+    """Makes records of tokens, puts them into `outbox`, and counts them by edge."""
+
+    def __init__(self, outbox: Outbox, incarnation: int) -> None:
+        self.leases: dict[int, Any] = {}
+        """The arrays that the peer sees through handles, until it releases them."""
+        self.handles = self.copies = 0
+        self.sent: dict[int, EdgeCount] = {}
+        self._outbox = outbox
+        outbox.unsent = self._unsent
+        self._incarnation = incarnation
+        self._next_lease = 1
+
+    def send(self, epoch: int, edge: int, step: int, tag: bytes, encoded: Encoded) -> None:
+        """Queues a token. Raises ValueError where its key does not fit into a record."""
+        size = len(encoded.body)
+        self.copies += encoded.copied
+        record = self._record(Kind.TENSOR, epoch, edge, step, tag, encoded, size)
+        if size <= INLINE:
+            record.flags |= Flag.LAST
+            record.body, record.body_size = bytes(encoded.body), size
+            self._outbox.put_token(record)
+        else:
+            record.flags |= Flag.FOLLOWS
+            self._outbox.put_tensor(record, encoded.body, encoded.keep)
+        self.count(edge, size)
+
+    def send_handle(
+        self,
+        epoch: int,
+        edge: int,
+        step: int,
+        tag: bytes,
+        encoded: Encoded,
+        keep: Any,
+        arena: int | bytes,
+        offset: int,
+        total: int | None = None,
+    ) -> None:
+        """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released. What lies
+        in a device's memory has no bytes here: `arena` describes that, and `total` says how many bytes they are."""
+        lease, self._next_lease = self._next_lease, self._next_lease + 1
+        name, shape = unpack(encoded.meta)
+        handle = Encoded(encoded.flags, pack([name, shape, arena, offset, lease]), memoryview(b""), False, None)
+        record = self._record(
+            Kind.HANDLE, epoch, edge, step, tag, handle, len(encoded.body) if total is None else total
+        )
+        record.flags |= Flag.LAST
+        self.leases[lease] = keep
+        self._outbox.put_token(record)
+        self.handles += 1
+        self.count(edge, 0)
+
+    def _unsent(self, record: Record) -> None:
+        """A handle was dropped before it left."""
+        *_, lease = unpack(record.meta)
+        self.leases.pop(lease, None)
+
+    def released(self, record: Record) -> None:
+        """The peer gives handles back. Raises ProtocolError where it does not hold them."""
+        leases = unpack(record.meta)
+        if type(leases) is not list:
+            raise ProtocolError("The metadata of a RELEASE is no list.")
+        for lease in leases:
+            if type(lease) is not int or self.leases.pop(lease, self) is self:
+                raise ProtocolError(f"The peer releases {str(lease)[:40]}, which it does not hold.")
+
+    def count(self, edge: int, size: int) -> None:
+        """A token goes to the peer, with so many bytes on the wire."""
+        entry = self.sent.get(edge)
+        if entry is None:
+            entry = self.sent[edge] = EdgeCount()
+        entry.tokens += 1
+        entry.bytes += size
+
+    def _record(self, kind: Kind, epoch: int, edge: int, step: int, tag: bytes, encoded: Encoded, total: int) -> Record:
+        if not 0 <= edge < 1 << 32 or not 0 <= step < 1 << 64 or len(tag) > TAG_LIMIT:
+            raise ValueError(f"Edge {edge}, step {step} and a tag of {len(tag)} bytes do not fit into a record.")
+        return Record(
+            kind,
+            flags=encoded.flags,
+            epoch=epoch,
+            incarnation=self._incarnation,
+            step=step,
+            edge=edge,
+            tag=tag,
+            meta=encoded.meta,
+            total=total,
+        )
