@@ -19,8 +19,18 @@ from actorflow.ops.conv_geometry import Span, taps
 from . import blas
 
 _BLOCK_BYTES = 1 << 20
+_GPU_BLOCK_BYTES = 1 << 26
+"""There each block costs launches, and no cache holds it."""
 _SHORT_RUN = 16
 """Elements that lie together in a window's row; below so many, copies run along the images instead."""
+
+
+def _block_bytes(xp: Any) -> int:
+    return _BLOCK_BYTES if xp is np else _GPU_BLOCK_BYTES
+
+
+def _matmul(xp: Any, a: Any, b: Any, out: Any = None) -> Any:
+    return blas.matmul(a, b, out) if xp is np else xp.matmul(a, b, out=out)
 
 
 Tap: TypeAlias = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
@@ -43,7 +53,7 @@ class Blocks:
         self._window = [s.window for s in spans]
         self.width = prod(self._window) * x.shape[-1]
         row = max(1, prod(self._places[1:]) * self.width * x.itemsize)
-        rows = max(1, _BLOCK_BYTES // row)  # of the first spatial dimension
+        rows = max(1, _block_bytes(xp) // row)  # of the first spatial dimension
         self._images = max(1, min(x.shape[0], rows // max(1, self._places[0])))
         self._rows = max(1, min(self._places[0], rows)) if self._images == 1 else self._places[0]
         # Whether a column lies together in memory, rather than a row.
@@ -157,12 +167,12 @@ def forward(xp: Any, x: Any, w: Any, spans: Sequence[Span], out: Any = None) -> 
         y[...] = 0
     elif _is_product(spans):
         flat = xp.ascontiguousarray(x).reshape(-1, x.shape[-1])
-        blas.matmul(flat, w.reshape(-1, w.shape[-1]), y.reshape(-1, w.shape[-1]))
+        _matmul(xp, flat, w.reshape(-1, w.shape[-1]), y.reshape(-1, w.shape[-1]))
     else:
         weights = w.reshape(-1, w.shape[-1])
         for place, matrix in Blocks(xp, x, spans):
             # Of several images all rows, or rows of one: together in memory either way.
-            blas.matmul(matrix, weights, y[place].reshape(-1, w.shape[-1]))
+            _matmul(xp, matrix, weights, y[place].reshape(-1, w.shape[-1]))
     return y
 
 
@@ -175,7 +185,7 @@ def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[Span]) -> Any:
         return total.reshape(shape)
     if _is_product(spans):
         flat = xp.ascontiguousarray(x).reshape(-1, channels)
-        return blas.matmul(flat.T, xp.ascontiguousarray(dy).reshape(-1, outputs)).reshape(shape)
+        return _matmul(xp, flat.T, xp.ascontiguousarray(dy).reshape(-1, outputs)).reshape(shape)
     if xp is np and x.flags.c_contiguous:
         sheet = _sheet(x.shape, tuple(spans), x.itemsize)
         if sheet.fits:
@@ -184,10 +194,10 @@ def to_filter(xp: Any, x: Any, dy: Any, spans: Sequence[Span]) -> Any:
     for place, matrix in Blocks(xp, x, spans):
         slopes = xp.ascontiguousarray(dy[place]).reshape(-1, outputs)
         if part is None:
-            blas.matmul(matrix.T, slopes, total)
+            _matmul(xp, matrix.T, slopes, total)
             part = xp.empty_like(total)
         else:
-            blas.matmul(matrix.T, slopes, part)
+            _matmul(xp, matrix.T, slopes, part)
             total += part
     return total.reshape(shape)
 
@@ -199,7 +209,7 @@ def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[Span], out: Any = None) -
     dx = xp.empty(shape, dy.dtype) if out is None or out.dtype != dy.dtype else out
     if _is_product(spans) and dx.flags.c_contiguous and dy.size and dx.size:
         flat = xp.ascontiguousarray(dy).reshape(-1, outputs)
-        blas.matmul(flat, w.reshape(channels, outputs).T, dx.reshape(-1, channels))
+        _matmul(xp, flat, w.reshape(channels, outputs).T, dx.reshape(-1, channels))
         return dx
     dx[...] = 0
     if dy.size == 0 or w.size == 0:
@@ -208,13 +218,13 @@ def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[Span], out: Any = None) -
     together = channels < _SHORT_RUN
     places = dy.shape[1:-1]
     image = prod(places) * channels * dy.itemsize * (prod(w.shape[:-2]) if together else 1)
-    images = max(1, _BLOCK_BYTES // (2 * max(1, image)))
+    images = max(1, _block_bytes(xp) // (2 * max(1, image)))
     everything = taps_of(tuple(spans))
     for start in range(0, len(dy), images):
         chunk = dx[start : start + images]
         slopes = xp.ascontiguousarray(dy[start : start + images]).reshape(-1, outputs)
         if together:
-            shares = blas.matmul(w.reshape(-1, outputs), slopes.T).reshape(*w.shape[:-1], len(chunk), *places)
+            shares = _matmul(xp, w.reshape(-1, outputs), slopes.T).reshape(*w.shape[:-1], len(chunk), *places)
             shares = xp.moveaxis(shares, len(places), -1)
             for index, at, into in everything:
                 chunk[(slice(None), *into)] += shares[(*index, slice(None), *at)]
@@ -222,7 +232,7 @@ def to_input(xp: Any, w: Any, dy: Any, spans: Sequence[Span], out: Any = None) -
         share = xp.empty((len(slopes), channels), dy.dtype)
         shaped = share.reshape(len(chunk), *places, channels)
         for index, at, into in everything:
-            blas.matmul(slopes, w[index].T, share)
+            _matmul(xp, slopes, w[index].T, share)
             chunk[(slice(None), *into)] += shaped[(slice(None), *at)]
     return dx
 

@@ -17,9 +17,9 @@ from .helping import WORTH_SHARING, in_pieces
 _BLOCK_BYTES = 1 << 19
 
 
-def _blocks(count: int, image: int) -> Iterator[slice]:
-    """Images that fit in a cache together."""
-    step = max(1, _BLOCK_BYTES // max(1, image))
+def _blocks(xp: Any, count: int, image: int) -> Iterator[slice]:
+    """Images that fit in a cache together; all of them where each block costs launches instead."""
+    step = max(1, _BLOCK_BYTES // max(1, image) if xp is np else count)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
@@ -63,7 +63,7 @@ def depthwise(
         return given_back(xp, y, data_format, x.dtype, out)
     y = xp.zeros((len(images), *places, channels, multiplier), images.dtype)
     everything = taps_of(spans)
-    for block in _blocks(len(images), y[:1].nbytes):
+    for block in _blocks(xp, len(images), y[:1].nbytes):
         into, source = y[block], images[block]
         for index, at, seen in everything:
             into[(slice(None), *at)] += source[(slice(None), *seen)][..., None] * weights[index]
@@ -131,7 +131,7 @@ def depthwise_to_input(
     slopes = _by_channel(last(xp, widened(xp, dy), data_format), channels, multiplier)
     dx = xp.zeros((shape[0], *(s.size for s in spans), channels), slopes.dtype)
     everything = taps_of(spans)
-    for block in _blocks(len(dx), dx[:1].nbytes * max(1, multiplier)):
+    for block in _blocks(xp, len(dx), dx[:1].nbytes * max(1, multiplier)):
         into, source = dx[block], slopes[block]
         for index, at, seen in everything:
             part = source[(slice(None), *at)]
@@ -163,7 +163,7 @@ def depthwise_to_filter(
     slopes = _by_channel(last(xp, widened(xp, dy), data_format), *shape[2:])
     dw = xp.zeros(shape, images.dtype)
     everything = taps_of(spans)
-    for block in _blocks(len(images), slopes[:1].nbytes):
+    for block in _blocks(xp, len(images), slopes[:1].nbytes):
         for index, at, seen in everything:
             seen_images, part = images[block][(slice(None), *seen)], slopes[block][(slice(None), *at)]
             dw[index] += xp.einsum("nhwc,nhwcm->cm", seen_images, part)

@@ -2,7 +2,7 @@
 
 Work comes in pieces that do not touch each other's results. Both threads take pieces until none is left, so neither waits for the
 other's start: where the helper does not get a core in time, the caller does all the work. What that gains or costs on a
-machine that does other things too is measured, as for products of matrices (`blas`).
+machine that does other things too is measured (`Balance`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from typing import Any
 
 from actorflow import machine
 
-from .blas import Governor
-
 WORTH_SHARING = 1 << 18
 """Elements: to wake the helper costs as much as a core does with a hundred thousand of them."""
 _IDLE = 0.2
+_WEIGHT = 0.1
 _MOST_SIZES = 256
-_governors: dict[Hashable, Governor] = {}
+_COST = 100_000.0
+"""Nanoseconds that two threads have to gain. The second one costs others their core, and the caller the interpreter, where it
+comes late."""
+_REST, _MOST_RESTS = 8_000_000.0, 32
+"""Where two don't pay, one thread does so many nanoseconds of that work. With each disappointment that doubles."""
+_FIRST, _TRIAL, _LONGEST = 2, 3, 256
+_balances: dict[Hashable, Balance] = {}
 
 
 def cores() -> int:
@@ -34,26 +39,85 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_pieces(work: Callable[[int], None], count: int, key: Hashable = None) -> None:
+class Balance:
+    """What some work has cost on one thread and on two.
+
+    Pieces that no thread waits for lose little by it when a core is taken away, and sometimes. So the averages are compared,
+    where products that wait for each other's threads stop at the first one that took long (`blas.Governor`).
+    """
+
+    __slots__ = ("_alone", "_divided", "_one", "_patience", "_rest", "_two")
+
+    def __init__(self) -> None:
+        self._one = self._two = 0.0
+        self._alone = 0
+        self._divided = -1  # the first one makes what the others find
+        self._rest = 0
+        self._patience = 1
+
+    def divides(self) -> bool:
+        """Whether two threads should do it next."""
+        if self._rest > 0:
+            self._rest -= 1
+            return False
+        return self._alone >= _FIRST and self._divided < _LONGEST
+
+    def add(self, divided: bool, nanoseconds: int) -> None:
+        """Takes a measurement in."""
+        if not divided:
+            self._alone += 1
+            if self._divided >= _LONGEST:
+                self._divided = _TRIAL
+            # The first one makes what the others find.
+            self._one = float(nanoseconds) if self._alone <= _FIRST else _averaged(self._one, nanoseconds, _WEIGHT)
+            return
+        self._divided += 1
+        if self._divided <= 1:
+            self._two = float(nanoseconds)
+            return
+        self._two = _averaged(self._two, nanoseconds, max(_WEIGHT, 1 / self._divided))
+        if self._divided < _TRIAL:
+            return
+        if self._two + _COST > self._one:
+            self._rest = 1 + int(self._patience * _REST / (1 + self._one))
+            self._patience = min(2 * self._patience, _MOST_RESTS)
+            self._divided = 0
+        elif self._patience > 1:
+            self._patience -= 1
+
+
+def _averaged(before: float, nanoseconds: int, weight: float) -> float:
+    return before + (min(nanoseconds, 4 * before) - before) * weight
+
+
+def in_pieces(
+    work: Callable[[int], None], count: int, key: Hashable = None, whole: Callable[[], None] | None = None
+) -> None:
     """Calls `work` with each number below `count`, on one thread, or on two where that took less time lately for the same `key`.
-    Without a key there is one thread. Raises what `work` raises."""
+    Without a key there is one thread. One thread calls `whole` instead, where it does the same. Raises what they raise."""
     if key is None or count < 2 or cores() < 2:
-        for number in range(count):
-            work(number)
+        _alone(work, count, whole)
         return
-    governor = _governors.get(key)
-    if governor is None:
-        if len(_governors) >= _MOST_SIZES:
-            _governors.clear()
-        governor = _governors[key] = Governor()
-    both = governor.splits()
+    balance = _balances.get(key)
+    if balance is None:
+        if len(_balances) >= _MOST_SIZES:
+            _balances.clear()
+        balance = _balances[key] = Balance()
+    both = balance.divides()
     begun = perf_counter_ns()
     if both:
         _together(work, count)
     else:
-        for number in range(count):
-            work(number)
-    governor.add(both, perf_counter_ns() - begun)
+        _alone(work, count, whole)
+    balance.add(both, perf_counter_ns() - begun)
+
+
+def _alone(work: Callable[[int], None], count: int, whole: Callable[[], None] | None) -> None:
+    if whole is not None:
+        whole()
+        return
+    for number in range(count):
+        work(number)
 
 
 def _together(work: Callable[[int], None], count: int) -> None:

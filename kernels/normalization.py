@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from actorflow.ops.conv_geometry import check_shape
 from actorflow.registry.kernel import kernel
 
@@ -82,7 +84,7 @@ def _moments(xp: Any, images: Any, kind: Any) -> tuple[Any, Any, Any]:
     mean = sum_over(xp, flat, 0) / kind.type(count)
     centred = with_vector(xp, xp.subtract, flat, mean, xp.empty(flat.shape, kind))
     total = xp.zeros(mean.shape, kind)
-    rows = max(1, _PIECE // flat.shape[1])
+    rows = max(1, _PIECE // flat.shape[1] if xp is np else len(flat))
     squares = xp.empty((min(rows, len(flat)), flat.shape[1]), kind)
     for start in range(0, len(flat), rows):
         piece = centred[start : start + rows]

@@ -131,7 +131,7 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
     once = all(s.stride == s.window and s.count * s.window == s.size for s in spans)
     if not once:
         dx[...] = 0
-    step = max(1, _BLOCK_BYTES // max(1, prod(y.shape[1:]) * y.itemsize))
+    step = max(1, _BLOCK_BYTES // max(1, prod(y.shape[1:]) * y.itemsize) if xp is np else len(x))
 
     def some(number: int) -> None:
         block = slice(number * step, (number + 1) * step)
@@ -200,15 +200,13 @@ def max_pool_grad_with_argmax(
 
 def _shares(xp: Any, spans: tuple[Span, ...], dtype: Any) -> Any:
     """One over the number of elements in each window, to be broadcast."""
-    total = np.ones((), np.float64)
+    total: Any = 1
     for axis, s in enumerate(spans):
         if s.moves:
-            along = np.zeros(s.count)
-            for k in range(s.window):
-                if (found := s.tap(k)) is not None:
-                    along[found[0]] += 1
+            first = xp.arange(s.count) * s.stride - s.before
+            along = xp.minimum(first + s.window, s.size) - xp.maximum(first, 0)
             total = total * along.reshape((-1,) + (1,) * (len(spans) - 1 - axis))
-    return xp.asarray(1 / total, dtype)
+    return (1 / total).astype(dtype) if any(s.moves for s in spans) else dtype.type(1)
 
 
 @kernel("AvgPool", "AvgPool3D")

@@ -45,7 +45,7 @@ def device(gpu: FakeCupy) -> Any:
 
 
 def on_gpu(device: CudaDevice, value: Any) -> Any:
-    return device._upload(np.asarray(value))
+    return device.transfers.upload(np.asarray(value))
 
 
 def function(op: str, device: str) -> Callable[..., Any]:

@@ -16,12 +16,13 @@ from actorflow.runtime import jit
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels import nn, normalization
+from actorflow.kernels import nn, normalization, pool
 from actorflow.kernels.jit import (
     builtin,
     ops_arrays,
     ops_elementwise,
     ops_norm,
+    ops_pool,
     ops_random,
     ops_reduce,
     ops_rows,
@@ -320,6 +321,37 @@ def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: 
                 work, "run", lambda *a, both=both, work=work: (work._together if both else work._alone)(*a)
             )
             assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+def test_pools_of_maxima_and_their_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With NaN, with equal maxima, with windows that overlap or leave gaps, and with elements that no window has."""
+    rng = np.random.default_rng(SEED)
+    tried = {False: 0, True: 0}
+    windows = ((2, 2, 2, 2), (3, 2, 3, 2), (1, 3, 1, 3), (3, 3, 2, 2), (2, 1, 3, 1))
+    monkeypatch.setattr(ops_pool, "library", None)  # whatever does not fit would fail
+    for attempt in range(TRIES):
+        high, wide, down, right = windows[int(rng.integers(len(windows)))]
+        sizes = (*(int(n) for n in rng.integers((1, 3, 3), (4, 9, 9))), int(rng.choice([8, 16, 24, 32])))
+        x = rng.integers(-3, 3, sizes).astype("f4") if rng.random() < 0.5 else numbers(rng, sizes)
+        attrs: dict[str, Any] = {"ksize": (1, high, wide, 1), "strides": (1, down, right, 1)}
+        attrs["padding"] = str(rng.choice(["SAME", "VALID"]))
+        y = pool.max_pool(np, x, **attrs)
+        dy = rng.normal(size=y.shape).astype("f4")
+        told = f"seed {SEED}, attempt {attempt}: {sizes}, {attrs}"
+        for gradient, can in ((False, ops_pool._can), (True, ops_pool._can_gradient)):
+            if not can(attrs, [sizes]):
+                continue
+            window = high, wide, down, right
+            made = ops_pool.pool_of(window, ops_pool._fits(window, sizes[3]), gradient)
+            if made._work is None:
+                made.compile()
+            tried[gradient] += 1
+            if gradient:
+                found, wanted = ops_pool.max_pool_grad(np, x, y, dy, **attrs), pool.max_pool_grad(np, x, y, dy, **attrs)
+            else:
+                found, wanted = ops_pool.max_pool(np, x, **attrs), y
+            np.testing.assert_array_equal(found, wanted, told)
+    assert min(tried.values()) > 20
 
 
 MEDIUM = ("_add", "_square", "_relu", "_sigmoid", "_maximum", "_select", "_add_n", "_bias_add", "_cast", "_exp")

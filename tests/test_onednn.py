@@ -18,7 +18,8 @@ import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
-from actorflow.kernels.onednn import binding, matmul, program
+from actorflow.kernels import helping
+from actorflow.kernels.onednn import binding, conv, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.ops.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
@@ -457,6 +458,92 @@ def test_the_number_of_threads_is_put_back(bound: Binding, seed: int, monkeypatc
     for y in found:
         np.testing.assert_allclose(y, found[0], rtol=1e-5, atol=1e-5)
     assert bound.set_threads(own) == own
+
+
+@pytest.fixture
+def halves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Work on two threads, whatever it is worth; what each part was."""
+    found: list[tuple[int, int]] = []
+    share = parts.shared
+
+    def shared(library: Any, work: Any, count: int, key: Any, even: int = 1, whole: Any = None) -> None:
+        def noted(begin: int, end: int) -> None:
+            work(begin, end)
+            found.append((begin, end))
+
+        share(library, noted, count, key, even, whole)
+
+    for module in (parts, conv, matmul):
+        monkeypatch.setattr(module, "are_shared", lambda library, flops, count=2: count > 1)
+        monkeypatch.setattr(module, "shared", shared)
+    monkeypatch.setattr(helping, "cores", lambda: 2)
+    monkeypatch.setattr(helping.Balance, "divides", lambda self: True)
+    monkeypatch.setattr(matmul, "_known", {})
+    for module in (conv, pool):
+        monkeypatch.setattr(module, "_batches", parts.Batches())
+    for module in (conv, matmul, pool):
+        monkeypatch.setattr(module, "_programs", program.Cache())
+    return found
+
+
+@installed
+@pytest.mark.parametrize("sizes", [(2, 10, 10, 7), (5, 9, 8, 3), (3, 6, 6, 16)])
+def test_halves_of_a_batch_give_what_all_of_it_gives(
+    halves: list[tuple[int, int]], seed: int, sizes: tuple[int, ...]
+) -> None:
+    draw = drawn(seed)
+    x, w, bias = draw(*sizes), draw(3, 3, sizes[3], 9), draw(9)
+    dy = draw(*sizes[:3], 9)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-4)
+    attrs = {**CONV, "activation": "Relu"}
+    close(of_library("Conv2D").function(np, x, w, **CONV), of_numpy("Conv2D").function(np, x, w, **CONV))
+    close(
+        of_library("_FusedConv2D").function(np, x, w, bias, **attrs),
+        of_numpy("_FusedConv2D").function(np, x, w, bias, **attrs),
+    )
+    given = np.array(sizes, np.int32), w, dy
+    close(
+        of_library("Conv2DBackpropInput").function(np, *given, **CONV),
+        of_numpy("Conv2DBackpropInput").function(np, *given, **CONV),
+    )
+    assert len(halves) == 6 and {end for _, end in halves} == {-(-sizes[0] // 2), sizes[0]}
+    given = x, np.array(w.shape, np.int32), dy
+    close(
+        of_library("Conv2DBackpropFilter").function(np, *given, **CONV),
+        of_numpy("Conv2DBackpropFilter").function(np, *given, **CONV),
+    )
+
+
+@installed
+@pytest.mark.parametrize("turned_a", [False, True])
+@pytest.mark.parametrize("turned_b", [False, True])
+def test_halves_of_a_product_give_the_whole(
+    halves: list[tuple[int, int]], seed: int, turned_a: bool, turned_b: bool
+) -> None:
+    draw = drawn(seed)
+    for m, n, k in ((130, 40, 24), (40, 130, 24), (200, 150, 9), (16, 2100, 260), (1, 40, 8)):
+        a, b = draw(*((k, m) if turned_a else (m, k))), draw(*((n, k) if turned_b else (k, n)))
+        for beta in (0.0, 1.0):
+            c = draw(m, n)
+            wanted = 0.5 * (a.T if turned_a else a) @ (b.T if turned_b else b) + beta * c
+            del halves[:]
+            assert matmul.product(a, b, turned_a, turned_b, c, 0.5, beta)
+            np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=1e-4)
+            assert len(halves) == 2
+
+
+@installed
+def test_halves_of_pooled_images(halves: list[tuple[int, int]], seed: int) -> None:
+    x = drawn(seed)(5, 9, 8, 3)
+    for number in (None, np.nan, -np.inf):
+        if number is not None:
+            x[4, 1, 1, 1] = number
+        y = of_numpy("MaxPool").function(np, x, **IMAGES)
+        np.testing.assert_array_equal(of_library("MaxPool").function(np, x, **IMAGES), y)
+        dy = drawn(seed + 1)(*y.shape)
+        wanted = of_numpy("MaxPoolGrad").function(np, x, y, dy, **IMAGES)
+        np.testing.assert_array_equal(of_library("MaxPoolGrad").function(np, x, y, dy, **IMAGES), wanted)
+    assert halves
 
 
 @installed

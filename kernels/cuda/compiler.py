@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.jit_recipe import Recipe, Value
 
 from ..jit.rules import RULES as OF_LOOPS
-from ..jit.rules import SAME_SHAPE, TYPES, Rule
+from ..jit.rules import Rule, Ruled, Rules
 from .coverage import GPU
 from .source import elementwise
 
 _FLOATS = frozenset(("f4", "f8"))
-_KERNELS = f"{__name__.split('.cuda.')[0]}."
 
 
 def _function(name: str) -> Rule:
@@ -37,7 +34,7 @@ def _elu(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     return x.block.select(x.block.binary("lt", x, 0), x.block.unary("expm1", x), x)
 
 
-RULES: Mapping[str, tuple[frozenset[str], Rule]] = {
+RULES: Rules = {
     **OF_LOOPS,
     **{op: (_FLOATS, _function(op.lower())) for op in ("Exp", "Expm1", "Log", "Log1p", "Tanh")},
     "Sigmoid": (_FLOATS, _sigmoid),
@@ -45,7 +42,7 @@ RULES: Mapping[str, tuple[frozenset[str], Rule]] = {
 }
 
 
-class CudaCompiler:
+class CudaCompiler(Ruled):
     """Makes kernels of recipes. `jit=False` of a session turns it off, as it does the CPU's compiled loops."""
 
     name = "jit"
@@ -53,24 +50,11 @@ class CudaCompiler:
     least = 65
     """Elements: what has fewer may be in host memory, and be computed there."""
 
+    def __init__(self) -> None:
+        super().__init__(RULES)
+
     def available(self) -> bool:
         return True  # a GPU's array module has a compiler
-
-    def follows(self, kernel: KernelDef) -> bool:
-        return kernel.function.__module__.startswith(_KERNELS)
-
-    def type_of(self, dtype: DType) -> str | None:
-        return TYPES.get(dtype)
-
-    def accepts(self, op: str, dtypes: Sequence[DType]) -> bool:
-        found = RULES.get(op)
-        return found is not None and bool(dtypes) and TYPES.get(dtypes[0]) in found[0]
-
-    def broadcasts(self, op: str) -> bool:
-        return op not in SAME_SHAPE
-
-    def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
-        return RULES[op][1](given, attrs)
 
     def launched(self, recipe: Recipe) -> Launched:
         return Launched(recipe)

@@ -43,6 +43,21 @@ PRODUCTS = names(
     """
 )
 
+CONVOLUTIONS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Conv2D", "Conv3D", "DepthwiseConv2dNative"), ()),
+    **dict.fromkeys(("Conv2DBackpropInput", "Conv3DBackpropInputV2", "DepthwiseConv2dNativeBackpropInput"), (0,)),
+    **dict.fromkeys(("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "DepthwiseConv2dNativeBackpropFilter"), (1,)),
+}
+"""With the position of the shape that a gradient gets."""
+
+POOLS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("MaxPool", "MaxPool3D", "MaxPoolGrad", "MaxPool3DGrad", "AvgPool", "AvgPool3D"), ()),
+    **dict.fromkeys(("MaxPoolGradGrad", "MaxPool3DGradGrad"), ()),
+    **dict.fromkeys(("AvgPoolGrad", "AvgPool3DGrad"), (0,)),
+}
+
+NORMS = ["FusedBatchNormV3", "FusedBatchNormGradV3"]
+
 SOFTMAX = ["Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits"]
 
 STATE = names(
@@ -104,7 +119,7 @@ APART = names(
     MatMul BatchMatMulV2 Einsum _FusedMatMul _AddMatMul _SgdMatMul L2Loss
     """
 )
-"""What calls cuBLAS, which CuPy doesn't capture."""
+"""What calls cuBLAS, which CuPy doesn't capture, or cuDNN."""
 
 RECORDED = names(
     """
@@ -118,12 +133,17 @@ RECORDED = names(
 )
 """With the elementwise ones, what launches the same in each run and makes no array of the host's values, as joining does."""
 
-TAKEN = frozenset((*ANYWHERE, *ELEMENTWISE, *PRODUCTS, *SOFTMAX, *STATE, *SHAPED, *SWAPPING))
+TAKEN = frozenset(
+    (
+        *(*ANYWHERE, *ELEMENTWISE, *PRODUCTS, *SOFTMAX, *STATE, *SHAPED, *SWAPPING),
+        *(*CONVOLUTIONS, *POOLS, *NORMS),
+    )
+)
 
 kernel.limit(GPU, "actorflow.kernels", TAKEN, without=(*STRING, bfloat16))
 kernel.limit(GPU, "actorflow.checkpoint", ())
 residence.anywhere(GPU, *ANYWHERE, "_Send", "_Recv")
-residence.host_memory(GPU, SHAPED)
+residence.host_memory(GPU, {**SHAPED, **CONVOLUTIONS, **POOLS})
 residence.follow(GPU, *FOLLOWING)
 residence.record(GPU, *RECORDED, *ELEMENTWISE)
-residence.apart(GPU, *APART)
+residence.apart(GPU, *APART, *CONVOLUTIONS)

@@ -4,7 +4,7 @@ The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of
 stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
 """
 
-from . import ops_arrays, ops_elementwise, ops_norm, ops_random, ops_reduce, ops_rows, softmax, updates
+from . import ops_arrays, ops_elementwise, ops_norm, ops_pool, ops_random, ops_reduce, ops_rows, softmax, updates
 from .compiler import LlvmCompiler
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "ops_arrays",
     "ops_elementwise",
     "ops_norm",
+    "ops_pool",
     "ops_random",
     "ops_reduce",
     "ops_rows",

@@ -27,6 +27,8 @@ from .routine import Operand, Routine, Value
 
 PATIENCE = 300
 """Calls before a function is compiled, which takes some 20 ms on another thread."""
+EAGER = 20
+"""The same where a call takes so long that few of them are worth it."""
 _MOST_TYPES = 4
 HELD = 20_000
 """Operations up to which a function keeps the interpreter: to give it up and get it back may take longer."""
@@ -49,12 +51,13 @@ class Native:
         python: Callable[..., Any],
         write: Callable[[Types, Any], str | None],
         types: Callable[[Sequence[Any]], Types] | None = None,
+        patience: int = PATIENCE,
     ) -> None:
         self._python = python
         self._write = write
         self._types = types or types_of
         self._asked: set[Types] = set()
-        self._left = self._patience = PATIENCE
+        self._left = self._patience = patience
         self.call: Callable[..., Any] = self._counted
 
     def _counted(self, *arguments: Any) -> Any:

@@ -5,28 +5,25 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
 from actorflow.errors import InternalError
-from actorflow.registry.kernel import KernelDef
 from actorflow.runtime import llvm
-from actorflow.runtime.jit_recipe import Operand, Recipe, Value
+from actorflow.runtime.jit_recipe import Operand, Recipe
 
 from .emit import module_text
-from .rules import RULES, SAME_SHAPE, TYPES
+from .rules import RULES, Ruled
 
 _HOLDING = 20_000
 """Up to so many operations a loop holds the interpreter: to give it up and get it back may take longer."""
 _SIZE = ctypes.c_ssize_t
-_KERNELS = f"{__name__.split('.jit.')[0]}."
 
 
-class LlvmCompiler:
+class LlvmCompiler(Ruled):
     """What the runtime asks for loops: see `actorflow.runtime.jit.Compiler`."""
 
     name = "jit"
@@ -34,24 +31,11 @@ class LlvmCompiler:
     least = 2000
     """Elements: below, the calls of a few numpy functions cost no more than the loop's."""
 
+    def __init__(self) -> None:
+        super().__init__(RULES)
+
     def available(self) -> bool:
         return llvm.available()
-
-    def follows(self, kernel: KernelDef) -> bool:
-        return kernel.function.__module__.startswith(_KERNELS)
-
-    def type_of(self, dtype: DType) -> str | None:
-        return TYPES.get(dtype)
-
-    def accepts(self, op: str, dtypes: Sequence[DType]) -> bool:
-        found = RULES.get(op)
-        return found is not None and bool(dtypes) and TYPES.get(dtypes[0]) in found[0]
-
-    def broadcasts(self, op: str) -> bool:
-        return op not in SAME_SHAPE
-
-    def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
-        return RULES[op][1](given, attrs)
 
     def compile(self, recipe: Recipe) -> Loop:
         return compiled(recipe)

@@ -23,7 +23,7 @@ from .. import logic, math, nn, unary
 from . import estimates
 from .arrays import HEADER
 from .blocks import arrays_of, stored
-from .builtin import Kernel, Native, Types
+from .builtin import EAGER, Kernel, Native, Types
 from .emit import module_text
 from .parallel import Parallel, address
 from .rules import RULES, SAME_SHAPE, TYPES
@@ -65,6 +65,7 @@ class Elementwise(Native):
             lambda *given: self._into(*given[:-1], out=given[-1]),
             lambda kinds, rest: write(kinds, rest, True),
             lambda given: types(given[:-1]),
+            EAGER,
         )
 
     def into(self, *given: Any, out: Any) -> Any:

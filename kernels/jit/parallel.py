@@ -14,8 +14,7 @@ from typing import Any
 
 from actorflow.runtime import llvm
 
-from ..blas import Governor
-from ..helping import cores, helper
+from ..helping import Balance, cores, helper
 
 _NAP = 0.00002
 _MOST_SIZES = 64
@@ -49,22 +48,22 @@ class Parallel:
         code = llvm.compiled(f"{part}\n{share_text(parameters)}")
         kinds = [ctypes.c_void_p, *[ctypes.c_ssize_t] * 3, *[_KINDS[kind] for kind in parameters]]
         self._share = code.bind("share", *kinds, releases=True)
-        self._governors: dict[int, Governor] = {}
+        self._balances: dict[int, Balance] = {}
 
     def run(self, count: int, piece: int, *given: int, divided: bool = True) -> None:
         """Does `count` parts, of which a thread takes `piece` at a time. `given` are numbers and addresses."""
         if not divided or cores() < 2:
             self._alone(count, piece, *given)
             return
-        governor = self._governors.get(count)
-        if governor is None:
-            if len(self._governors) >= _MOST_SIZES:
-                self._governors.clear()
-            governor = self._governors[count] = Governor()
-        both = governor.splits()
+        balance = self._balances.get(count)
+        if balance is None:
+            if len(self._balances) >= _MOST_SIZES:
+                self._balances.clear()
+            balance = self._balances[count] = Balance()
+        both = balance.divides()
         begun = perf_counter_ns()
         (self._together if both else self._alone)(count, piece, *given)
-        governor.add(both, perf_counter_ns() - begun)
+        balance.add(both, perf_counter_ns() - begun)
 
     def _alone(self, count: int, piece: int, *given: int) -> None:
         self._share((ctypes.c_int64 * 2)(), count, piece, 0, *given)

@@ -12,11 +12,14 @@ from typing import Any, TypeAlias
 
 from actorflow import dtypes
 from actorflow.dtypes import DType
+from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.jit_recipe import Value
 
 from .ufuncs import inner_loop
 
 Rule: TypeAlias = Callable[[Sequence[Value], Mapping[str, Any]], "Value | None"]
+Rules: TypeAlias = Mapping[str, tuple[frozenset[str], Rule]]
+"""By op: the types of its first input for which there is a rule, and the rule."""
 
 TYPES: Mapping[DType, str] = {
     dtypes.float32: "f4",
@@ -39,9 +42,32 @@ _ALL = _NUMBERS | _BOOL
 _CAST_FROM_FLOAT = _FLOATS | _BOOL | {"i4", "i8"}
 
 RULES: dict[str, tuple[frozenset[str], Rule]] = {}
-"""By op: the types of its first input for which there is a rule, and the rule."""
 SAME_SHAPE = frozenset(("AddN", "Select"))
 """Ops that do not broadcast. (Select's condition may be a scalar.)"""
+_KERNELS = f"{__name__.split('.jit.')[0]}."
+
+
+class Ruled:
+    """What compilers that go by a table of rules answer alike (`actorflow.runtime.jit.Rules`)."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def follows(self, kernel: KernelDef) -> bool:
+        return kernel.function.__module__.startswith(_KERNELS)
+
+    def type_of(self, dtype: DType) -> str | None:
+        return TYPES.get(dtype)
+
+    def accepts(self, op: str, dtypes: Sequence[DType]) -> bool:
+        types, _ = self._rules.get(op, (frozenset(), None))
+        return bool(dtypes) and TYPES.get(dtypes[0]) in types
+
+    def broadcasts(self, op: str) -> bool:
+        return op not in SAME_SHAPE
+
+    def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
+        return self._rules[op][1](given, attrs)
 
 
 def rule(*ops: str, types: frozenset[str]) -> Callable[[Rule], Rule]:

@@ -2,7 +2,7 @@
 
 Both take chunks from one counter until none is left, so neither waits for the other's start: where the helper does not get a
 core in time, the caller does all the work. Only the helper's last chunk may have to be waited for. What that gains or costs on
-a machine that does other things too is measured, as for products of matrices (`kernels/blas.py`).
+a machine that does other things too is measured (`helping.Balance`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import time
 from time import perf_counter_ns
 from typing import Any
 
-from ..blas import Governor
-from ..helping import WORTH_SHARING, helper
+from ..helping import WORTH_SHARING, Balance, helper
 from ..helping import cores as cores
 from .compiler import Loop
 
 _CHUNK = 1 << 15
 _NAP = 0.00002
 _MOST_SIZES = 256
-_governors: dict[tuple[int, int], Governor] = {}
+_balances: dict[tuple[int, int], Balance] = {}
 
 
 def run_shared(loop: Loop, elements: int, arrays: list[Any]) -> None:
@@ -29,15 +28,15 @@ def run_shared(loop: Loop, elements: int, arrays: list[Any]) -> None:
         _alone(loop, elements, arrays)
         return
     key = id(loop), elements
-    governor = _governors.get(key)
-    if governor is None:
-        if len(_governors) >= _MOST_SIZES:
-            _governors.clear()
-        governor = _governors[key] = Governor()
-    both = governor.splits()
+    balance = _balances.get(key)
+    if balance is None:
+        if len(_balances) >= _MOST_SIZES:
+            _balances.clear()
+        balance = _balances[key] = Balance()
+    both = balance.divides()
     begun = perf_counter_ns()
     (_together if both else _alone)(loop, elements, arrays)
-    governor.add(both, perf_counter_ns() - begun)
+    balance.add(both, perf_counter_ns() - begun)
 
 
 def _alone(loop: Loop, elements: int, arrays: list[Any]) -> None:

@@ -7,10 +7,12 @@ the convolution.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.ops.conv_geometry import Span, groups
@@ -18,6 +20,7 @@ from actorflow.registry.kernel import kernel
 
 from .. import conv, conv_depthwise, fused
 from .binding import Binding, loaded
+from .parts import Batches, are_shared, half, shared
 from .program import (
     BIAS,
     DIFF_DST,
@@ -28,6 +31,7 @@ from .program import (
     WEIGHTS,
     Builder,
     Cache,
+    Governed,
     Program,
     contiguous,
     destination,
@@ -36,7 +40,9 @@ from .program import (
 FLOAT32 = frozenset((dt.float32,))
 _TRAINING, _DIRECT = 64, 1
 _WORTH_FLOPS = 5e3  # where the call costs no more than those of a few numpy functions
+_WORTH_ADDING = 256  # places of a window; with fewer it costs as much to add the parts of a gradient for the weights
 _programs = Cache()
+_batches = Batches()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,24 +54,22 @@ class Geometry:
     weights: tuple[int, ...]
     spans: tuple[Span, ...]
     depthwise: bool
+    result: tuple[int, ...] = field(init=False)
+    flops: float = field(init=False)
+    known: bool = field(init=False)
+    """Whether the library takes such sizes: none is 0, and no window lies in the padding alone."""
+
+    def __post_init__(self) -> None:
+        result = (self.images[0], *(s.count for s in self.spans), self.outputs)
+        flops = 2.0 * prod(result) * prod(self.weights[:2]) * (1 if self.depthwise else self.weights[2])
+        reached = all(max(s.before, s.after) < (s.window - 1) * s.dilation + 1 for s in self.spans)
+        object.__setattr__(self, "result", result)
+        object.__setattr__(self, "flops", flops)
+        object.__setattr__(self, "known", reached and min(*self.images, *self.weights, *result) > 0)
 
     @property
     def outputs(self) -> int:
         return prod(self.weights[2:]) if self.depthwise else self.weights[3]
-
-    @property
-    def result(self) -> tuple[int, ...]:
-        return (self.images[0], *(s.count for s in self.spans), self.outputs)
-
-    @property
-    def flops(self) -> float:
-        return 2.0 * prod(self.result) * prod(self.weights[:2]) * (1 if self.depthwise else self.weights[2])
-
-    @property
-    def known(self) -> bool:
-        """Whether the library takes such sizes: none is 0, and no window lies in the padding alone."""
-        reached = all(max(s.before, s.after) < (s.window - 1) * s.dilation + 1 for s in self.spans)
-        return reached and min(*self.images, *self.weights, *self.result) > 0
 
     @property
     def moves(self) -> list[tuple[int, ...]]:
@@ -90,25 +94,36 @@ class Geometry:
         return builder.strided(dims, strides), builder.any(dims)
 
 
-def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None) -> Any:
-    """The convolution, plus a bias where there is one. None where the library can't do it."""
+@functools.lru_cache(1024)
+def _of_some(geometry: Geometry, images: int) -> Geometry:
+    """The same convolution of so many images."""
+    return geometry if images == geometry.images[0] else replace(geometry, images=(images, *geometry.images[1:]))
+
+
+def forward(
+    x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, then: Callable[[Any], Any] | None = None
+) -> Any:
+    """The convolution, plus a bias where there is one. None where the library can't do it. `then` does something to the
+    result in place, image by image, while it is at hand."""
     library = loaded()
     if library is None or not geometry.known:
         return None
+    biased = bias is not None
+    given = [contiguous(x), contiguous(w), *([contiguous(bias)] if biased else [])]
 
-    def make() -> Program:
-        builder, pd = _forward(library, geometry, bias is not None)
-        args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
-        builder.step(pd, args if bias is None else {**args, BIAS: "bias"})
-        return Program(builder, ("x", "w", "y") if bias is None else ("x", "w", "y", "bias"))
+    def program_for(images: int, flops: float) -> Governed | None:
+        some = _of_some(geometry, images)
 
-    program = _programs.get(("forward", geometry, bias is not None), library, make, geometry.flops)
-    if program is None:
-        return None
-    y = destination(out, geometry.result)
-    arrays = (contiguous(x), contiguous(w), y)
-    program(*arrays) if bias is None else program(*arrays, contiguous(bias))
-    return y
+        def make() -> Program:
+            builder, pd = _forward(library, some, biased)
+            args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
+            builder.step(pd, {**args, BIAS: "bias"} if biased else args)
+            return Program(builder, ("x", "w", "bias", "y") if biased else ("x", "w", "y"))
+
+        return _programs.get(("forward", some, biased, flops > 0), library, make, flops)
+
+    batch = _batches.get(("forward", geometry, biased), library, len(x), geometry.flops, program_for)
+    return None if batch is None else batch.run(given, (0,), destination(out, geometry.result), then=then)
 
 
 def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
@@ -117,22 +132,25 @@ def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
     if library is None or not geometry.known:
         return None
 
-    def make() -> Program:
-        builder, hint = _forward(library, geometry, False)
-        images, result = builder.layouts["x"], builder.layouts["y"]
-        create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
-        free = geometry.filters(builder)[1]
-        pd = builder.describe("a convolution", create, _DIRECT, images, free, result, *geometry.moves, hint)
-        builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
-        builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
-        return Program(builder, ("w", "y", "x"))
+    def program_for(images: int, flops: float) -> Governed | None:
+        some = _of_some(geometry, images)
 
-    program = _programs.get(("images", geometry), library, make, geometry.flops)
-    if program is None:
+        def make() -> Program:
+            builder, hint = _forward(library, some, False)
+            images, result = builder.layouts["x"], builder.layouts["y"]
+            create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
+            free = some.filters(builder)[1]
+            pd = builder.describe("a convolution", create, _DIRECT, images, free, result, *some.moves, hint)
+            builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
+            builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
+            return Program(builder, ("w", "y", "x"))
+
+        return _programs.get(("images", some, flops > 0), library, make, flops)
+
+    batch = _batches.get(("images", geometry), library, len(dy), geometry.flops, program_for)
+    if batch is None:
         return None
-    dx = destination(out, geometry.images)
-    program(contiguous(w), contiguous(dy), dx)
-    return dx
+    return batch.run([contiguous(w), contiguous(dy)], (1,), destination(out, geometry.images))
 
 
 def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
@@ -141,25 +159,48 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
     if library is None or not geometry.known:
         return None
 
-    def make() -> Program:
-        builder, hint = _forward(library, geometry, False)
-        images, result = builder.layouts["x"], builder.layouts["y"]
-        create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
-        free = geometry.filters(builder)[1]
-        null = library.ffi.NULL
-        pd = builder.describe("a convolution", create, _DIRECT, images, free, null, result, *geometry.moves, hint)
-        builder.layouts["weights"] = builder.chosen(pd, DIFF_WEIGHTS)
-        same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
-        builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
-        builder.reordered("weights", "w")
-        return Program(builder, ("x", "y", "w"))
+    def program_for(images: int, flops: float) -> Governed | None:
+        some = _of_some(geometry, images)
 
-    program = _programs.get(("weights", geometry), library, make, geometry.flops)
+        def make() -> Program:
+            builder, hint = _forward(library, some, False)
+            images, result = builder.layouts["x"], builder.layouts["y"]
+            create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
+            free = some.filters(builder)[1]
+            null = library.ffi.NULL
+            pd = builder.describe("a convolution", create, _DIRECT, images, free, null, result, *some.moves, hint)
+            builder.layouts["weights"] = builder.chosen(pd, DIFF_WEIGHTS)
+            same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
+            builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
+            builder.reordered("weights", "w")
+            return Program(builder, ("x", "y", "w"))
+
+        return _programs.get(("weights", some, flops > 0), library, make, flops)
+
+    x, dy = contiguous(x), contiguous(dy)
+    count = len(x)
+    size = half(count)
+    divides = are_shared(library, geometry.flops, count) and size * prod(geometry.result[1:3]) >= _WORTH_ADDING
+    program = program_for(count, 0.0 if divides else geometry.flops)
     if program is None:
         return None
     dw = destination(None, geometry.weights)
-    program(contiguous(x), contiguous(dy), dw)
-    return dw
+    halves = [program_for(some, 0.0) for some in (size, count - size)] if divides else []
+    if None in halves or not halves:
+        program(x, dy, dw)
+        return dw
+    other: list[Any] = []
+
+    def some(begin: int, end: int) -> None:
+        target = dw
+        if begin:
+            target = np.empty(geometry.weights, np.float32)
+            other.append(target)
+        part: Any = halves[begin > 0]
+        part(x[begin:end], dy[begin:end], target)
+
+    shared(library, some, count, ("weights", geometry), whole=lambda: program(x, dy, dw))
+    return np.add(dw, other[0], out=dw) if other else dw
 
 
 def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builder, Any]:
@@ -318,7 +359,8 @@ def fused_conv2d(
 ) -> Any:
     attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
     geometry = geometry_of(x.shape, w.shape, attrs)
-    y = None if geometry is None or bias.shape != w.shape[3:] else forward(x, w, geometry, bias, out)
-    if y is None:
-        return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out)
-    return fused.activated(xp, y, activation)
+    y = None
+    if geometry is not None and bias.shape == w.shape[3:]:
+        then = functools.partial(fused.activated, xp, activation=activation) if activation else None
+        y = forward(x, w, geometry, bias, out, then)
+    return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out) if y is None else y

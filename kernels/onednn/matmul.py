@@ -17,6 +17,7 @@ from actorflow.runtime.variable_state import VariableState
 from .. import fused, linalg
 from .binding import Binding, loaded
 from .conv import FLOAT32
+from .parts import are_shared, shared
 from .program import Cache, destination
 
 _WORTH_PRODUCTS, _NARROWEST = 1 << 20, 32
@@ -24,6 +25,10 @@ _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
 """Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster. Slim ones of some size it
 computes at half the speed, and splits over threads that wait for each other."""
 _WIDE, _LARGE = 16, 1 << 19
+_MANY = 128
+"""Rows of which half are enough for the library."""
+_LINE = 16
+"""Elements of a line of the cache, which no two threads write to."""
 _MOST_KNOWN = 256
 _programs = Cache()
 _known: dict[Any, Callable[..., None]] = {}
@@ -67,7 +72,11 @@ def product(
     a, turned_a = _stored(a, transpose_a)
     b, turned_b = _stored(b, transpose_b)
     key = (m, n, k, turned_a, turned_b)
-    run = _programs.get(key, library, lambda: _gemm(library, *key), 2.0 * m * n * k)
+    flops = 2.0 * m * n * k
+    if are_shared(library, flops, max(m, n)):
+        run = _programs.get(key, library, lambda: _in_parts(library, *key), 0.0)
+    else:
+        run = _programs.get(key, library, lambda: _gemm(library, *key), flops)
     if run is None:
         return False
     run(a, b, c, alpha, beta)
@@ -91,20 +100,76 @@ def _gemm(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bo
     call, check, pointer = library.lib.dnnl_sgemm, library.check, library.ffi.from_buffer
     kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
     steps = (m if turned_a else k, k if turned_b else n)
-    # The library copies the wide matrix to turn it. Where few rows use it, the transposed product takes less.
-    turns = turned_b and n >= _WIDE * m and n * k >= _LARGE
+    turns = _turns(m, n, k, turned_b)
+    turned_part = _turned_part(library, m, n, k, turned_a)
 
     def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
         if turns and beta == 0:
-            turned = np.empty((n, m), np.float32)
-            left, right = pointer(b), pointer(a)
-            kind = b"N" if turned_a else b"T"
-            check(call(b"N", kind, n, m, k, alpha, left, k, right, steps[0], 0.0, pointer(turned), m), "a product")
-            np.copyto(c, turned.T)
+            turned_part(a, b, c, alpha, 0, n)
             return
         status = call(*kinds, m, n, k, alpha, pointer(a), steps[0], pointer(b), steps[1], beta, pointer(c), n)
         if status:
             check(status, "a product")
+
+    return run
+
+
+def _turns(m: int, n: int, k: int, turned_b: bool) -> bool:
+    """The library copies the wide matrix to turn it. Where few rows use it, the transposed product takes less."""
+    return turned_b and n >= _WIDE * m and n * k >= _LARGE
+
+
+def _turned_part(library: Binding, m: int, n: int, k: int, turned_a: bool) -> Callable[..., None]:
+    """Some columns of a product with a turned matrix, as rows of the transposed product."""
+    call, check, pointer = library.lib.dnnl_sgemm, library.check, library.ffi.from_buffer
+    kind, step = (b"N", m) if turned_a else (b"T", k)
+
+    def run(a: Any, b: Any, c: Any, alpha: float, begin: int, end: int) -> None:
+        turned = np.empty((end - begin, m), np.float32)
+        left, right = pointer(b[begin:end]), pointer(a)
+        check(call(b"N", kind, end - begin, m, k, alpha, left, k, right, step, 0.0, pointer(turned), m), "a product")
+        np.copyto(c[:, begin:end], turned.T)
+
+    return run
+
+
+def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> Callable[..., None]:
+    """`_gemm` for two threads, of which each takes some rows or some columns of the result."""
+    call, check, ffi = library.lib.dnnl_sgemm, library.check, library.ffi
+    kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
+    steps = (m if turned_a else k, k if turned_b else n)
+    turns = _turns(m, n, k, turned_b)
+    turned_part = _turned_part(library, m, n, k, turned_a)
+    whole = _gemm(library, m, n, k, turned_a, turned_b)
+    by_rows = not turns and m >= min(n, _MANY)
+    count = m if by_rows else n
+    key = ("product", m, n, k, turned_a, turned_b)
+
+    def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
+        if turns and beta == 0:
+            shared(
+                library,
+                lambda begin, end: turned_part(a, b, c, alpha, begin, end),
+                count,
+                key,
+                _LINE,
+                lambda: whole(a, b, c, alpha, beta),
+            )
+            return
+        left, right, result = (ffi.cast("float *", ffi.from_buffer(x)) for x in (a, b, c))
+
+        def part(begin: int, end: int) -> None:
+            if by_rows:
+                one, other, into = left + begin * (1 if turned_a else k), right, result + begin * n
+                rows, columns = end - begin, n
+            else:
+                one, other, into = left, right + begin * (k if turned_b else 1), result + begin
+                rows, columns = m, end - begin
+            status = call(*kinds, rows, columns, k, alpha, one, steps[0], other, steps[1], beta, into, n)
+            if status:
+                check(status, "a product")
+
+        shared(library, part, count, key, _LINE, lambda: whole(a, b, c, alpha, beta))
 
     return run
 

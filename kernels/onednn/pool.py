@@ -18,12 +18,14 @@ from actorflow.registry.kernel import kernel
 from .. import pool
 from .binding import Binding, loaded
 from .conv import FLOAT32
-from .program import DIFF_DST, DIFF_SRC, DST, SRC, WORKSPACE, Builder, Cache, Program, contiguous, destination
+from .parts import Batches
+from .program import DIFF_DST, DIFF_SRC, DST, SRC, WORKSPACE, Builder, Cache, Governed, Program, contiguous, destination
 
 _TRAINING, _INFERENCE = 64, 96
 _MAXIMA, _MEANS = 0x1FF, 0x3FF  # means over the elements inside, as TensorFlow's
 _WORTH_ELEMENTS = 8192
 _programs = Cache()
+_batches = Batches()
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -69,58 +71,65 @@ def _forward(library: Binding, shape: Any, spans: Any, algorithm: int, goal: int
     return builder, builder.describe("a pool", create, goal, algorithm, layouts["x"], layouts["y"], *_moves(spans))
 
 
-def _pooled(x: Any, spans: Any, algorithm: int, out: Any) -> Any:
-    """The pool of `x`. None where the library can't do it."""
+def _pooled(x: Any, spans: Any, algorithm: int, out: Any, check: bool = False) -> Any:
+    """The pool of `x`. None where the library can't do it; with `check` also where a number is none of the ordinary ones."""
     library = loaded()
     if library is None:
         return None
 
-    def make() -> Program:
-        builder, pd = _forward(library, x.shape, spans, algorithm, _INFERENCE)
-        builder.step(pd, {SRC: "x", DST: "y"})
-        return Program(builder, ("x", "y"))
+    def program_for(images: int, flops: float) -> Governed | None:
+        shape = (images, *x.shape[1:])
 
-    program = _programs.get(("forward", algorithm, x.shape, spans), library, make, _flops(x.shape, spans))
-    if program is None:
+        def make() -> Program:
+            builder, pd = _forward(library, shape, spans, algorithm, _INFERENCE)
+            builder.step(pd, {SRC: "x", DST: "y"})
+            return Program(builder, ("x", "y"))
+
+        return _programs.get(("forward", algorithm, shape, spans, flops > 0), library, make, flops)
+
+    batch = _batches.get(("forward", algorithm, x.shape, spans), library, len(x), _flops(x.shape), program_for)
+    if batch is None:
         return None
-    y = destination(out, _result(x.shape, spans))
-    program(contiguous(x), y)
-    return y
+    fits = (lambda begin, end: _is_ordinary(x[begin:end])) if check else None
+    return batch.run([contiguous(x)], (0,), destination(out, _result(x.shape, spans)), fits)
 
 
-def _spread(shape: Any, x: Any, dy: Any, spans: Any, algorithm: int, out: Any) -> Any:
-    """The gradient of a pool of images of this shape: `x` itself for maxima, which are found again. None where the library
-    can't do it."""
+def _spread(sizes: Any, x: Any, y: Any, dy: Any, spans: Any, algorithm: int, out: Any) -> Any:
+    """The gradient of a pool of images of this shape: `x` and `y` are those of maxima, which are found again. None where the
+    library can't do it, and where a maximum is no ordinary number."""
     library = loaded()
     if library is None:
         return None
+    maxima = algorithm == _MAXIMA
 
-    def make() -> Program:
-        builder, hint = _forward(library, shape, spans, algorithm, _TRAINING)
-        images, result = builder.layouts["x"], builder.layouts["y"]
-        builder.layouts |= {"dx": images, "dy": result}
-        create = library.lib.dnnl_pooling_backward_primitive_desc_create
-        pd = builder.describe("a pool", create, algorithm, images, result, *_moves(spans), hint)
-        args = {DIFF_DST: "dy", DIFF_SRC: "dx"}
-        if algorithm == _MAXIMA:
-            builder.layouts["places"] = builder.chosen(hint, WORKSPACE)
-            builder.step(hint, {SRC: "x", DST: "y", WORKSPACE: "places"})
-            args[WORKSPACE] = "places"
-        builder.step(pd, args)
-        return Program(builder, ("dy", "dx", "x") if algorithm == _MAXIMA else ("dy", "dx"))
+    def program_for(images: int, flops: float) -> Governed | None:
+        shape = (images, *sizes[1:])
 
-    program = _programs.get(("backward", algorithm, shape, spans), library, make, _flops(shape, spans))
-    if program is None:
+        def make() -> Program:
+            builder, hint = _forward(library, shape, spans, algorithm, _TRAINING)
+            images, result = builder.layouts["x"], builder.layouts["y"]
+            builder.layouts |= {"dx": images, "dy": result}
+            create = library.lib.dnnl_pooling_backward_primitive_desc_create
+            pd = builder.describe("a pool", create, algorithm, images, result, *_moves(spans), hint)
+            args = {DIFF_DST: "dy", DIFF_SRC: "dx"}
+            if maxima:
+                builder.layouts["places"] = builder.chosen(hint, WORKSPACE)
+                builder.step(hint, {SRC: "x", DST: "y", WORKSPACE: "places"})
+                args[WORKSPACE] = "places"
+            builder.step(pd, args)
+            return Program(builder, ("x", "dy", "dx") if maxima else ("dy", "dx"))
+
+        return _programs.get(("backward", algorithm, shape, spans, flops > 0), library, make, flops)
+
+    batch = _batches.get(("backward", algorithm, sizes, spans), library, len(dy), _flops(sizes), program_for)
+    if batch is None:
         return None
-    dx = destination(out, shape)
-    if algorithm == _MAXIMA:
-        program(contiguous(dy), dx, contiguous(x))
-    else:
-        program(contiguous(dy), dx)
-    return dx
+    given = [contiguous(x), contiguous(dy)] if maxima else [contiguous(dy)]
+    fits = (lambda begin, end: _is_ordinary(y[begin:end])) if maxima else None
+    return batch.run(given, (0, 1) if maxima else (0,), destination(out, sizes), fits)
 
 
-def _flops(shape: Sequence[int], spans: Sequence[Span]) -> float:
+def _flops(shape: Sequence[int]) -> float:
     # An element costs as much as some eighty of a product's, for it comes from far.
     return 80.0 * prod(shape)
 
@@ -136,7 +145,7 @@ _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "oned
 @kernel("MaxPool", **_OPTIONS)
 def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
-    y = None if spans is None or not _is_ordinary(x) else _pooled(x, spans, _MAXIMA, out)
+    y = None if spans is None else _pooled(x, spans, _MAXIMA, out, check=True)
     return pool.max_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out) if y is None else y
 
 
@@ -144,8 +153,8 @@ def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: An
 def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
     dx = None
-    if spans is not None and y.shape == dy.shape == _result(x.shape, spans) and _is_ordinary(y):
-        dx = _spread(x.shape, x, dy, spans, _MAXIMA, out)
+    if spans is not None and y.shape == dy.shape == _result(x.shape, spans) and x.size:
+        dx = _spread(x.shape, x, y, dy, spans, _MAXIMA, out)
     if dx is None:
         return pool.max_pool_grad(xp, x, y, dy, ksize=ksize, strides=strides, padding=padding, out=out)
     return dx
@@ -164,7 +173,7 @@ def avg_pool_grad(xp: Any, sizes: Any, dy: Any, *, ksize: Any, strides: Any, pad
     spans = _spans(shape, ksize, strides, padding) if len(shape) == 4 else None
     dx = None
     if spans is not None and dy.shape == _result(shape, spans) and prod(shape):
-        dx = _spread(shape, None, dy, spans, _MEANS, out)
+        dx = _spread(shape, None, None, dy, spans, _MEANS, out)
     if dx is None:
         return pool.avg_pool_grad(xp, sizes, dy, ksize=ksize, strides=strides, padding=padding, out=out)
     return dx

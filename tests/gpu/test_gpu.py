@@ -163,6 +163,97 @@ def test_f38_the_rows_of_the_op_tables_hold(
             checks.check_values(case, dtype, seed)
 
 
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.id) for c in cases() if "Conv" in c.ops or "FusedBatchNorm" in c.ops]
+)
+def test_f38_the_rows_of_convolutions_and_norms_hold_by_cupy_alone(
+    case: Any, make: Callable[..., list[Device]], monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Where cuDNN is installed, the rows above are its own."""
+    monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
+    test_f38_the_rows_of_the_op_tables_hold(case, make, monkeypatch, seed)
+
+
+@pytest.fixture
+def cudnn(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The plans that cuDNN makes in this test. Skips where it is not installed."""
+    from actorflow.kernels.cudnn import binding, program
+
+    if binding.loaded() is None:
+        pytest.skip("no cuDNN: pip install 'actorflow[cudnn]'")
+    monkeypatch.setattr(program, "plans", program.Plans())
+    return program.plans
+
+
+LAYERS = {
+    "first": ([8, 64, 64, 3], [7, 7, 3, 64], 2),
+    "bottleneck": ([8, 28, 28, 128], [3, 3, 128, 128], 1),
+    "one by one": ([8, 14, 14, 256], [1, 1, 256, 512], 2),
+    "groups": ([4, 14, 14, 128], [3, 3, 4, 128], 1),
+}
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_f38_layers_of_usual_sizes_by_cudnn_have_the_cpus_values(
+    make: Callable[..., list[Device]], cudnn: Any, layer: str, layout: str
+) -> None:
+    """Within float32's tolerance, which TF32 would miss fifty times over, and with the same bits in each run."""
+    images, filters, stride = LAYERS[layer]
+    rng = np.random.default_rng(4)
+    weights = (rng.normal(size=filters) / np.sqrt(np.prod(filters[:3]))).astype("f")
+    value = rng.normal(size=images).astype("f")
+
+    def graph_of(layout: str) -> tuple[af.Graph, Any, list[Any]]:
+        graph = af.Graph()
+        with graph.as_default():
+            x, w = af.placeholder(af.float32, images), af.constant(weights)
+            given = x if layout == "NHWC" else af.transpose(x, [0, 3, 1, 2])
+            y = af.nn.conv2d(given, w, strides=stride, padding="SAME", data_format=layout)
+            y = y if layout == "NHWC" else af.transpose(y, [0, 2, 3, 1])
+            slope = af.tanh(y)
+            # The mean over the batch, so that the weights' gradient is of the size of the others.
+            return graph, x, [y, *[g / scale for g, scale in zip(af.gradients(slope, [x, w]), (1.0, 1000.0))]]
+
+    graph, x, fetches = graph_of(layout)
+    with blocking.Session(graph=graph, devices=make()) as session:
+        found = [session.run(fetches, {x: value}) for _ in range(2)]
+    graph, x, fetches = graph_of("NHWC")
+    with blocking.Session(graph=graph) as session:
+        wanted = session.run(fetches, {x: value})
+    made = {operation.name for (_, operation), plan in cudnn._known.items() if plan is not None}
+    assert made == {"conv_fprop", "conv_dgrad", "conv_wgrad"}
+    for one, again, right in zip(*found, wanted):
+        np.testing.assert_array_equal(one, again)
+        np.testing.assert_allclose(one, right, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_f38_a_batch_norm_of_usual_size_has_the_cpus_values(
+    make: Callable[..., list[Device]], cudnn: Any, dtype: str, record_property: Callable[[str, object], None]
+) -> None:
+    """By cuDNN or, where it has no engine for the GPU, by CuPy; which it was is a property of the test."""
+    from actorflow.ops.normalization import fused_batch_norm_op
+
+    rng = np.random.default_rng(4)
+    value = (rng.normal(size=(16, 28, 28, 64)) * 3 + 1).astype(dtype)
+    graph = af.Graph()
+    with graph.as_default():
+        x = af.placeholder(dtype, value.shape)
+        vectors = [af.constant(rng.random(64).astype("f") + 0.5) for _ in range(2)]
+        empty = af.constant(np.zeros(0, "f"))
+        y, mean, variance, *_ = fused_batch_norm_op(x, *vectors, empty, empty)
+        fetches = [y, mean, variance, *af.gradients(af.tanh(y), [x])]
+    found = []
+    for on in (make(), None):
+        with blocking.Session(graph=graph, devices=on) as session:
+            found.append(session.run(fetches, {x: value}))
+    record_property("by cudnn", [o.name for (_, o), plan in cudnn._known.items() if plan is not None])
+    tolerance = 2e-5 if dtype == "float32" else 4e-3
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one.astype("d"), other.astype("d"), rtol=tolerance, atol=tolerance)
+
+
 def test_f38_random_numbers_are_the_cpus(make: Callable[..., list[Device]]) -> None:
     graph = af.Graph()
     with graph.as_default():

@@ -235,7 +235,7 @@ def test_a_generator_outlives_its_stream() -> None:
 def both(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads take part wherever they may."""
     monkeypatch.setattr(helping, "cores", lambda: 2)
-    monkeypatch.setattr(helping.Governor, "splits", lambda self: True)
+    monkeypatch.setattr(helping.Balance, "divides", lambda self: True)
 
 
 def test_pieces_are_done_once_each_by_whichever_thread(both: None) -> None:
@@ -261,6 +261,57 @@ def test_the_helper_treats_floating_point_errors_as_the_caller_does(both: None) 
     with np.errstate(divide="ignore"):
         helping.in_pieces(lambda number: seen.append(np.geterr()["divide"]), 100, "errors")
     assert set(seen) == {"ignore"}
+
+
+def test_one_thread_does_the_whole_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helping, "cores", lambda: 1)
+    done: list[Any] = []
+    helping.in_pieces(done.append, 3, "whole", lambda: done.append("whole"))
+    assert done == ["whole"]
+
+
+def decided(balance: helping.Balance, one: int, two: int, times: int) -> list[bool]:
+    """What a balance decides where one thread takes so long and two take so long."""
+    found = []
+    for _ in range(times):
+        both = balance.divides()
+        balance.add(both, two if both else one)
+        found.append(both)
+    return found
+
+
+def test_two_threads_go_on_where_they_take_less() -> None:
+    found = decided(helping.Balance(), 1_000_000, 700_000, 1000)
+    assert not any(found[:2])
+    assert sum(found) > 990
+    assert not all(found[2:]), "what one thread takes is never looked at again"
+
+
+def test_two_threads_are_left_where_they_take_more_and_come_back_when_that_changes() -> None:
+    balance = helping.Balance()
+    assert sum(decided(balance, 1_000_000, 1_500_000, 1000)) < 40
+    assert sum(decided(balance, 1_000_000, 700_000, 1000)) > 700
+
+
+def test_to_gain_next_to_nothing_is_not_enough() -> None:
+    assert sum(decided(helping.Balance(), 60_000, 35_000, 1000)) < 40
+
+
+def test_what_the_first_call_makes_counts_for_nothing() -> None:
+    balance = helping.Balance()
+    balance.add(False, 50_000_000)
+    balance.add(False, 1_000_000)
+    for spent in (90_000_000, 700_000, 700_000, 700_000):
+        assert balance.divides()
+        balance.add(True, spent)
+    assert balance.divides()
+
+
+def test_a_single_slow_time_changes_nothing() -> None:
+    balance = helping.Balance()
+    decided(balance, 1_000_000, 500_000, 10)
+    balance.add(True, 1_000_000_000)
+    assert balance.divides()
 
 
 def test_large_choices_convolutions_and_pools_are_the_same_on_two_threads(both: None, seed: int) -> None:

@@ -1,0 +1,160 @@
+"""Batch normalization on GPUs by cuDNN, while training and after it, with the gradients of training.
+
+cuDNN gives the mean and 1 / sqrt(variance + epsilon), which says nothing of a variance far below epsilon. So the variance is
+taken from the running one: with a momentum of 1 that is the batch's own, unbiased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from actorflow.registry.kernel import kernel
+
+from .. import normalization
+from ..cuda.coverage import GPU
+from .conv import TYPES
+from .program import Layout, Operation, packed, run, vector
+
+
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Images, none of them empty."""
+    images = shapes[0] if len(shapes) == 5 else shapes[1]
+    return images is not None and len(images) == 4 and prod(images) > 0
+
+
+_OPTIONS: dict[str, Any] = {"device": GPU, "dtypes": TYPES, "library": "cudnn", "can": can}
+
+
+def _layouts(x: Any, scale: Any, data_format: str) -> tuple[Layout, Layout] | None:
+    """Of the images and of the vectors; None where cuDNN has no such pair."""
+    last = not data_format.startswith("NC")
+    sizes = (x.shape[0], x.shape[3], *x.shape[1:3]) if last else x.shape
+    if scale.shape != sizes[1:2] or (x.dtype.name == "float64") != (scale.dtype.name == "float64"):
+        return None
+    return packed(sizes, x.dtype, last), vector(sizes[1], 4, scale.dtype)
+
+
+@kernel("FusedBatchNormV3", **_OPTIONS)
+def fused_batch_norm(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    found = _layouts(x, scale, data_format)
+    made = None
+    if found is not None and offset.shape == scale.shape:
+        if is_training:
+            made = _trained(xp, x, scale, offset, epsilon, *found)
+        elif mean.shape == variance.shape == scale.shape:
+            made = _inferred(xp, x, scale, offset, mean, variance, epsilon, *found)
+    if made is None:
+        attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+        return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
+    return made
+
+
+def _trained(
+    xp: Any, x: Any, scale: Any, offset: Any, epsilon: float, images: Layout, channels: Layout
+) -> tuple[Any, ...] | None:
+    count = x.size // scale.size
+    if count < 2:
+        return None  # one element has no unbiased variance
+    operation = Operation(
+        "batchnorm",
+        (
+            ("input", images),
+            ("scale", channels),
+            ("bias", channels),
+            ("in_running_mean", channels),
+            ("in_running_var", channels),
+        ),
+        (images, channels, channels, channels, channels),
+        numbers=(("epsilon", epsilon), ("momentum", 1.0)),
+    )
+    before = xp.zeros(scale.shape, scale.dtype)
+    given = (xp.ascontiguousarray(a) for a in (x, scale, offset))
+    made = run(xp, operation, *given, before, before)
+    if made is None:
+        return None
+    y, average, _, _, unbiased = made
+    biased = unbiased * scale.dtype.type((count - 1) / count)
+    return y.reshape(x.shape), average, unbiased, average.copy(), biased, scale.dtype.type(0)
+
+
+def _inferred(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    epsilon: float,
+    images: Layout,
+    channels: Layout,
+) -> tuple[Any, ...] | None:
+    operation = Operation(
+        "batchnorm_inference",
+        (
+            ("input", images),
+            ("mean", channels),
+            ("inv_variance", channels),
+            ("scale", channels),
+            ("bias", channels),
+        ),
+        (images,),
+    )
+    factor = 1 / xp.sqrt(variance + scale.dtype.type(epsilon))
+    given = (xp.ascontiguousarray(a) for a in (x, mean, factor, scale, offset))
+    made = run(xp, operation, *given)
+    if made is None:
+        return None
+    moments = (mean.copy(), variance.copy(), mean.copy(), variance.copy())
+    return made[0].reshape(x.shape), *moments, scale.dtype.type(0)
+
+
+@kernel("FusedBatchNormGradV3", **_OPTIONS)
+def fused_batch_norm_grad(
+    xp: Any,
+    dy: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    reserved: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
+    found = _layouts(x, scale, data_format)
+    made = None
+    fits = dy.shape == x.shape and dy.dtype == x.dtype and mean.shape == variance.shape == scale.shape
+    if found is not None and is_training and fits:  # with fixed moments cuDNN has no gradient
+        images, channels = found
+        operation = Operation(
+            "batchnorm_backward",
+            (
+                ("grad", images),
+                ("input", images),
+                ("scale", channels),
+                ("mean", channels),
+                ("inv_variance", channels),
+            ),
+            (images, channels, channels),
+        )
+        factor = 1 / xp.sqrt(variance + scale.dtype.type(epsilon))
+        made = run(xp, operation, *(xp.ascontiguousarray(a) for a in (dy, x, scale, mean, factor)))
+    if made is None:
+        attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+        return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
+    nothing = xp.zeros((0,), scale.dtype)
+    return made[0].reshape(x.shape), made[1], made[2], nothing, nothing.copy()

@@ -1,0 +1,132 @@
+"""Parts of a library's work that two threads take in turns: some images of a batch, some rows or columns of a product.
+
+The library's own threads wait for each other several times in a call, and where one of them has lost its core the other
+waits with it. Here a thread that gets none leaves the parts to the caller (`helping`). Where one thread does it all, it does
+so in one call, which takes a little less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from ..helping import cores, in_pieces
+from .binding import Binding, Unsupported
+
+WORTH_FLOPS = 2e7
+"""The work that two threads share; to wake one takes as long as half of it."""
+_MOST_KNOWN = 256
+
+
+def are_shared(library: Binding, flops: float, count: int = 2) -> bool:
+    """Whether work on so many images or rows is done in parts. Where there are more than two cores, the library's own
+    threads do it."""
+    return flops >= WORTH_FLOPS and count > 1 and library.most_threads == 2 and cores() == 2
+
+
+def shared(
+    library: Binding, work: Callable[[int, int], None], count: int, key: Hashable, even: int = 1, whole: Any = None
+) -> None:
+    """Calls `work(begin, end)` for each half of `count`, a multiple of `even`, or `whole()` for all; with one thread of the
+    library's for each call."""
+    size = half(count, even)
+
+    def part(number: int) -> None:
+        own = library.set_threads(1)
+        try:
+            work(number * size, min(count, (number + 1) * size))
+        finally:
+            if own != 1:
+                library.set_threads(own)
+
+    in_pieces(part, -(-count // size), key, whole)
+
+
+def half(count: int, even: int = 1) -> int:
+    return -(-count // (2 * even)) * even
+
+
+class Batch:
+    """Work that gives something for each image: the program for all of them, and those for the halves of a batch where two
+    threads share it. `program_for(images, flops)` makes one, or gives None where the library can't do it.
+
+    Raises:
+        Unsupported: the library can't do it.
+    """
+
+    __slots__ = ("_count", "_halves", "_key", "_library", "_program")
+
+    def __init__(
+        self, key: Hashable, library: Binding, count: int, flops: float, program_for: Callable[[int, float], Any]
+    ) -> None:
+        self._key, self._library, self._count = key, library, count
+        divides = are_shared(library, flops, count)
+        self._program = program_for(count, 0.0 if divides else flops)
+        if self._program is None:
+            raise Unsupported(f"{key}")
+        sizes = {half(count), count - half(count)} if divides else set()
+        halves = {size: program_for(size, 0.0) for size in sizes}
+        self._halves: dict[int, Any] = {} if None in halves.values() else halves
+
+    def run(
+        self,
+        given: list[Any],
+        batches: tuple[int, ...],
+        y: Any,
+        fits: Callable[[int, int], bool] | None = None,
+        then: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. Where not all images
+        from one to another `fits`, the result is None. `then` changes a part of the result while it is at hand."""
+        strange: list[int] = []
+
+        def some(begin: int, end: int) -> None:
+            if fits is not None and not fits(begin, end):
+                strange.append(begin)
+                return
+            part = y[begin:end]
+            self._halves[end - begin](*[a[begin:end] if i in batches else a for i, a in enumerate(given)], part)
+            if then is not None:
+                then(part)
+
+        def whole() -> None:
+            if fits is not None and not fits(0, self._count):
+                strange.append(0)
+                return
+            self._program(*given, y)
+            if then is not None:
+                then(y)
+
+        if self._halves:
+            shared(self._library, some, self._count, self._key, whole=whole)
+        else:
+            whole()
+        return None if strange else y
+
+
+class Batches:
+    """Batches by what they are made for. What the library can't do is remembered as well."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Batch | None] = {}
+
+    def get(
+        self,
+        key: Hashable,
+        library: Binding,
+        count: int,
+        flops: float,
+        program_for: Callable[[int, float], Any],
+    ) -> Batch | None:
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        try:
+            made: Batch | None = Batch(key, library, count, flops, program_for)
+        except Unsupported:
+            made = None
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = made
+        return made
