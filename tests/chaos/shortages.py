@@ -39,7 +39,8 @@ class MemoryBudget(Fault):
     """A task's devices may take so much, and no more. A large tensor is refused, and the task does its work as before."""
 
     name, loses, through = "memory budget", "none", "a budget"
-    _LARGE, _SMALL = 256 * MIB, MIB
+    _LARGE, _SMALL = 320 * MIB, MIB
+    """The first is more than a device keeps of the blocks that were freed, or it might have one of a former time."""
 
     @contextmanager
     def cluster(self, jobs: dict[str, int], folder: Path, **options: Any) -> Iterator[LocalCluster]:
