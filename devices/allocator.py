@@ -2,7 +2,7 @@
 
 A buffer is one array over a block of memory. That array is the base of each view (see `owned_buffer`), so a weak reference
 to it ends with the last view, and the block goes back to the pool. Such callbacks come on any thread and inside the garbage
-collector; they only append to a queue, which the next allocation drains.
+collector; they append to a queue, which the next allocation drains, or for huge blocks they themselves where nobody else does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from actorflow.errors import ResourceExhaustedError
 
 THRESHOLD = 64 * 1024
 _ALIGNMENT = 64
+_HUGE = 1 << 26
+"""Bytes that don't wait for the next allocation to be freed."""
 
 
 class _Lease(weakref.ref[Any]):
@@ -134,13 +136,22 @@ class PoolAllocator:
         )
 
     def _count(self, array: np.ndarray[Any, Any], block: memoryview | None, nbytes: int) -> None:
-        lease = _Lease(array, self._freed.append)
+        lease = _Lease(array, self._freed.append if nbytes < _HUGE else self._free_now)
         lease.block = block
         lease.nbytes = nbytes
         self._leases[id(lease)] = lease
         self._allocations += 1
         self._live += nbytes
         self._peak = max(self._peak, self._live)
+
+    def _free_now(self, lease: _Lease) -> None:
+        """Frees what is too large to wait for the next allocation. This may be called amid one, which does it then."""
+        self._freed.append(lease)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._drain()
+            finally:
+                self._lock.release()
 
     def _drain(self) -> None:
         while self._freed:

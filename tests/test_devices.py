@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import actorflow as af
 from actorflow import errors
 from actorflow.device.base import Allocator, Device, DeviceStatistics
+from actorflow.device.memory import owned_buffer
 from actorflow.device.spec import DeviceSpec, canonical
+from actorflow.devices import allocator
 from actorflow.registry import plugins
 
 pytestmark = pytest.mark.real_memory
@@ -131,6 +133,33 @@ def test_f37_a_freed_block_is_used_again(memory: Allocator) -> None:
     found = memory.statistics()
     assert second.ctypes.data == address
     assert (found.reuses, found.pooled_bytes, found.allocations) == (1, pooled - 2 * memory.threshold, 2)
+
+
+def test_f37_a_huge_block_beyond_the_pool_does_not_wait_for_the_next_allocation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Source:
+        given: list[int] = []
+
+        def take(self, size: int) -> memoryview:
+            return owned_buffer(np.empty(size, np.uint8))
+
+        def give(self, block: memoryview) -> None:
+            self.given.append(block.nbytes)
+
+        def owns(self, block: memoryview) -> bool:
+            return True
+
+    monkeypatch.setattr(allocator, "_HUGE", 4096)
+    memory = allocator.PoolAllocator(threshold=64, pool_limit=0, source=Source())
+    huge, other = memory.allocate((4096,), BYTE), memory.allocate((1024,), BYTE)
+    del other
+    assert Source.given == []
+    view = huge[10:]
+    del huge
+    assert Source.given == []
+    del view
+    assert Source.given == [1024, 4096]
 
 
 def test_f7_every_view_keeps_a_buffer_alive(memory: Allocator) -> None:
