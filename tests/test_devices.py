@@ -139,27 +139,26 @@ def test_f37_a_huge_block_beyond_the_pool_does_not_wait_for_the_next_allocation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Source:
-        given: list[int] = []
-
         def take(self, size: int) -> memoryview:
             return owned_buffer(np.empty(size, np.uint8))
 
         def give(self, block: memoryview) -> None:
-            self.given.append(block.nbytes)
+            given.append(block.nbytes)
 
         def owns(self, block: memoryview) -> bool:
             return True
 
+    given: list[int] = []
     monkeypatch.setattr(allocator, "_HUGE", 4096)
     memory = allocator.PoolAllocator(threshold=64, pool_limit=0, source=Source())
     huge, other = memory.allocate((4096,), BYTE), memory.allocate((1024,), BYTE)
     del other
-    assert Source.given == []
+    assert given == []
     view = huge[10:]
     del huge
-    assert Source.given == []
+    assert given == []
     del view
-    assert Source.given == [1024, 4096]
+    assert given == [1024, 4096]
 
 
 def test_f7_every_view_keeps_a_buffer_alive(memory: Allocator) -> None:
