@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager
@@ -17,7 +18,9 @@ from clusters import free_port, make_spec, servers
 
 import actorflow as af
 from actorflow.cluster.client import query_pending, query_status, reset
+from actorflow.cluster.master import MasterSession
 from actorflow.cluster.server import Server
+from actorflow.cluster.worker import _Registered
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -423,3 +426,30 @@ def test_f58_f104_scripts_without_await() -> None:
                 session.run(tf.global_variables_initializer())
                 assert session.run(y) == 3.0
                 assert session.placement(y) == device("worker:0")
+
+
+async def test_f58_sessions_that_have_ended_leave_nothing_with_links_that_stay(
+    nearby: list[Server], graph: af.Graph
+) -> None:
+    """Links between tasks outlive sessions, and must not hold their plans."""
+    given = af.placeholder(af.float32, [])
+    with on("ps:0"):
+        x = given * 3.0
+    with on("worker:1"):
+        y = x + 1.0
+    for _ in range(3):
+        async with af.Session(nearby[1].target, graph) as session:
+            assert await session.run(y, {given: 2.0}) == 7.0
+    await until(lambda: not any(server.worker._parts for server in nearby))
+    gc.collect()
+    kept = [thing for thing in gc.get_objects() if isinstance(thing, (MasterSession, _Registered))]
+    assert not kept, kept
+
+
+async def test_f65_an_abort_that_is_read_after_its_link_has_ended_is_forgotten(nearby: list[Server]) -> None:
+    class Gone:
+        alive = False
+
+    worker = nearby[0].worker
+    worker.abort(5, AbortedError("it is over"), Gone())
+    assert not worker._aborted

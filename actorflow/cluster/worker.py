@@ -54,7 +54,13 @@ class _Registered:
     owner: object
     forms: tuple[Form, ...]
     routes: dict[str, Route] | None = None
-    """None until the part runs, and when a link that it needs has ended."""
+    """None until the part runs."""
+    links: frozenset[Link] = frozenset()
+    """Those of the routes. They last longer than the part, so they don't know of it."""
+
+    def standing_routes(self) -> dict[str, Route] | None:
+        """The routes, if all links that they need are there."""
+        return self.routes if all(link.alive for link in self.links) else None
 
 
 @dataclass(slots=True)
@@ -219,14 +225,6 @@ class WorkerService:
             raise UnavailableError(f"{crossing.peer} was started again since the plan was made.")
         return link
 
-    async def _routes(self, found: _Registered) -> dict[str, Route]:
-        routes: dict[str, Route] = {}
-        for crossing in found.part.crossings:
-            link = await self._link_of(crossing)
-            routes[crossing.key] = Route(link.tokens, crossing.edge)
-            link.control.on_end(lambda error: setattr(found, "routes", None))
-        return routes
-
     def run(
         self,
         number: int,
@@ -243,10 +241,11 @@ class WorkerService:
             OpError: what a kernel raised, or what the step was aborted with.
         """
         found = self._find(number, owner)
-        if found.routes is None:
+        routes = found.standing_routes()
+        if routes is None:
             return Later(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
         values = dict(zip(found.part.feeds, feeds, strict=True))
-        meeting = self._meet(found.routes, step, owner)
+        meeting = self._meet(routes, step, owner)
         return self.steps.run_now(found.compiled, values, timeout, trace, meeting=meeting, number=step)
 
     async def _run_when_linked(
@@ -270,10 +269,12 @@ class WorkerService:
         await running.wait()
 
     async def _linked(self, found: _Registered) -> dict[str, Route]:
-        """The links that the edges of a part take. Raises UnavailableError."""
-        if found.routes is None:
-            found.routes = await self._routes(found)
-        return found.routes
+        """The ways that the edges of a part take. Raises UnavailableError."""
+        if (routes := found.standing_routes()) is None:
+            links = {crossing.key: await self._link_of(crossing) for crossing in found.part.crossings}
+            routes = found.routes = {c.key: Route(links[c.key].tokens, c.edge) for c in found.part.crossings}
+            found.links = frozenset(links.values())
+        return routes
 
     def _meet(self, routes: dict[str, Route], step: int, owner: object) -> Meeting:
         """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
@@ -289,7 +290,7 @@ class WorkerService:
         if meeting is not None:
             meeting.finish()
 
-    def abort(self, step: int, error: BaseException, owner: object) -> None:
+    def abort(self, step: int, error: BaseException, owner: Owner) -> None:
         """Stops a step of `owner`, the link to a master or the master here, because another task failed."""
         running = self.steps.running.get(step)
         if self._meetings.get(step, (None, owner))[1] is not owner:
@@ -298,7 +299,8 @@ class WorkerService:
             running.stop(error)
         else:
             self._drop_tokens(step)
-            self._aborted[step, owner] = error
+            if owner.alive:  # else it begins no step any more, and was forgotten
+                self._aborted[step, owner] = error
             if len(self._aborted) > _REMEMBERED:
                 del self._aborted[next(iter(self._aborted))]
 
@@ -338,7 +340,7 @@ class WorkerService:
         for number in found.parts if found is not None else ():
             self._parts.pop((id(owner), number), None)
 
-    def forget(self, owner: object) -> None:
+    def forget(self, owner: Owner) -> None:
         """A master is gone: stops its steps, and forgets its sessions."""
         for step in [step for step, (_, master) in self._meetings.items() if master is owner]:
             self.abort(step, AbortedError("The master of the step is gone."), owner)
