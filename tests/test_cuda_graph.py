@@ -419,7 +419,9 @@ def test_f91_a_kernel_that_fails_in_a_replay_ends_its_step_and_the_gpu(gpu: Fake
 
 def test_f91_random_graphs_are_replayed_with_what_the_oracle_gives(fake: Make, seed: int) -> None:  # noqa: F811
     replays = 0
-    for number in range(seed, seed + 6):
+    for number in range(seed, seed + 40):
+        if number >= seed + 6 and replays:
+            break  # few of them have regions that launch enough to be recorded
         made = random_graph(number)
         wanted = expected(made)
         gpu = fake()
