@@ -20,6 +20,7 @@ from actorflow.checkpoint import store as stores
 from actorflow.checkpoint.files import SystemFiles
 from actorflow.dtypes import ALL
 from actorflow.ops.save_ops import restore_v2, save_v2
+from actorflow.train import saver as saver_module
 
 Run = Callable[..., Any]
 
@@ -237,6 +238,32 @@ def test_the_oldest_go_when_there_are_too_many(graph: af.Graph, tmp_path: Path) 
         assert saved_steps(tmp_path) == ["model-3", "model-4"]
         af.train.Saver(max_to_keep=0).save(session, tmp_path / "model", global_step=5)
         assert saved_steps(tmp_path) == ["model-3", "model-4", "model-5"]
+
+
+def test_f66_a_save_is_made_though_somebody_damages_the_file_that_names_it(
+    graph: af.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the moment before the saver looks what may be removed. The next save makes it good."""
+    write = saver_module.update_checkpoint_state
+
+    def write_and_damage(folder: str, *arguments: Any) -> None:
+        write(folder, *arguments)
+        (tmp_path / "checkpoint").write_text("model_")
+
+    af.Variable(0.0)
+    saver = af.train.Saver(max_to_keep=1)
+    with opened(graph) as session:
+        session.run(af.global_variables_initializer())
+        saver.save(session, tmp_path / "model", global_step=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(saver_module, "update_checkpoint_state", write_and_damage)
+            path = saver.save(session, tmp_path / "model", global_step=2)
+        assert (
+            saved_steps(tmp_path) == ["model-1", "model-2"] and "a former checkpoint stays" in capsys.readouterr().out
+        )
+        saver.restore(session, path)
+        latest = saver.save(session, tmp_path / "model", global_step=3)
+        assert af.train.latest_checkpoint(tmp_path) == latest
 
 
 def test_one_in_so_many_hours_stays(graph: af.Graph, tmp_path: Path) -> None:

@@ -267,11 +267,7 @@ class Saver:
         try:
             data = self._graph.to_bytes()
         except (TypeError, ValueError) as error:  # a node with a Python function, say
-            import structlog
-
-            structlog.get_logger("actorflow").warning(
-                "the graph can't be stored beside its checkpoint", reason=str(error)
-            )
+            _warn("the graph can't be stored beside its checkpoint", reason=str(error))
             return
         checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
@@ -289,8 +285,7 @@ class Saver:
             folder = folder_of(path)
             update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
             for old in dropped:
-                state = get_checkpoint_state(folder, latest_filename)
-                if state is None or state.model_checkpoint_path != old:  # another saver may have made it its latest
+                if not _is_latest(old, folder, latest_filename):  # another saver may have made it its latest
                     checkpoint_format().remove(old, (f".{suffix}",))
 
     # Restoring
@@ -349,6 +344,23 @@ class Saver:
             except DataLossError:
                 found.append((path, 0.0))
         self.set_last_checkpoints_with_time(found)
+
+
+def _is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
+    """Whether the folder names this checkpoint as the latest. It may where that can't be read: somebody has damaged it since it
+    was written a moment ago, which does not undo a save; the next one writes it anew."""
+    try:
+        state = get_checkpoint_state(folder, latest_filename)
+    except DataLossError as error:
+        _warn("a former checkpoint stays", path=path, reason=error.message)
+        return True
+    return state is not None and state.model_checkpoint_path == path
+
+
+def _warn(event: str, **values: str) -> None:
+    import structlog  # which a program without warnings need not load
+
+    structlog.get_logger("actorflow").warning(event, **values)
 
 
 def _lost(error: FailedPreconditionError) -> AbortedError:
