@@ -273,10 +273,16 @@ async def test_f42_f43_the_simulation_agrees_with_real_runs() -> None:
         c, d = sleep(a + b, seconds=0.03, name="c"), sleep(a * b, seconds=0.02, name="d")
         total = af.add(c, d)
     devices = [plugins.load("devices", "CPU")(f"{LOCAL}CPU:{i}") for i in range(2)]
-    trace = af.Trace()
+    traces = [af.Trace() for _ in range(4)]
     async with af.Session(graph=graph, devices=devices[:1]) as session:
-        await session.run(total, {x: np.ones(4)}, trace=trace)
-    measured = Measurements({event.node: (event.ended - event.begun) * 1e-9 for event in trace.events})
+        for trace in traces:
+            await session.run(total, {x: np.ones(4)}, trace=trace)
+    seconds: dict[str, float] = {}
+    for event in (
+        event for trace in traces for event in trace.events
+    ):  # the shortest: a machine may stand still meanwhile
+        seconds[event.node] = min(seconds.get(event.node, 1.0), (event.ended - event.begun) * 1e-9)
+    measured = Measurements(seconds)
     placed = place(graph.nodes, devices, {}, measured=measured)
     expected = makespan(graph.nodes, placed, devices, measured=measured).seconds
     on_one = makespan(graph.nodes, dict.fromkeys(placed, devices[0].name), devices, measured=measured).seconds
