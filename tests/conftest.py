@@ -32,6 +32,7 @@ from actorflow.runtime import jit
 
 GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
 POLL = 0.002
+SHM = "/dev/shm"
 KINDS = ("tasks", "threads", "children", "fds", "shm")
 LEFT_TASKS = pytest.StashKey[list[str]]()
 
@@ -109,7 +110,7 @@ def _fds() -> set[tuple[int, str]]:
 
 def _shm() -> set[str]:
     try:
-        return set(os.listdir("/dev/shm"))
+        return set(os.listdir(SHM))
     except OSError:
         return set()
 
@@ -210,7 +211,7 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     if "fds" not in allowed:
         found += map(_say_fd, sorted(_settled(_fds, fds)))
     if "shm" not in allowed:
-        found += (f"shared memory /dev/shm/{name}" for name in sorted(_settled(_shm, shm)))
+        found += (f"shared memory {SHM}/{name}" for name in sorted(_settled(_shm, shm)))
     if found:
         more = [f"and {len(found) - 20} more"] if len(found) > 20 else []
         pytest.fail("\n  ".join(["the test left behind:", *found[:20], *more]), pytrace=False)

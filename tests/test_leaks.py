@@ -86,25 +86,27 @@ def test_clean_end():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="descriptors, children and shared memory are listed from /proc")
 def test_leaks_are_found(tmp_path: Path) -> None:
-    shm = Path(f"/dev/shm/actorflow-test-{os.getpid()}")
+    folder = tmp_path / "shm"  # of its own: other tests that run now would find the file in /dev/shm
+    folder.mkdir()
+    shm = folder / "left"
     conftest = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
-    (tmp_path / "conftest.py").write_text(conftest.replace("GRACE = 1.0", "GRACE = 0.2"), encoding="utf-8")
+    for old, new in (("GRACE = 1.0", "GRACE = 0.2"), ('SHM = "/dev/shm"', f"SHM = {str(folder)!r}")):
+        assert old in conftest
+        conftest = conftest.replace(old, new)
+    (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
     (tmp_path / "test_it.py").write_text(LEAKS.replace("SHM", repr(str(shm))))
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
         f"pythonpath = {Path(__file__).parent}\n"
     )
-    try:
-        result = subprocess.run(
-            [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(tmp_path)],
-            env=os.environ | {"ACTORFLOW_TEST_SEED": "20151109"},
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-    finally:
-        shm.unlink(missing_ok=True)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(tmp_path)],
+        env=os.environ | {"ACTORFLOW_TEST_SEED": "20151109"},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
     out = result.stdout
     summary = [line.partition(" - ")[0] for line in out[out.index("short test summary") :].splitlines()]
     names = ("task", "thread", "child", "zombie", "fd", "shm", "property")
