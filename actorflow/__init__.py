@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         QueueBase,
         RandomShuffleQueue,
     )
+    from actorflow.runtime.polling import new_event_loop
     from actorflow.runtime.trace import Trace
     from actorflow.session.engine import SessionStatistics
     from actorflow.session.session import Session
@@ -170,6 +171,7 @@ __all__ = [
     "map_fn",
     "math",
     "name_scope",
+    "new_event_loop",
     "nn",
     "op",
     "recompute",

@@ -56,13 +56,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The same call on both sides, timed in rounds that alternate between two processes. The figure is a ratio."""
+    """The same call on both sides, timed in rounds that alternate between two processes. The figure is a ratio. Where it `polls`,
+    our asynchronous side runs on the event loop that clients of a cluster may take, `actorflow.new_event_loop`."""
 
     name: str
     work: str
     ours: Opener
     peer: Opener
     note: str = ""
+    polls: bool = False
 
     def opener(self, side: Side) -> Opener:
         return self.ours if side == "ours" else self.peer

@@ -198,6 +198,7 @@ def _workers(count: int) -> Comparison:
         f"null step of {count} synchronous workers with two servers",
         lambda: _our_workers(count),
         lambda: _peer_workers(count),
+        polls=True,
     )
 
 
@@ -215,6 +216,7 @@ def _compare(
         f"{work}, {how}",
         lambda: _ours(build, transport, curve, consume),
         lambda: _peer(build, consume),
+        polls=True,
     )
 
 

@@ -43,7 +43,9 @@ def main() -> None:
     if side == "ours":
         import anyio
 
-        anyio.run(_serve_ours, index, addresses)
+        import actorflow as af
+
+        anyio.run(_serve_ours, index, addresses, backend_options={"loop_factory": af.new_event_loop})
     else:
         _serve_peer(index, addresses)
 

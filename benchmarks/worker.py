@@ -21,6 +21,7 @@ from typing import Any, TextIO, cast
 
 from benchmarks import catalog, environment, suite_worker
 from benchmarks.definitions import Call, Comparison, Measurement, Options, Side, Suite
+from benchmarks.sides import our_library
 
 CHECKED_CALLS = 20
 """The value of this call is reported, so that the parent can compare what both sides computed."""
@@ -162,7 +163,8 @@ def main() -> None:
     if isinstance(found, Comparison):
         opened = found.opener(side)()
         if isinstance(opened, AbstractAsyncContextManager):
-            asyncio.run(serve_async(protocol, opened))
+            with asyncio.Runner(loop_factory=our_library().new_event_loop if found.polls else None) as runner:
+                runner.run(serve_async(protocol, opened))
         else:
             serve(protocol, opened)
     elif isinstance(found, Suite):

@@ -100,6 +100,9 @@ class BaseChannel(ABC):
         return self.core.inbox.expect(self.core.epoch, step, (edge, tag), guarded)
 
     async def recv(self, edge: int, step: int, tag: bytes = b"") -> Any:
+        found = self.core.inbox.take(self.core.epoch, step, (edge, tag))
+        if found is not None:
+            return found
         future: asyncio.Future[Any] = self.loop.create_future()
 
         def come(token: Any, error: BaseException | None) -> None:

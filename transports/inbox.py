@@ -58,6 +58,15 @@ class Inbox:
             callback(token, None)
         return None
 
+    def take(self, epoch: int, step: int, key: Key) -> Any:
+        """The token of `key`, if it is here and nobody has had it; else None, and for the token that is None."""
+        box = self._boxes.get((epoch, step))
+        token = None if box is None else box.tokens.get(key)
+        if token is None or token is _TAKEN:
+            return None
+        box.tokens[key] = _TAKEN  # type: ignore[union-attr]
+        return token
+
     def expect(self, epoch: int, step: int, key: Key, callback: Callback) -> Callable[[], None]:
         """Calls `callback` with the token of `key`, or with the error that ends its step. Raises AbortedError for a second."""
         where = (epoch, step)

@@ -13,9 +13,9 @@ from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Allocate, EdgeCount
 from actorflow.transport.errors import ProtocolError
 
-from .frames import Flag, Record, pack, unpack_fields
+from .frames import Flag, Record, unpack_fields
 from .inbox import Inbox
-from .tensors import Form, Landing, read_form, view_of
+from .tensors import Form, Landing, handle_form, read_form, view_of
 
 CHUNK_LIMIT = 1 << 20
 """The most bytes of a chunk."""
@@ -76,8 +76,7 @@ class Intake:
         name, shape, arena, offset, lease = unpack_fields(record, str, list, (int, bytes), int, int)
         if self._map_handle is None:
             raise ProtocolError("A handle has arrived over a transport that carries none.")
-        record.meta = pack([name, shape])
-        form = read_form(record, self._limit)
+        form = handle_form(record, name, shape, self._limit)
         if form.lossy or form.dtype.name == "string":
             raise ProtocolError(f"A handle to a tensor of {name} has arrived; it has no fixed form in memory.")
         if self.late(record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from actorflow.transport.base import EdgeCount
@@ -32,7 +33,7 @@ class Sender:
         """Queues a token. Raises ValueError where its key does not fit into a record."""
         size = len(encoded.body)
         self.copies += encoded.copied
-        record = self._record(Kind.TENSOR, epoch, edge, step, tag, encoded, size)
+        record = self._record(Kind.TENSOR, epoch, edge, step, tag, encoded.flags, encoded.meta, size)
         if size <= INLINE:
             record.flags |= Flag.LAST
             record.body, record.body_size = bytes(encoded.body), size
@@ -57,12 +58,9 @@ class Sender:
         """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released. What lies
         in a device's memory has no bytes here: `arena` describes that, and `total` says how many bytes they are."""
         lease, self._next_lease = self._next_lease, self._next_lease + 1
-        name, shape = unpack(encoded.meta)
-        handle = Encoded(encoded.flags, pack([name, shape, arena, offset, lease]), memoryview(b""), False, None)
-        record = self._record(
-            Kind.HANDLE, epoch, edge, step, tag, handle, len(encoded.body) if total is None else total
-        )
-        record.flags |= Flag.LAST
+        meta = pack([*_described(encoded.meta), arena, offset, lease])
+        size = len(encoded.body) if total is None else total
+        record = self._record(Kind.HANDLE, epoch, edge, step, tag, encoded.flags | Flag.LAST, meta, size)
         self.leases[lease] = keep
         self._outbox.put_token(record)
         self.handles += 1
@@ -90,17 +88,26 @@ class Sender:
         entry.tokens += 1
         entry.bytes += size
 
-    def _record(self, kind: Kind, epoch: int, edge: int, step: int, tag: bytes, encoded: Encoded, total: int) -> Record:
+    def _record(
+        self, kind: Kind, epoch: int, edge: int, step: int, tag: bytes, flags: int, meta: bytes, total: int
+    ) -> Record:
         if not 0 <= edge < 1 << 32 or not 0 <= step < 1 << 64 or len(tag) > TAG_LIMIT:
             raise ValueError(f"Edge {edge}, step {step} and a tag of {len(tag)} bytes do not fit into a record.")
         return Record(
             kind,
-            flags=encoded.flags,
+            flags=flags,
             epoch=epoch,
             incarnation=self._incarnation,
             step=step,
             edge=edge,
             tag=tag,
-            meta=encoded.meta,
+            meta=meta,
             total=total,
         )
+
+
+@lru_cache(4096)
+def _described(meta: bytes) -> tuple[str, list[int]]:
+    """The type and the shape in a tensor's metadata."""
+    name, shape = unpack(meta)
+    return name, shape

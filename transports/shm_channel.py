@@ -23,7 +23,7 @@ from .channel import BaseChannel
 from .events import Arena
 from .frames import FRAME_LIMIT, follows, head_size
 from .sender import INLINE
-from .tensors import Encoded, Form, encode_shared, encode_token, rounded, view_of
+from .tensors import Encoded, Form, encode_in_place, encode_token, rounded, view_of
 
 if TYPE_CHECKING:
     from .shm import ShmEndpoint
@@ -104,7 +104,7 @@ class ShmChannel(BaseChannel):
                 edge,
                 step,
                 tag,
-                encode_shared(token),
+                encode_in_place(token),
                 token.keep,
                 token.description,
                 token.offset,
@@ -112,13 +112,18 @@ class ShmChannel(BaseChannel):
             )
             self.wake()
             return
+        if arena is not None and type(token) is np.ndarray and token.flags.c_contiguous and token.nbytes:
+            offset = arena.offset_of(_address(token), token.nbytes)
+            if offset is not None and token.dtype.isnative:
+                described = encode_in_place(token)
+                core.sender.send_handle(
+                    core.epoch, edge, step, tag, described, token, arena.number, offset, token.nbytes
+                )
+                self.wake()
+                return
         encoded = encode_token(token, False)
         size = len(encoded.body)
-        if encoded.keep is None or arena is None or not size:
-            core.send(edge, step, tag, encoded)
-        elif (offset := arena.offset_of(_address(encoded.keep), size)) is not None:
-            core.sender.send_handle(core.epoch, edge, step, tag, encoded, encoded.keep, arena.number, offset)
-        elif size <= INLINE:
+        if encoded.keep is None or arena is None or size <= INLINE:
             core.send(edge, step, tag, encoded)
         elif (memory := arena.take(size)) is not None:
             core.sender.copies += encoded.copied

@@ -22,6 +22,7 @@ _MOST_DIMENSIONS = 64
 _NAMES = {dtype.name: dtype for dtype in dtypes.ALL}
 _SIZES = np.dtype("<u8")
 _QUIET = np.uint16(0x0040)
+_NO_BYTES = memoryview(b"")
 _SHORT = 256
 """Longer metadata is not remembered, so that no peer can fill the memory with it."""
 
@@ -78,10 +79,10 @@ def encode_token(token: Any, lossy: bool) -> Encoded:
     return Encoded(0, meta, _bytes_of(plain), plain is not array and not np.shares_memory(plain, array), plain)
 
 
-def encode_shared(token: Shared) -> Encoded:
+def encode_in_place(token: Shared | np.ndarray[Any, Any]) -> Encoded:
     """The wire form of a tensor that stays where it is: it has no bytes."""
     _, meta = _named(token.dtype, token.shape)
-    return Encoded(0, meta, memoryview(b""), False, token.keep)
+    return Encoded(0, meta, _NO_BYTES, False, None)
 
 
 @lru_cache(4096)
@@ -104,24 +105,36 @@ def rounded(token: Any) -> Any:
 def read_form(record: Record, limit: int) -> Form:
     """What the first record of a tensor announces, checked before anything is allocated. Raises ProtocolError."""
     read = _announced if len(record.meta) <= _SHORT else _announced.__wrapped__
-    dtype, shape, count = read(record.kind, record.meta)
-    lossy = bool(record.flags & Flag.LOSSY)
+    return _formed(*read(record.kind, record.meta), record.flags, record.total, limit)
+
+
+def handle_form(record: Record, name: str, sizes: list[Any], limit: int) -> Form:
+    """The same of a handle, whose type and shape stand among other things. Raises ProtocolError."""
+    return _formed(*_checked(name, sizes), record.flags, record.total, limit)
+
+
+def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int, total: int, limit: int) -> Form:
+    lossy = bool(flags & Flag.LOSSY)
     if lossy and dtype is not dtypes.float32:
         raise ProtocolError(f"A tensor of {dtype.name} is marked as lossy; only float32 can be.")
     smallest = 8 * count if dtype is dtypes.string else count * (2 if lossy else dtype.size)
-    if max(record.total, smallest) > limit:
-        raise FrameTooLarge(f"A tensor of {max(record.total, smallest):,} bytes has arrived; {limit:,} are the most.")
-    if record.total < smallest or (record.total != smallest and dtype is not dtypes.string):
+    if max(total, smallest) > limit:
+        raise FrameTooLarge(f"A tensor of {max(total, smallest):,} bytes has arrived; {limit:,} are the most.")
+    if total < smallest or (total != smallest and dtype is not dtypes.string):
         raise ProtocolError(
-            f"A tensor of {dtype.name}{list(shape)} is announced with {record.total:,} bytes instead of {smallest:,}."
+            f"A tensor of {dtype.name}{list(shape)} is announced with {total:,} bytes instead of {smallest:,}."
         )
-    return Form(dtype, shape, lossy, record.total)
+    return Form(dtype, shape, lossy, total)
 
 
 @lru_cache(4096)
 def _announced(kind: int, meta: bytes) -> tuple[dtypes.DType, tuple[int, ...], int]:
     """Type, shape and number of elements of a tensor, from its metadata. Raises ProtocolError."""
     name, sizes = unpack_fields(Record(kind, meta=meta), str, list)
+    return _checked(name, sizes)
+
+
+def _checked(name: str, sizes: list[Any]) -> tuple[dtypes.DType, tuple[int, ...], int]:
     dtype = _NAMES.get(name)
     if dtype is None:
         raise ProtocolError(f"A tensor of type {name[:40]!r} has arrived; there is no such type.")

@@ -13,6 +13,7 @@ from actorflow.cluster import server as asynchronous
 from actorflow.cluster.credentials import Target
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import FailedPreconditionError
+from actorflow.runtime.polling import new_event_loop
 
 _CLOSE_SECONDS = 5.0
 
@@ -63,7 +64,8 @@ class Server:
                 await server.join()
 
         try:
-            asyncio.run(serve())
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(serve())
         except BaseException as error:
             if ready.done():
                 raise

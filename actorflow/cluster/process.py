@@ -22,6 +22,7 @@ import anyio
 
 from actorflow.cluster.orders import Messages, Orders, send
 from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.polling import new_event_loop
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -61,7 +62,7 @@ def run_task(orders: Orders, *, parent: Parent | None = None, up: Callable[[Serv
     """
     for name in orders.imports:
         import_module(name)
-    anyio.run(_live, orders, parent, up)
+    anyio.run(_live, orders, parent, up, backend_options={"loop_factory": new_event_loop})
     return 0
 
 

@@ -15,6 +15,7 @@ from actorflow.runtime import faults
 from actorflow.runtime.chain import Chain, fits, may_lead
 from actorflow.runtime.costs import Cost
 from actorflow.runtime.plan import PlanNode
+from actorflow.runtime.polling import at_work
 
 if TYPE_CHECKING:
     from actorflow.runtime.part import Part
@@ -155,9 +156,16 @@ class _Work:
         self.result: Any = None
         self.failure: BaseException | None = None
         part.step.on_threads[id(self)] = (part, node)
+        at_work.add(id(self))
 
     def run(self) -> None:
         """All of it, on the thread."""
+        try:
+            self._run()
+        finally:
+            at_work.discard(id(self))
+
+    def _run(self) -> None:
         self._line.discard(id(self))
         result = None if self._part.step.stopped else self._kernel(self._node, self._inputs, self._cost)
         self._inputs.clear()

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 from actorflow.errors import FailedPreconditionError
+from actorflow.runtime.polling import new_event_loop
 
 T = TypeVar("T")
 Start = Callable[[], Coroutine[Any, Any, T]]
@@ -89,7 +90,7 @@ class LoopDriver:
     the others until its own call is done; then the next one drives."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_event_loop()
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._driver: _Call[Any] | None = None
