@@ -21,12 +21,12 @@ HEARD: list[Any] = [("key", 1)]
 class Scripted(PollingSelector):
     """Something comes so many seconds after each `select`, on a clock of its own. `slept` counts the looks that wait."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, cores: int = 2) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, cores: int = 2, alone: bool = False) -> None:
         self.now = self.comes = 0.0
         self.slept = self.looked = 0
         monkeypatch.setattr(polling, "perf_counter", lambda: self.now)
         monkeypatch.setattr(polling, "_cores", lambda: cores)
-        super().__init__()
+        super().__init__(alone=alone)
 
     def after(self, seconds: float, timeout: float | None = None) -> list[Any]:
         self.comes = self.now + seconds
@@ -104,6 +104,22 @@ def test_while_a_kernel_runs_on_a_thread_it_sleeps(selector: Scripted) -> None:
     finally:
         at_work.discard(1)
     assert selector.slept == slept + 1 and selector.looked == looked
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_one_that_is_to_be_alone_sleeps_while_there_are_other_threads(
+    alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = 1
+    monkeypatch.setattr(polling, "active_count", lambda: threads)
+    with Scripted(monkeypatch, alone=alone) as selector:
+        for _ in range(5):
+            selector.after(SHORT)
+        assert selector.slept == 1
+        threads = 2
+        for _ in range(5):
+            selector.after(SHORT)
+        assert selector.slept == (6 if alone else 1)
 
 
 def test_a_timer_is_kept(selector: Scripted) -> None:

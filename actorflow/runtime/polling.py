@@ -10,6 +10,7 @@ import asyncio
 import os
 import selectors
 from collections.abc import Callable
+from threading import active_count
 from time import perf_counter
 
 POLL_SECONDS = 400e-6
@@ -20,17 +21,19 @@ _WAKE_SECONDS = 150e-6
 _MOST_TRUST, _LOSS = 8, 2
 
 at_work: set[int] = set()
-"""Kernels that run on threads of this process, by their numbers. They want the core, and at their end the interpreter, which
-somebody who looks all the time hardly lets go of: while there are any, the loop sleeps."""
+"""Kernels that run on threads of this process, by their numbers. They want the core, and at their end the interpreter: while
+there are any, the loop sleeps."""
 
 
 class PollingSelector(selectors.DefaultSelector):
     """The system's selector, which polls before it sleeps while at least two of three waits are short. After each look it gives
-    its core to whoever wants it."""
+    its core to whoever wants it. One that is to be `alone` sleeps while the program has other threads of Python: whoever looks
+    all the time hardly lets them have the interpreter."""
 
-    def __init__(self, seconds: float = POLL_SECONDS) -> None:
+    def __init__(self, seconds: float = POLL_SECONDS, *, alone: bool = False) -> None:
         super().__init__()
         self._seconds = seconds if _cores() > 1 else 0.0
+        self._alone = alone
         self._trust = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -38,7 +41,7 @@ class PollingSelector(selectors.DefaultSelector):
         if timeout is not None and timeout <= seconds:
             return self._look(timeout)
         begun = perf_counter()
-        if self._trust > 0 and not at_work:
+        if self._trust > 0 and not at_work and not (self._alone and active_count() > 1):
             end = begun + seconds
             while perf_counter() < end:
                 found = self._look(0)
@@ -58,14 +61,15 @@ class PollingSelector(selectors.DefaultSelector):
         return found
 
 
-def new_event_loop() -> asyncio.AbstractEventLoop:
+def new_event_loop(*, alone: bool = False) -> asyncio.AbstractEventLoop:
     """asyncio's event loop for programs that talk to a cluster on the same host and want the answer soon; a cluster's own
     processes have it. A small request takes half to three quarters of its time; while such requests follow each other closely,
-    the process keeps a core busy for up to 0.4 ms after each.
+    the process keeps a core busy for up to 0.4 ms after each. Not for programs with other threads that compute in Python, unless
+    it is to be `alone`: then it does without while there are any.
 
     For example `asyncio.Runner(loop_factory=actorflow.new_event_loop)`.
     """
-    return asyncio.SelectorEventLoop(PollingSelector())
+    return asyncio.SelectorEventLoop(PollingSelector(alone=alone))
 
 
 def _cores() -> int:

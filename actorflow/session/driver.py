@@ -90,7 +90,7 @@ class LoopDriver:
     the others until its own call is done; then the next one drives."""
 
     def __init__(self) -> None:
-        self._loop = new_event_loop()
+        self._loop = new_event_loop(alone=True)
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._driver: _Call[Any] | None = None
