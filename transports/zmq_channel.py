@@ -27,7 +27,7 @@ _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
 _CHUNKS_PER_TURN = 16
 _COPIED = 64 * 1024
-_ENCRYPTED_CHUNK = 256 * 1024
+_ENCRYPTED_CHUNK = 128 * 1024
 _REFUSALS = 3
 _WATCHED = (
     zmq.EVENT_CONNECTED
@@ -43,6 +43,7 @@ class _ZmqChannel(BaseChannel):
     """What both ends do."""
 
     transport = "zmq"
+    endpoint: ZmqEndpoint
 
     def take(self, socket: Socket) -> int:
         """Receives the rest of a message whose turn it is. The result is its size; 0 where there was none."""
@@ -79,6 +80,11 @@ class _ZmqChannel(BaseChannel):
         self.handle(self.core.chunk_received())
         return received
 
+    def _copies(self, body: memoryview) -> bool:
+        """Whether ZeroMQ copies the body of a chunk at once. Where it does not, it says when it is done with it, which wakes a
+        thread of the interpreter; and to encrypt is to copy anyway."""
+        return self.endpoint.keys is not None or len(body) < _COPIED
+
     def push(self, control: Callable[[bytes], None], bulk: Callable[[bytes, memoryview], None]) -> bool:
         """Sends what is ready, a bounded number of chunks. True where there is more."""
         while (frame := self.core.outbox.next_control()) is not None:
@@ -93,8 +99,6 @@ class _ZmqChannel(BaseChannel):
 
 class AcceptedChannel(_ZmqChannel):
     """The listening end: it speaks through the process's ROUTER."""
-
-    endpoint: ZmqEndpoint
 
     def __init__(self, endpoint: ZmqEndpoint, name: bytes, user: str | None) -> None:
         super().__init__(endpoint, "", chunk=chunk_size(endpoint))
@@ -128,7 +132,7 @@ class AcceptedChannel(_ZmqChannel):
         assert router is not None
         send(router, self._bulk_name, MORE, True)
         send(router, head, MORE, True)
-        send(router, body, NOW, len(body) < _COPIED)
+        send(router, body, NOW, self._copies(body))
 
     def _release(self) -> None:
         self.endpoint.forget(self._name)
@@ -136,8 +140,6 @@ class AcceptedChannel(_ZmqChannel):
 
 class ConnectedChannel(_ZmqChannel):
     """The connecting end: two DEALERs, each with a monitor."""
-
-    endpoint: ZmqEndpoint
 
     def __init__(
         self,
@@ -233,7 +235,7 @@ class ConnectedChannel(_ZmqChannel):
 
     def _bulk(self, head: bytes, body: memoryview) -> None:
         send(self._sockets[BULK], head, MORE, True)
-        send(self._sockets[BULK], body, NOW, len(body) < _COPIED)
+        send(self._sockets[BULK], body, NOW, self._copies(body))
 
     def _drain(self, lane: int) -> None:
         self._draining[lane] = False
