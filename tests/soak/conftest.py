@@ -1,6 +1,7 @@
 """Writes down how a soak of the cluster went: each test with its outcome, its seconds, and what it noted.
 
-A whole soak writes benchmarks/results/soak_cluster.json; `SOAK_RESULTS=FOLDER` has others write there.
+A whole soak writes benchmarks/results/soak_cluster.json; `SOAK_RESULTS=FOLDER` has others write there. It may go in parts (`-k`):
+tests of the same commit are added to those that are there.
 """
 
 from __future__ import annotations
@@ -40,16 +41,25 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     from benchmarks import environment
 
     seed = next((m.FIRST for name, m in sys.modules.items() if name.endswith(_MODULE)), None)
-    document = {
-        "family": _MODULE,
+    path, commit = folder / f"{_MODULE}.json", environment.commit()
+    parts, tests = _before(path, commit)
+    part = {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(_BEGUN)),
-        **environment.commit(),
         "command": f"SOAK={scale:g} python -m pytest {shlex.join(sys.argv[1:])}",
         "seed": seed,
         "python": sys.version.split()[0],
         "cores": os.cpu_count(),
         "load": [round(value, 2) for value in os.getloadavg()],
         "seconds": round(time.time() - _BEGUN),
-        "tests": _found,
     }
-    (folder / f"{_MODULE}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    document = {"family": _MODULE, **commit, "parts": [*parts, part], "tests": tests | _found}
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _before(path: Path, commit: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The parts and the tests of a soak of the same commit."""
+    if not path.exists():
+        return [], {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    same = commit["dirty"] is False and all(found.get(key) == value for key, value in commit.items())
+    return (found["parts"], found["tests"]) if same else ([], {})
