@@ -399,6 +399,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
     """The requests of a session from its start to its end, and the parts that its master registers."""
     heard: list[list[Any]] = []
     parts: list[bytes] = []
+    listening = True
     graph, fetches, x = make_graph()
     kept = {id(server): server.worker.handlers for server in pair}
 
@@ -407,7 +408,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
             inner = link.rpc._take
 
             def take(message: Any, channel: Any) -> None:
-                if isinstance(message, list) and message[:1] == [1]:
+                if listening and isinstance(message, list) and message[:1] == [1]:
                     heard.append(message)
                     if message[2] == "register":
                         parts.append(message[3][2])
@@ -433,7 +434,8 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
     finally:
         for server in pair:
             del server.worker.handlers  # type: ignore[method-assign]
-    made = list(heard)  # a link between these servers goes on listening
+    listening = False  # a link between these servers stays
+    made = list(heard)
     known = {message[2] for message in made}
     made += [[1, 1, kind.method, [0] * len(kind.__slots__)] for kind in REQUESTS.values() if kind.method not in known]
     made += [[1, 1, "abort_step", [3, {"class": "AbortedError", "message": "x", "where": ["f", 1], "details": ["a"]}]]]
@@ -570,6 +572,11 @@ def kept_by(server: Server) -> dict[str, int]:
         "resources": sum(len(manager._containers) for manager in worker.resources.values()),
         "tasks": len(server._root._tasks),
         "unattached": len(server.links._unattached),
+        "edges": sum(
+            len(counts)
+            for link in (*server.links.outbound.values(), *server.links.inbound.values())
+            for counts in (link.tokens.statistics().sent, link.tokens.statistics().received)
+        ),
     }
 
 

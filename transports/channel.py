@@ -136,6 +136,10 @@ class BaseChannel(ABC):
     def finish(self, step: int) -> None:
         self.core.inbox.abort(step, _OVER)  # which nobody raises: only copies of it
 
+    def forget(self, edge: int) -> None:
+        self.core.sender.sent.pop(edge, None)
+        self.core.intake.received.pop(edge, None)
+
     def waiting_tokens(self) -> list[int]:
         return self.core.inbox.waiting_tokens()
 

@@ -338,7 +338,7 @@ class WorkerService:
         """Forgets the parts of a session, and the states of its nodes. Variables stay."""
         found = self._sessions.pop((id(owner), session), None)
         for number in found.parts if found is not None else ():
-            self._parts.pop((id(owner), number), None)
+            self._remove((id(owner), number))
 
     def forget(self, owner: Owner) -> None:
         """A master is gone: stops its steps, and forgets its sessions."""
@@ -347,9 +347,15 @@ class WorkerService:
         for aborted in [aborted for aborted in self._aborted if aborted[1] is owner]:
             del self._aborted[aborted]
         for place in [place for place in self._parts if place[0] == id(owner)]:
-            del self._parts[place]
+            self._remove(place)
         for key in [key for key in self._sessions if key[0] == id(owner)]:
             del self._sessions[key]
+
+    def _remove(self, place: tuple[int, int]) -> None:
+        """Forgets a part, and what its edges have carried, which nobody asks for any more."""
+        found = self._parts.pop(place, None)
+        for route in (found.routes or {}).values() if found is not None else ():
+            route.channel.forget(route.edge)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Drops what these containers hold; all of them where none is named."""

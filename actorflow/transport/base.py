@@ -154,6 +154,9 @@ class Channel(Protocol):
     def finish(self, step: int) -> None:
         """The step is over here: what nobody took is dropped. To be called once for each step, in whatever way it ended."""
 
+    def forget(self, edge: int) -> None:
+        """Nothing goes over the edge any more: `statistics` do not tell of it."""
+
     def waiting_tokens(self) -> list[int]:
         """The steps for which tokens have come that nobody has asked for yet."""
 
