@@ -14,6 +14,7 @@ FAMILIES = (
     "ops",
     "control",
     "remote",
+    "arena",
     "checkpoint",
     "importing",
     "nodes",

@@ -112,7 +112,8 @@ def null_step(library: Any) -> Work:
 
 
 @asynccontextmanager
-async def _targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
+async def targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
+    """Our servers, in processes of their own; gives what sessions take to have each of them as their master."""
     from actorflow.cluster.credentials import Credentials, Target, write_keys
 
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +129,7 @@ async def _targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
 async def _ours(build: Build, transport: str, curve: bool, consume: bool) -> AsyncIterator[Call]:
     af = our_library()
     work = build(af)
-    async with _targets(1, curve) as targets:
+    async with targets(1, curve) as targets:
         async with af.Session(targets[0], graph=work.graph, transport=transport) as session:
             if work.init is not None:
                 await session.run(work.init)
@@ -164,7 +165,7 @@ async def _our_workers(count: int) -> AsyncIterator[Call]:
 
     af = our_library()
     work = null_step(af)
-    async with _targets(2, True) as targets, AsyncExitStack() as stack:
+    async with targets(2, True) as targets, AsyncExitStack() as stack:
         sessions = [await stack.enter_async_context(af.Session(targets[i % 2], graph=work.graph)) for i in range(count)]
         await sessions[0].run(work.init)
 

@@ -70,6 +70,7 @@ TARGETS: Mapping[str, Target] = {
     "remote/read_100mb_shm_summed": Target(0.3),
     "remote/push_100mb_shm": Target(0.4),
     **{f"remote/null_step_{workers}": Target(0.6) for workers in (1, 4, 16)},
+    "arena/gigabyte_by_4_bytes": _value(1.5),
     "checkpoint/save_ms": Target(0.7),
     "checkpoint/restore_ms": Target(0.7),
     "checkpoint/held_up": _value(10),
