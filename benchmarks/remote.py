@@ -129,8 +129,8 @@ async def targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
 async def _ours(build: Build, transport: str, curve: bool, consume: bool) -> AsyncIterator[Call]:
     af = our_library()
     work = build(af)
-    async with targets(1, curve) as targets:
-        async with af.Session(targets[0], graph=work.graph, transport=transport) as session:
+    async with targets(1, curve) as found:
+        async with af.Session(found[0], graph=work.graph, transport=transport) as session:
             if work.init is not None:
                 await session.run(work.init)
             feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
@@ -165,8 +165,8 @@ async def _our_workers(count: int) -> AsyncIterator[Call]:
 
     af = our_library()
     work = null_step(af)
-    async with targets(2, True) as targets, AsyncExitStack() as stack:
-        sessions = [await stack.enter_async_context(af.Session(targets[i % 2], graph=work.graph)) for i in range(count)]
+    async with targets(2, True) as found, AsyncExitStack() as stack:
+        sessions = [await stack.enter_async_context(af.Session(found[i % 2], graph=work.graph)) for i in range(count)]
         await sessions[0].run(work.init)
 
         async def call() -> Any:
