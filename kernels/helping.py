@@ -11,6 +11,7 @@ import contextvars
 import itertools
 import os
 import queue
+import statistics
 import threading
 from collections.abc import Callable, Hashable
 from time import perf_counter_ns
@@ -23,12 +24,17 @@ WORTH_SHARING = 1 << 18
 _IDLE = 0.2
 _WEIGHT = 0.1
 _MOST_SIZES = 256
-_COST = 100_000.0
-"""Nanoseconds that two threads have to gain. The second one costs others their core, and the caller the interpreter, where it
-comes late."""
+_SHARE = 0.85
+"""The part of one thread's time that two threads may take. The second one costs others their core, and the caller the
+interpreter, where it comes late; both grow with the time that it takes."""
+_STALL = 500_000.0
+"""Nanoseconds beyond the usual that one measurement counts for. A thread that has lost its core amid a piece keeps the
+other one waiting for it, which short work feels most."""
 _REST, _MOST_RESTS = 8_000_000.0, 32
 """Where two don't pay, one thread does so many nanoseconds of that work. With each disappointment that doubles."""
-_FIRST, _TRIAL, _LONGEST = 2, 3, 256
+_GOOD = 32
+"""So many divided calls that paid make up for one disappointment."""
+_FIRST, _TRIAL, _LONGEST = 4, 3, 256
 _balances: dict[Hashable, Balance] = {}
 
 
@@ -46,10 +52,11 @@ class Balance:
     where products that wait for each other's threads stop at the first one that took long (`blas.Governor`).
     """
 
-    __slots__ = ("_alone", "_divided", "_one", "_patience", "_rest", "_two")
+    __slots__ = ("_alone", "_divided", "_last", "_one", "_patience", "_rest", "_two")
 
     def __init__(self) -> None:
         self._one = self._two = 0.0
+        self._last: tuple[float, ...] = ()
         self._alone = 0
         self._divided = -1  # the first one makes what the others find
         self._rest = 0
@@ -68,8 +75,9 @@ class Balance:
             self._alone += 1
             if self._divided >= _LONGEST:
                 self._divided = _TRIAL
-            # The first one makes what the others find.
-            self._one = float(nanoseconds) if self._alone <= _FIRST else _averaged(self._one, nanoseconds, _WEIGHT)
+            # The first one makes what the others find, and a single slow one tells nothing.
+            self._last = (*self._last[-2:], float(nanoseconds)) if self._alone > 1 else ()
+            self._one = statistics.median_low(self._last or (float(nanoseconds),))
             return
         self._divided += 1
         if self._divided <= 1:
@@ -78,16 +86,16 @@ class Balance:
         self._two = _averaged(self._two, nanoseconds, max(_WEIGHT, 1 / self._divided))
         if self._divided < _TRIAL:
             return
-        if self._two + _COST > self._one:
+        if self._two > _SHARE * self._one:
             self._rest = 1 + int(self._patience * _REST / (1 + self._one))
             self._patience = min(2 * self._patience, _MOST_RESTS)
             self._divided = 0
-        elif self._patience > 1:
+        elif self._patience > 1 and self._divided % _GOOD == 0:
             self._patience -= 1
 
 
 def _averaged(before: float, nanoseconds: int, weight: float) -> float:
-    return before + (min(nanoseconds, 4 * before) - before) * weight
+    return before + (min(nanoseconds, 4 * before + _STALL) - before) * weight
 
 
 def in_pieces(

@@ -21,6 +21,7 @@ from actorflow.runtime.jit_recipe import COMPARISONS, Instruction, Operand, Reci
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES as _TYPES
 from .blocks import Phases, arrays_of, blocks_text, phases, stored
+from .parallel import sharing_lines
 
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FLOAT_CALLS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "rint": "rint"}
@@ -241,23 +242,12 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
 def _share(recipe: Recipe, arrays: Sequence[Operand]) -> str:
     parameters = ", ".join(f"ptr %a{i}" for i in range(len(arrays)))
     lines = [f"define i32 @share(ptr %state, i64 %columns, i64 %chunk, i64 %wait, {parameters}) {{", "entry:"]
-    lines += ["  %active = getelementptr i64, ptr %state, i64 1", *_pointers(arrays)]
-    lines += ["  %more = atomicrmw add ptr %active, i64 1 seq_cst", "  br label %claim", "claim:"]
-    lines += ["  %begin = atomicrmw add ptr %state, i64 %chunk seq_cst", "  %left = icmp slt i64 %begin, %columns"]
-    lines += ["  br i1 %left, label %work, label %over", "work:", "  %rest = sub i64 %columns, %begin"]
-    lines += ["  %short = icmp slt i64 %chunk, %rest"]
-    lines.append("  %some = select i1 %short, i64 %chunk, i64 %rest")
-    given = ""
+    lines += _pointers(arrays)
+    work, given = [], ""
     for i, array in enumerate(arrays):
         begin = "%begin" if array.layout == "full" else "0"
-        lines.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
+        work.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
         given += f", ptr %e{i}"
     given += ", i64 %columns" * sum(array.layout == "full" for array in arrays)
-    lines += [f"  call void @blocks(i64 1, i64 %some{given})", "  br label %claim", "over:"]
-    lines += ["  %less = atomicrmw sub ptr %active, i64 1 seq_cst", "  %waits = icmp ne i64 %wait, 0"]
-    lines += ["  br i1 %waits, label %look, label %free", "look:"]
-    lines += ["  %turn = phi i64 [ 0, %over ], [ %turn.next, %again ]"]
-    lines += ["  %others = load atomic i64, ptr %active seq_cst, align 8", "  %busy = icmp ne i64 %others, 0"]
-    lines += ["  br i1 %busy, label %again, label %free", "again:", "  %turn.next = add i64 %turn, 1"]
-    lines += ["  %tired = icmp eq i64 %turn.next, 20000", "  br i1 %tired, label %late, label %look"]
-    return "\n".join([*lines, "late:", "  ret i32 1", "free:", "  ret i32 0", "}"])
+    work.append(f"  call void @blocks(i64 1, i64 %some{given})")
+    return "\n".join([*lines, *sharing_lines("%columns", "%chunk", work), "}"])

@@ -18,6 +18,8 @@ from ..helping import Balance, cores, helper
 
 _NAP = 0.00002
 _MOST_SIZES = 64
+_TURNS = 40_000
+"""How often a thread looks whether the other one is through, for each piece of its own and once more: some 15 µs."""
 _KINDS: dict[str, Any] = {"ptr": ctypes.c_void_p, "i64": ctypes.c_ssize_t}
 
 
@@ -26,19 +28,27 @@ def share_text(parameters: Sequence[str]) -> str:
     numbers that all threads see. With `wait` it gives 1 as long as another thread is at work on its last piece."""
     declared = "".join(f", {kind} %x{i}" for i, kind in enumerate(parameters))
     lines = [f"define i32 @share(ptr %state, i64 %count, i64 %piece, i64 %wait{declared}) {{", "entry:"]
-    lines += ["  %active = getelementptr i64, ptr %state, i64 1"]
+    work = [f"  call void @part(i64 %begin, i64 %some{declared})"]
+    return "\n".join([*lines, *sharing_lines("%count", "%piece", work), "}"])
+
+
+def sharing_lines(count: str, piece: str, work: Sequence[str]) -> list[str]:
+    """The rest of a function whose `%state` all threads see: takes pieces (`%some` elements from `%begin` on) until none is left.
+    Where it waits longer for another thread than pieces take, that one has lost its core, and the result is 1."""
+    lines = ["  %active = getelementptr i64, ptr %state, i64 1"]
     lines += ["  %more = atomicrmw add ptr %active, i64 1 seq_cst", "  br label %claim", "claim:"]
-    lines += ["  %begin = atomicrmw add ptr %state, i64 %piece seq_cst", "  %left = icmp slt i64 %begin, %count"]
-    lines += ["  br i1 %left, label %work, label %over", "work:", "  %rest = sub i64 %count, %begin"]
-    lines += ["  %short = icmp slt i64 %piece, %rest", "  %some = select i1 %short, i64 %piece, i64 %rest"]
-    lines += [f"  call void @part(i64 %begin, i64 %some{declared})", "  br label %claim", "over:"]
+    lines += [f"  %turns = phi i64 [ {_TURNS}, %entry ], [ %turns.next, %work ]"]
+    lines += [f"  %begin = atomicrmw add ptr %state, i64 {piece} seq_cst", f"  %left = icmp slt i64 %begin, {count}"]
+    lines += ["  br i1 %left, label %work, label %over", "work:", f"  %rest = sub i64 {count}, %begin"]
+    lines += [f"  %short = icmp slt i64 {piece}, %rest", f"  %some = select i1 %short, i64 {piece}, i64 %rest", *work]
+    lines += [f"  %turns.next = add i64 %turns, {_TURNS}", "  br label %claim", "over:"]
     lines += ["  %less = atomicrmw sub ptr %active, i64 1 seq_cst", "  %waits = icmp ne i64 %wait, 0"]
     lines += ["  br i1 %waits, label %look, label %free", "look:"]
     lines += ["  %turn = phi i64 [ 0, %over ], [ %turn.next, %again ]"]
     lines += ["  %others = load atomic i64, ptr %active seq_cst, align 8", "  %busy = icmp ne i64 %others, 0"]
     lines += ["  br i1 %busy, label %again, label %free", "again:", "  %turn.next = add i64 %turn, 1"]
-    lines += ["  %tired = icmp eq i64 %turn.next, 20000", "  br i1 %tired, label %late, label %look"]
-    return "\n".join([*lines, "late:", "  ret i32 1", "free:", "  ret i32 0", "}"])
+    lines += ["  %tired = icmp eq i64 %turn.next, %turns", "  br i1 %tired, label %late, label %look"]
+    return [*lines, "late:", "  ret i32 1", "free:", "  ret i32 0"]
 
 
 class Parallel:
