@@ -24,7 +24,7 @@ WORTH_SHARING = 1 << 18
 _IDLE = 0.2
 _WEIGHT = 0.1
 _MOST_SIZES = 256
-_SHARE = 0.85
+_SHARE = 0.9
 """The part of one thread's time that two threads may take. The second one costs others their core, and the caller the
 interpreter, where it comes late; both grow with the time that it takes."""
 _STALL = 500_000.0
@@ -35,6 +35,9 @@ _REST, _MOST_RESTS = 8_000_000.0, 32
 _GOOD = 32
 """So many divided calls that paid make up for one disappointment."""
 _FIRST, _TRIAL, _LONGEST = 4, 3, 256
+_FRESH = 600_000.0
+"""Nanoseconds of divided calls that come before those of a trial: the second thread starts, its core wakes up, and the data
+move there."""
 _balances: dict[Hashable, Balance] = {}
 
 
@@ -52,13 +55,13 @@ class Balance:
     where products that wait for each other's threads stop at the first one that took long (`blas.Governor`).
     """
 
-    __slots__ = ("_alone", "_divided", "_last", "_one", "_patience", "_rest", "_two")
+    __slots__ = ("_alone", "_begun", "_divided", "_last", "_one", "_patience", "_rest", "_two")
 
     def __init__(self) -> None:
         self._one = self._two = 0.0
         self._last: tuple[float, ...] = ()
         self._alone = 0
-        self._divided = -1  # the first one makes what the others find
+        self._divided, self._begun = -1, 0.0
         self._rest = 0
         self._patience = 1
 
@@ -79,9 +82,13 @@ class Balance:
             self._last = (*self._last[-2:], float(nanoseconds)) if self._alone > 1 else ()
             self._one = statistics.median_low(self._last or (float(nanoseconds),))
             return
+        if self._divided < 0:
+            self._begun += nanoseconds
+            self._divided = 0 if self._begun >= _FRESH else -1
+            return
         self._divided += 1
-        if self._divided <= 1:
-            self._two = float(nanoseconds)
+        if self._divided == 1:
+            self._two = min(float(nanoseconds), self._one + _STALL)
             return
         self._two = _averaged(self._two, nanoseconds, max(_WEIGHT, 1 / self._divided))
         if self._divided < _TRIAL:
@@ -89,7 +96,7 @@ class Balance:
         if self._two > _SHARE * self._one:
             self._rest = 1 + int(self._patience * _REST / (1 + self._one))
             self._patience = min(2 * self._patience, _MOST_RESTS)
-            self._divided = 0
+            self._divided, self._begun = -1, 0.0
         elif self._patience > 1 and self._divided % _GOOD == 0:
             self._patience -= 1
 
@@ -160,7 +167,8 @@ def _together(work: Callable[[int], None], count: int) -> None:
 class Helper:
     """A thread that takes part in what others compute. It ends when it has been idle for a while."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle: float = _IDLE) -> None:
+        self._idle = idle
         self._jobs: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -177,7 +185,7 @@ class Helper:
     def _work(self) -> None:
         while True:
             try:
-                job = self._jobs.get(timeout=_IDLE)
+                job = self._jobs.get(timeout=self._idle)
             except queue.Empty:
                 with self._lock:
                     if self._jobs.empty():

@@ -6,6 +6,7 @@ NaNs are equal to each other whatever their bits; everything else is compared bi
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import pickle
 import random
 import threading
@@ -31,7 +32,7 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
 from actorflow.kernels import nn as kernels_nn
 from actorflow.kernels import update_formulas
-from actorflow.kernels.jit import compiler, rules, sharing, softmax, ufuncs, updates
+from actorflow.kernels.jit import compiler, parallel, rules, sharing, softmax, team, ufuncs, updates
 from actorflow.runtime import llvm
 
 nn = af.nn
@@ -718,14 +719,14 @@ async def test_a_wrong_gradient_is_refused_as_without_loops(graph: af.Graph) -> 
     assert messages[0] == messages[1]
 
 
-class NoHelper:
-    """A helper that has no time, or none until all is over."""
+class Desk:
+    """A desk of a team that the test serves, or nobody."""
 
     def __init__(self) -> None:
-        self.jobs: list[list[Any]] = []
+        self.words = (ctypes.c_int64 * 3)(0, 0, 1)
 
-    def add(self, job: list[Any]) -> None:
-        self.jobs.append(job)
+    def desk(self) -> int:
+        return ctypes.addressof(self.words)
 
 
 @pytest.fixture
@@ -750,49 +751,64 @@ def shared_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
 
 def test_a_helper_without_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
     loop, arrays, wanted = shared_update()
-    helper = NoHelper()
-    monkeypatch.setattr(sharing, "helper", helper)
+    nobody = Desk()
+    monkeypatch.setattr(sharing, "team", nobody)
     sharing.run_shared(loop, wanted.size, arrays)
     np.testing.assert_array_equal(arrays[0], wanted)
-    assert helper.jobs == [[]]
+    assert nobody.words[0] == 0, "the job is still on the desk"
 
 
-def test_a_helper_that_comes_late_does_nothing(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
+def test_a_desk_with_another_job_is_left_alone(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
     loop, arrays, wanted = shared_update()
-    calls = []
-
-    class Late(NoHelper):
-        def add(self, job: list[Any]) -> None:
-            calls.append(job[0])
-
-    monkeypatch.setattr(sharing, "helper", Late())
+    busy = Desk()
+    busy.words[0] = 4096
+    monkeypatch.setattr(sharing, "team", busy)
     sharing.run_shared(loop, wanted.size, arrays)
-    ((function, arguments),) = calls
-    assert function(*arguments) == 0
     np.testing.assert_array_equal(arrays[0], wanted)
+    assert busy.words[0] == 4096
 
 
-def test_the_caller_waits_for_the_chunk_of_a_helper(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
-    """One that is counted as at work holds the caller up, until it is not."""
-    loop, arrays, wanted = shared_update()
-    naps = []
+def test_the_caller_waits_for_the_piece_of_a_helper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper that takes much longer for its piece than the caller looks for it has done it all the same."""
+    begun, done = threading.Event(), []
 
-    class Busy(NoHelper):
-        def add(self, job: list[Any]) -> None:
-            self.state = job[0][1][0]
-            self.state[1] = 1
+    def piece(begin: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            assert begun.wait(30), "no helper came"
+        else:
+            begun.set()
+            for _ in range(300_000):
+                pass
+        done.append(begin)
 
-    helper = Busy()
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(piece)
+    address = ctypes.cast(callback, ctypes.c_void_p).value
+    part = "define internal void @part(i64 %begin, i64 %count) {\n"
+    part += f"  call void inttoptr (i64 {address} to ptr)(i64 %begin)\n  ret void\n}}"
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    monkeypatch.setattr(parallel.Balance, "divides", lambda self: True)
+    work = parallel.Parallel(part, [])
+    for _ in range(3):  # at first the helper starts, then it looks for work or sleeps
+        begun.clear()
+        done.clear()
+        work.run(2, 1)
+        assert sorted(done) == [0, 1]
 
-    def nap(seconds: float) -> None:
-        naps.append(seconds)
-        helper.state[1] = 0
 
-    monkeypatch.setattr(sharing, "helper", helper)
-    monkeypatch.setattr(sharing.time, "sleep", nap)
-    sharing.run_shared(loop, wanted.size, arrays)
-    assert len(naps) == 1
-    np.testing.assert_array_equal(arrays[0], wanted)
+def test_a_helper_does_what_is_on_its_desk_and_ends_when_idle() -> None:
+    desk, seen = Desk(), []
+
+    def work(job: int) -> int:
+        seen.append(job)
+        return 0
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(work)
+    job = (ctypes.c_int64 * 2)(ctypes.cast(function, ctypes.c_void_p).value or 0, 0)
+    desk.words[0] = ctypes.addressof(job)
+    assert team._serve()(desk.desk()) == 0
+    assert seen == [ctypes.addressof(job)]
+    assert list(desk.words) == [0, 0, 0]
+    assert job[1] == 1, "nobody was told that it is over"
 
 
 def test_a_buffer_that_would_have_to_be_copied_is_refused(two_cores: None) -> None:
@@ -804,11 +820,9 @@ def test_a_buffer_that_would_have_to_be_copied_is_refused(two_cores: None) -> No
 
 def test_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, arrays, wanted = shared_update()
-    helper = NoHelper()
-    monkeypatch.setattr(sharing, "helper", helper)
+    monkeypatch.setattr(sharing, "team", None)
     monkeypatch.setattr(sharing, "cores", lambda: 1)
     sharing.run_shared(loop, wanted.size, arrays)
-    assert not helper.jobs
     np.testing.assert_array_equal(arrays[0], wanted)
 
 

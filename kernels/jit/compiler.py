@@ -17,6 +17,7 @@ from actorflow.runtime.jit_recipe import Operand, Recipe
 
 from .emit import module_text
 from .rules import RULES, Ruled
+from .team import prepare
 
 _HOLDING = 20_000
 """Up to so many operations a loop holds the interpreter: to give it up and get it back may take longer."""
@@ -98,7 +99,8 @@ def _compiled(recipe: Recipe) -> Loop:
     held, released = (code.bind("loop", _SIZE, _SIZE, *objects, releases=r) for r in (False, True))
     shared: Any = None
     if recipe.in_place:
-        shared = code.bind("share", ctypes.c_void_p, _SIZE, _SIZE, _SIZE, *objects, releases=True)
+        shared = code.bind("share", ctypes.c_void_p, _SIZE, _SIZE, *objects, releases=True)
+        prepare()
     return Loop(recipe, held, released, shared)
 
 

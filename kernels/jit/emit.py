@@ -21,7 +21,7 @@ from actorflow.runtime.jit_recipe import COMPARISONS, Instruction, Operand, Reci
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES as _TYPES
 from .blocks import Phases, arrays_of, blocks_text, phases, stored
-from .parallel import sharing_lines
+from .team import share_text
 
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FLOAT_CALLS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "rint": "rint"}
@@ -29,12 +29,11 @@ _FLOAT_TESTS = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt",
 
 
 def module_text(recipe: Recipe) -> str:
-    """A module with `@loop(rows, columns, arrays...)`; where it works in place, also `@share(state, columns, chunk, wait,
+    """A module with `@loop(rows, columns, arrays...)`; where it works in place, also `@share(desk, columns, chunk,
     arrays...)`.
 
     The arrays are those of the operands, then one for each fresh output. `@loop` gives 1, and does nothing, where an operand is
-    no array as it should be. `@share` is for several threads that call it with one `state`, two zeroed counters: each takes
-    chunks until none is left. With `wait` it gives 1 as long as another one is at work on its last chunk.
+    no array as it should be. `@share` does the same for arrays that are in order, together with who serves the desk (`team`).
     """
     arrays = arrays_of(recipe)
     plan = phases(recipe)
@@ -240,14 +239,17 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
 
 
 def _share(recipe: Recipe, arrays: Sequence[Operand]) -> str:
-    parameters = ", ".join(f"ptr %a{i}" for i in range(len(arrays)))
-    lines = [f"define i32 @share(ptr %state, i64 %columns, i64 %chunk, i64 %wait, {parameters}) {{", "entry:"]
-    lines += _pointers(arrays)
-    work, given = [], ""
+    declared = "".join(f", ptr %d{i}" for i in range(len(arrays)))
+    lines = [f"define internal void @part(i64 %begin, i64 %some{declared}) {{"]
+    given = ""
     for i, array in enumerate(arrays):
         begin = "%begin" if array.layout == "full" else "0"
-        work.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
+        lines.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
         given += f", ptr %e{i}"
-    given += ", i64 %columns" * sum(array.layout == "full" for array in arrays)
-    work.append(f"  call void @blocks(i64 1, i64 %some{given})")
-    return "\n".join([*lines, *sharing_lines("%columns", "%chunk", work), "}"])
+    given += ", i64 %some" * sum(array.layout == "full" for array in arrays)
+    lines += [f"  call void @blocks(i64 1, i64 %some{given})", "  ret void", "}"]
+    lines.append(share_text(["ptr"] * len(arrays), "together"))
+    objects = "".join(f", ptr %a{i}" for i in range(len(arrays)))
+    lines += [f"define i32 @share(ptr %desk, i64 %columns, i64 %chunk{objects}) {{", *_pointers(arrays)]
+    lines.append(f"  %over = call i32 @together(ptr %desk, i64 %columns, i64 %chunk{declared})")
+    return "\n".join([*lines, "  ret i32 %over", "}"])

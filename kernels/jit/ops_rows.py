@@ -1,7 +1,7 @@
 """The softmax of long rows, and the cross entropy of many classes: a walk over the rows that keeps each in the cache.
 
-Exponentials are numpy's own (`ufuncs`). A row is summed in 32 partial sums of up to 128 numbers, so results may differ from the
-Python kernels' in the last bits. Two threads share many rows.
+Exponentials of float32 are a polynomial (`powers`), others numpy's own (`ufuncs`), and a row is summed in 32 partial sums of up
+to 128 numbers, so results may differ from the Python kernels' in the last bits. Two threads share many rows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from actorflow.shapes import num_elements
 from .. import nn
 from .blocks import TYPES
 from .parallel import Parallel, address
+from .powers import POWER_NEEDS, power
 from .routine import Routine, Value
 from .ufuncs import inner_loop
 
@@ -55,14 +56,16 @@ def part_text(dtype: str, labels: str = "") -> str:
             most.set(_larger(f, most.value, f.load(f.at(source, real, b * _LANES), lanes)))
         most.set(_larger(f, most.value, f.load(f.at(source, real, width - _LANES), lanes)))
         largest = folded(f, most.value, lambda one, other: _larger(f, one, other))
-        with f.loop(width) as i:
-            f.store(f.load(source, real, i) - largest, target, real, i)
         if labels:
             label = f.load(f.given[5], TYPES[labels], row).to("i64")
-            f.store(f.load(target, real, label), f.given[7], real, row)
-        for k in range(2):
-            f.store(target, args, "ptr", k)
-        f.call(found[0], "void", args, length, steps, f.number(found[1], "ptr"))
+            f.store(f.load(source, real, label) - largest, f.given[7], real, row)
+        with f.loop(width) as i:
+            less = f.load(source, real, i) - largest
+            f.store(power(f, less) if dtype == "f4" else less, target, real, i)
+        if dtype != "f4":
+            for k in range(2):
+                f.store(target, args, "ptr", k)
+            f.call(found[0], "void", args, length, steps, f.number(found[1], "ptr"))
         sums = f.variable(lanes, f.load(target, lanes))
         whole = (width // _LANES) * _LANES
         with f.loop(width // _LANES, 1) as b:
@@ -70,22 +73,21 @@ def part_text(dtype: str, labels: str = "") -> str:
         total = f.variable(real, folded(f, sums.value, lambda one, other: one + other))
         with f.loop(width, whole) as i:
             total.set(total.value + f.load(target, real, i))
+        part = f.number(1, real) / total.value
         with f.loop(width) as i:
-            f.store(f.load(target, real, i) / total.value, target, real, i)
+            f.store(f.load(target, real, i) * part, target, real, i)
         if labels:
             f.store(total.value, f.given[6], real, row)
             f.store(f.load(target, real, label) - f.number(1, real), target, real, label)
     f.do("ret void")
-    return f.text()
+    return "\n".join([POWER_NEEDS, f.text()])
 
 
 def _larger(f: Routine, one: Value, other: Value) -> Value:
-    """The larger numbers of two vectors, or a NaN."""
+    """The larger numbers of two vectors. Who compares a NaN with others loses it, but the row's sum has it."""
     bits = f"{one.type.split(' x ')[0]} x i1>" if one.type.startswith("<") else "i1"
     more = f.add(f"fcmp ogt {one.type} {one.text}, {other.text}", bits)
-    nan = f.add(f"fcmp uno {one.type} {one.text}, {one.text}", bits)
-    stays = f.add(f"or {bits} {more.text}, {nan.text}", bits)
-    return f.add(f"select {bits} {stays.text}, {one.type} {one.text}, {one.type} {other.text}", one.type)
+    return f.add(f"select {bits} {more.text}, {one.type} {one.text}, {one.type} {other.text}", one.type)
 
 
 def folded(f: Routine, value: Value, join: Any) -> Value:

@@ -1,23 +1,19 @@
-"""Loops over large buffers on two threads: the caller's, and a helper's that ends when it has been idle for a while.
+"""Loops over large buffers on two threads: the caller's, and a helper's that ends when it has been idle for a while (`team`).
 
-Both take chunks from one counter until none is left, so neither waits for the other's start: where the helper does not get a
-core in time, the caller does all the work. Only the helper's last chunk may have to be waited for. What that gains or costs on
-a machine that does other things too is measured (`helping.Balance`).
+What that gains or costs on a machine that does other things too is measured (`helping.Balance`).
 """
 
 from __future__ import annotations
 
-import ctypes
-import time
 from time import perf_counter_ns
 from typing import Any
 
-from ..helping import WORTH_SHARING, Balance, helper
+from ..helping import WORTH_SHARING, Balance
 from ..helping import cores as cores
 from .compiler import Loop
+from .team import team
 
 _CHUNK = 1 << 15
-_NAP = 0.00002
 _MOST_SIZES = 256
 _balances: dict[tuple[int, int], Balance] = {}
 
@@ -45,10 +41,4 @@ def _alone(loop: Loop, elements: int, arrays: list[Any]) -> None:
 
 
 def _together(loop: Loop, elements: int, arrays: list[Any]) -> None:
-    state = (ctypes.c_int64 * 2)()
-    call = (state, elements, _CHUNK, 0, *loop.in_order(1, elements, arrays))
-    job = [(loop.shared, call)]
-    helper.add(job)
-    while loop.shared(state, elements, _CHUNK, 1, *call[4:]):
-        time.sleep(_NAP)  # the helper has lost its core amid a chunk
-    job.clear()
+    loop.shared(team.desk(), elements, _CHUNK, *loop.in_order(1, elements, arrays))

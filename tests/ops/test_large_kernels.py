@@ -294,7 +294,7 @@ def test_two_threads_are_left_where_they_take_more_and_come_back_when_that_chang
 
 
 def test_to_gain_next_to_nothing_is_not_enough() -> None:
-    assert sum(decided(helping.Balance(), 60_000, 55_000, 1000)) < 40
+    assert sum(decided(helping.Balance(), 60_000, 55_000, 1000)) < 60
 
 
 def test_work_of_a_tenth_of_a_millisecond_is_shared_where_that_gains_a_third() -> None:
@@ -324,7 +324,7 @@ def test_what_the_first_call_makes_counts_for_nothing() -> None:
 
 def test_a_single_slow_time_changes_nothing() -> None:
     balance = helping.Balance()
-    decided(balance, 1_000_000, 500_000, 10)
+    decided(balance, 1_000_000, 500_000, 20)
     balance.add(True, 1_000_000_000)
     assert balance.divides()
 
