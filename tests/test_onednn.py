@@ -19,7 +19,7 @@ from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
 from actorflow.kernels import helping
-from actorflow.kernels.onednn import binding, conv, matmul, parts, pool, program
+from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.ops.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
@@ -479,9 +479,9 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr(helping, "cores", lambda: 2)
     monkeypatch.setattr(helping.Balance, "divides", lambda self: True)
     monkeypatch.setattr(matmul, "_known", {})
-    for module in (conv, pool):
+    for module in (batch, conv, pool):
         monkeypatch.setattr(module, "_batches", parts.Batches())
-    for module in (conv, matmul, pool):
+    for module in (batch, conv, matmul, pool):
         monkeypatch.setattr(module, "_programs", program.Cache())
     return found
 
@@ -530,6 +530,34 @@ def test_halves_of_a_product_give_the_whole(
             assert matmul.product(a, b, turned_a, turned_b, c, 0.5, beta)
             np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=1e-4)
             assert len(halves) == 2
+
+
+@installed
+@pytest.mark.parametrize("adj_x", [False, True])
+@pytest.mark.parametrize("adj_y", [False, True])
+def test_batches_of_products_and_their_halves(
+    halves: list[tuple[int, int]], seed: int, adj_x: bool, adj_y: bool
+) -> None:
+    draw, attrs = drawn(seed), {"adj_x": adj_x, "adj_y": adj_y}
+    ours, numpys = of_library("BatchMatMulV2").function, of_numpy("BatchMatMulV2").function
+    for sizes, (m, n, k) in (((5,), (20, 17, 9)), ((2, 3), (1, 30, 4)), ((2,), (33, 1, 1)), ((1,), (8, 8, 8))):
+        x, y = draw(*sizes, *((k, m) if adj_x else (m, k))), draw(*sizes, *((n, k) if adj_y else (k, n)))
+        x[0, ..., 0, 0], y[-1, ..., 0, 0] = np.nan, np.inf
+        wanted = numpys(np, x, y, **attrs)
+        out = np.empty_like(wanted)
+        for given in ({}, {"out": out}):
+            del halves[:]
+            found = ours(np, x, y, **attrs, **given)
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+            assert len(halves) == (0 if sizes == (1,) else 2), sizes
+        assert found is out
+        # What is not in order, or has other sizes, numpy multiplies.
+        view = x[..., ::-1, :]
+        np.testing.assert_array_equal(ours(np, view, y, **attrs), numpys(np, view, y, **attrs))
+    one, other = draw(3, 4, 4), draw(1, 4, 4)
+    np.testing.assert_allclose(ours(np, one, other, **attrs), numpys(np, one, other, **attrs))
+    with pytest.raises(ValueError, match="mismatch"):
+        ours(np, draw(2, 3, 4), draw(2, 7, 9), **attrs)
 
 
 @installed

@@ -1,4 +1,4 @@
-"""Kernels that call oneDNN, for float32 on the CPU: convolutions, pools, products of matrices and their fused forms.
+"""Kernels that call oneDNN, for float32 on the CPU: convolutions, pools, products of matrices, their fused forms and batches.
 
 They stand beside numpy's, and are chosen where the library is there (extra `onednn`) and the sizes pay
 (`actorflow.registry.library`). Whatever the library lacks, numpy's kernel computes.
@@ -6,9 +6,9 @@ They stand beside numpy's, and are chosen where the library is there (extra `one
 
 from actorflow.registry.library import provide
 
-from . import conv, matmul, pool
+from . import batch, conv, matmul, pool
 from .binding import loaded
 
 provide("onednn", lambda: loaded() is not None)
 
-__all__ = ["conv", "matmul", "pool"]
+__all__ = ["batch", "conv", "matmul", "pool"]

@@ -56,6 +56,8 @@ int dnnl_pooling_forward_primitive_desc_create(void **pd, void *engine, int prop
 int dnnl_pooling_backward_primitive_desc_create(void **pd, void *engine, int alg, const void *diff_src,
     const void *diff_dst, const int64_t *strides, const int64_t *kernel, const int64_t *dilation,
     const int64_t *before, const int64_t *after, const void *hint, const void *attr);
+int dnnl_matmul_primitive_desc_create(void **pd, void *engine, const void *src, const void *weights,
+    const void *bias, const void *dst, const void *attr);
 int dnnl_reorder_primitive_desc_create(void **pd, const void *from, void *from_engine, const void *to,
     void *to_engine, const void *attr);
 const void *dnnl_primitive_desc_query_md(const void *pd, int what, int index);
