@@ -28,6 +28,7 @@ from actorflow.kernels.jit import (
     ops_rows,
     parallel,
     sums,
+    turning,
 )
 
 SEED = 20261121
@@ -319,6 +320,30 @@ def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: 
         for both in (False, True):
             monkeypatch.setattr(work, "run", work.together if both else work.alone)
             assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+def test_transposed_matrices_are_copied_in_blocks_and_computed_in_place(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    turning.turner.compile()
+    shapes = [(64, 64), (300, 301), (17, 300), (5, 1000), (1000, 5), (1, 5000), (600, 900)]
+    for rows, columns in shapes:
+        x = rng.normal(size=(columns, rows)).astype("f4")
+        x.flat[:3] = np.nan, np.inf, -0.0
+        out = np.empty((rows, columns), "f4")
+        before = x.copy()
+        found = ops_elementwise.negative(np, x.T, out=out)
+        assert found is out and same(out, -x.T), (rows, columns)
+        assert same(x, before), "the input changed"
+        whole = rng.integers(-9, 9, (columns, rows), dtype="i4")
+        assert turning.turner.suits(whole.T, np.empty((rows, columns), "i4")) == (min(rows, columns) > 1)
+        assert same(ops_elementwise.square(np, whole.T, out=np.empty((rows, columns), "i4")), whole.T**2)
+    square = rng.normal(size=(80, 80)).astype("f4")
+    wanted = -square.T
+    assert same(ops_elementwise.negative(np, square.T, out=square), wanted), "into the memory that it reads"
+    for other in (square.astype("f8").T, square[::2, ::2].T, square.T[1:]):
+        out = np.empty(other.shape, other.dtype)
+        assert not turning.turner.suits(other, out)
+        assert same(ops_elementwise.negative(np, other, out=out), -other)
 
 
 def test_pools_of_maxima_and_their_gradients(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from .builtin import EAGER, Kernel, Native, Types
 from .emit import module_text
 from .parallel import Parallel, address
 from .rules import RULES, SAME_SHAPE, TYPES
+from .turning import turner
 from .ufuncs import inner_loop
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,6 +74,8 @@ class Elementwise(Native):
         return self.medium.call(*given, out)
 
     def _into(self, *given: Any, out: Any) -> Any:
+        if len(given) == 1 and turner.suits(given[0], out) and turner.into(given[0], out):
+            return self._base(np, out, out=out)
         if out.size < LARGE or not out.flags.c_contiguous:
             return self._base(np, *given, out=out)
         arrays = given[0] if type(given[0]) is list else given

@@ -20,6 +20,7 @@ from actorflow.runtime.jit import RUNS, background
 from .. import nn
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES
+from .builtin import Kernel, Native, Types
 from .ops_rows import cross_entropy
 from .ufuncs import inner_loop
 
@@ -84,6 +85,10 @@ def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     pays=_pays,
 )
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    return _few.call(logits, labels)
+
+
+def _computed(logits: Any, labels: Any) -> Any:
     if type(logits) is type(labels) is np.ndarray and logits.ndim == 2 and 0 < logits.shape[1] <= nn.FEW_CLASSES:
         types = logits.dtype.str[1:], labels.dtype.str[1:]
         found = cross_entropy_of(*types).run(logits, labels) if labels.shape == logits.shape[:1] else None
@@ -93,7 +98,33 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
         found = cross_entropy(logits, labels)
         if found is not None:
             return found
-    return nn.sparse_softmax_cross_entropy(xp, logits, labels)
+    return nn.sparse_softmax_cross_entropy(np, logits, labels)
+
+
+def _few_text(types: Types, otherwise: Any) -> str | None:
+    """The builtin function for a few rows: the same walk, with its arguments' checks and its results around it."""
+    if types[0] not in ("f4", "f8") or types[1] not in ("i4", "i8"):
+        return None
+    if inner_loop("exp", types[0]) is None or inner_loop("log", types[0]) is None:
+        return None
+    f = Kernel(2, otherwise)
+    logits, labels = f.array(0, types[0], 2), f.array(1, types[1], 1)
+    rows, classes = logits.size(0), logits.size(1)
+    f.refuse(labels.size(0).equals(rows))
+    f.refuse((classes > 0) & (classes <= nn.FEW_CLASSES))
+    f.refuse(rows * classes <= _HOLDING)
+    loss, derivative = f.make(types[0], labels.sizes, 1), f.make(types[0], logits.sizes, 2)
+    given = ", ".join(f"ptr {one.object.text}" for one in (logits, labels, loss, derivative))
+    done = f.add(f"call i32 @cross_entropy(i64 {rows.text}, i64 {classes.text}, {given})", "i32").equals(0)
+    with f.when(done ^ 1):
+        f.drop(loss.object)
+        f.drop(derivative.object)
+    f.refuse(done)
+    f.pair(loss, derivative)
+    return f.module(module_text(*types))
+
+
+_few = Native(_computed, _few_text)
 
 
 def module_text(dtype: str, labels: str) -> str:
