@@ -16,7 +16,7 @@ from actorflow.runtime import jit
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels import nn, normalization, pool
+from actorflow.kernels import indexing, nn, normalization, pool
 from actorflow.kernels.jit import (
     builtin,
     ops_arrays,
@@ -26,6 +26,7 @@ from actorflow.kernels.jit import (
     ops_random,
     ops_reduce,
     ops_rows,
+    ops_slices,
     parallel,
     sums,
     turning,
@@ -320,6 +321,31 @@ def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: 
         for both in (False, True):
             monkeypatch.setattr(work, "run", work.together if both else work.alone)
             assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+def test_slices_with_steps_are_those_of_the_kernel(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    masks = [(0, 0), (1, 2), (3, 0), (0, 7)]
+    functions = {}
+    for pair in masks:
+        native = ops_slices.slice_of(*pair)
+        native.compile(("f4", "i4", "i4", "i4"))
+        functions[pair] = native.call
+        assert type(native.call).__name__ == "builtin_function_or_method"
+    for attempt in range(TRIES):
+        shape = tuple(int(n) for n in rng.integers(0, 8, int(rng.integers(1, 5))))
+        x = rng.normal(size=shape).astype("f4")
+        begin, end = (rng.integers(-9, 10, len(shape)).astype("i4") for _ in range(2))
+        steps = rng.choice([1, 1, 2, 3, 50] + [-1] * (attempt % 5 == 0), len(shape)).astype("i4")
+        pair = masks[attempt % len(masks)]
+        given = {"begin_mask": pair[0], "end_mask": pair[1]}
+        none = {"ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
+        wanted = indexing.strided_slice(np, x, begin, end, steps, **given, **none)
+        found = functions[pair](x, begin, end, steps)
+        told = f"seed {seed}, attempt {attempt}: {shape}, {begin}, {end}, {steps}, {pair}"
+        assert found.shape == wanted.shape and found.tobytes() == wanted.tobytes(), told
+    with pytest.raises((ValueError, IndexError, af.errors.OpError)):
+        functions[0, 0](x, begin, end, np.zeros_like(steps))
 
 
 def test_transposed_matrices_are_copied_in_blocks_and_computed_in_place(seed: int) -> None:

@@ -4,7 +4,18 @@ The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of
 stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
 """
 
-from . import ops_arrays, ops_elementwise, ops_norm, ops_pool, ops_random, ops_reduce, ops_rows, softmax, updates
+from . import (
+    ops_arrays,
+    ops_elementwise,
+    ops_norm,
+    ops_pool,
+    ops_random,
+    ops_reduce,
+    ops_rows,
+    ops_slices,
+    softmax,
+    updates,
+)
 from .compiler import LlvmCompiler
 
 __all__ = [
@@ -16,6 +27,7 @@ __all__ = [
     "ops_random",
     "ops_reduce",
     "ops_rows",
+    "ops_slices",
     "softmax",
     "updates",
 ]
