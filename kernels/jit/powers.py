@@ -1,7 +1,7 @@
 """Exponentials of float32 numbers that are not above zero, as code that LLVM makes vectors of.
 
 2ⁿ eʳ with n = x / log 2 rounded, and a polynomial of r, the rest: right to one or two units in the last place, denormal results
-too. numpy's own function takes three times as long, but its bits are numpy's: those of ops whose results may not differ from it.
+too. numpy's own function takes longer, but its bits are numpy's: those of ops whose results may not differ from it.
 The coefficients are those of Cephes, as everywhere.
 """
 

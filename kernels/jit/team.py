@@ -10,11 +10,13 @@ without futexes it is Python that wakes it, and nobody sleeps amid a job.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
 import platform
 import sys
+import threading
 from collections.abc import Callable, Sequence
 
 from actorflow.runtime import llvm
@@ -22,8 +24,8 @@ from actorflow.runtime import llvm
 from ..helping import Helper
 
 _IDLE_NS = 200_000_000
-_SPIN = 20_000
-"""How often the helper looks for another job before it sleeps: some 5 to 10 µs."""
+_SPIN = 60_000
+"""How often the helper looks for another job before it sleeps: some 20 µs, in which a graph comes to its next node."""
 _TURNS = 40_000
 """How often the caller looks whether the helper is through, for each piece of its own and once more: some 15 µs."""
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
@@ -72,9 +74,10 @@ def _serve_text() -> str:
         lines += ["  store atomic i64 1, ptr %sleeps seq_cst, align 8"]
         lines += ["  %last = load atomic i64, ptr %desk seq_cst, align 8", "  %still = icmp eq i64 %last, 0"]
         lines += ["  br i1 %still, label %sleep, label %up", "sleep:", f"  %woken = {_wait('%sleeps', 1, '@idle')}"]
-        lines += ["  %idle = icmp ne i64 %woken, 0", "  store atomic i64 0, ptr %sleeps seq_cst, align 8"]
-        lines += ["  %now = load atomic i64, ptr %desk seq_cst, align 8", "  %empty = icmp eq i64 %now, 0"]
-        lines += ["  %leaves = and i1 %idle, %empty", "  br i1 %leaves, label %leave, label %fresh", "up:"]
+        # Who leaves a job also says that nobody sleeps any more, perhaps before the system has heard of the sleep.
+        lines += ["  %slept = atomicrmw xchg ptr %sleeps, i64 0 seq_cst", "  %unasked = icmp ne i64 %slept, 0"]
+        lines += ["  %late = icmp ne i64 %woken, 0", "  %leaves = and i1 %late, %unasked"]
+        lines += ["  br i1 %leaves, label %leave, label %fresh", "up:"]
         lines += ["  store atomic i64 0, ptr %sleeps seq_cst, align 8", "  br label %fresh", "leave:"]
     lines += ["  store atomic i64 0, ptr %served seq_cst, align 8"]
     return "\n".join([*lines, "  ret i32 0", "}"])
@@ -146,18 +149,45 @@ class Team:
         self._words = (ctypes.c_int64 * 3).from_buffer(memory, start)
         self._address = ctypes.addressof(self._words)
         self._helper = Helper(idle=0.02)
+        self._thread = 0
+        self._avoided = -1
+        self._processor = _processor()
 
     def desk(self) -> int:
         """Where to leave a job. There is a thread that serves it, or there will be one."""
         if not self._words[_SERVED]:
             self._words[_SERVED] = 1
-            self._helper.add([(_serve(), (self._address,))])
+            self._thread, self._avoided = 0, -1
+            self._helper.add([(self._work, ())])
+        elif self._thread and self._processor() != self._avoided:
+            self._part()
         return self._address
+
+    def _work(self) -> None:
+        self._thread = threading.get_native_id()
+        _serve()(self._address)
+
+    def _part(self) -> None:
+        """Keeps the helper off the caller's core. Else it may have to wait for that one while another has nothing to do: the
+        system may find the other one busy at the moment when it wakes a thread, and looks again after milliseconds."""
+        here = self._processor()
+        others = os.sched_getaffinity(0) - {here}
+        if others:
+            with contextlib.suppress(OSError):  # it has ended
+                os.sched_setaffinity(self._thread, others)
+        self._avoided = here
 
     def forget(self) -> None:
         """In a child process no thread is left."""
         self._words[:] = [0, 0, 0]
+        self._thread, self._avoided = 0, -1
         self._helper = Helper(idle=0.02)
+
+
+def _processor() -> Callable[[], int]:
+    """What says on which core a thread is, where a thread can be kept off one."""
+    found = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
+    return (lambda: -1) if found is None else found
 
 
 @functools.cache
