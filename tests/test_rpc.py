@@ -14,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -606,6 +607,24 @@ async def test_f62_changed_messages_are_answered_with_typed_errors(pair: list[Se
     async with af.Session(pair[0].target, graph) as session:  # and all goes on
         await session.run(graph.get_operation_by_name("v/Assign"))
         assert await session.run(more, {x: [1.0, 2.0]}) == 9.0
+
+
+class _Master:
+    alive = True
+
+
+async def test_f62_a_number_of_a_part_is_given_once(pair: list[Server]) -> None:
+    """Also in another session: else the end of one would take the other's part."""
+    _, parts = await genuine(pair)
+    worker, master = pair[1].worker, _Master()
+    part = decode_part(parts[0])
+    await worker.register(part, master)
+    with pytest.raises(errors.AlreadyExistsError, match=f"Part {part.number} of a plan is registered here already"):
+        await worker.register(replace(part, session=part.session + 1), master)
+    await worker.register(part, _Master())
+    assert worker.observed(part.session, master) == [] and worker.observed(part.session + 1, master) == []
+    worker.forget(master)
+    assert (id(master), part.number) not in worker._parts
 
 
 async def test_f62_changed_parts_and_graphs_are_refused_or_taken(pair: list[Server], seed: int) -> None:

@@ -193,9 +193,11 @@ class WorkerService:
             UnimplementedError: a node has no kernel here.
             UnavailableError: a task that it sends to can't be reached.
             AbortedError: the owner is gone.
+            AlreadyExistsError: the owner has a part of that number.
         """
         self.steps.open()
         key = id(owner), part.session
+        self._check_number(part, owner)
         if not owner.alive:
             raise AbortedError("The master of the part is gone.")
         session = self._sessions.get(key)
@@ -213,8 +215,13 @@ class WorkerService:
                 await self._link_of(crossing)
         if self._sessions.get(key) is not session:
             raise AbortedError("The session of the part was closed meanwhile.")
+        self._check_number(part, owner)
         self._parts[id(owner), part.number] = _Registered(part, compiled, owner, part.forms())
         session.parts.add(part.number)
+
+    def _check_number(self, part: TaskPart, owner: object) -> None:
+        if (id(owner), part.number) in self._parts:
+            raise AlreadyExistsError(f"Part {part.number} of a plan is registered here already.")
 
     async def _link_of(self, crossing: Crossing) -> Link:
         """The link that an edge takes. Raises UnavailableError where there is none to that incarnation of the peer."""
