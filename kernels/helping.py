@@ -18,6 +18,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorflow import machine
+from actorflow.runtime.jit import background
+
+from .apart import Apart
 
 WORTH_SHARING = 1 << 18
 """Elements: to wake the helper costs as much as a core does with a hundred thousand of them."""
@@ -109,8 +112,9 @@ def in_pieces(
     work: Callable[[int], None], count: int, key: Hashable = None, whole: Callable[[], None] | None = None
 ) -> None:
     """Calls `work` with each number below `count`, on one thread, or on two where that took less time lately for the same `key`.
-    Without a key there is one thread. One thread calls `whole` instead, where it does the same. Raises what they raise."""
-    if key is None or count < 2 or cores() < 2:
+    Without a key there is one thread, and as long as a compiler keeps a core busy, which tells nothing of later calls. One thread
+    calls `whole` instead, where it does the same. Raises what they raise."""
+    if key is None or count < 2 or not background.idle or cores() < 2:
         _alone(work, count, whole)
         return
     balance = _balances.get(key)
@@ -172,9 +176,11 @@ class Helper:
         self._jobs: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._apart = Apart()
 
     def add(self, job: list[Any]) -> None:
         """Calls the function in `job` with its arguments, unless the job is empty by then."""
+        self._apart.keep(None if self._thread is None else self._thread.native_id)
         self._jobs.put(job)
         if self._thread is None or not self._thread.is_alive():
             with self._lock:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.registry import kernel, library
 from actorflow.runtime import jit
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
@@ -321,6 +322,15 @@ def test_large_tensors_have_the_same_bits_on_one_thread_and_on_two(monkeypatch: 
         for both in (False, True):
             monkeypatch.setattr(work, "run", work.together if both else work.alone)
             assert same(native.into(*given, out=np.empty_like(x)), wanted), (name, both)
+
+
+def test_pools_of_maxima_go_before_those_of_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACTORFLOW_KERNELS", raising=False)
+    attrs = {"ksize": (1, 2, 2, 1), "strides": (1, 2, 2, 1), "padding": "VALID"}
+    images, pooled = (8, 28, 28, 32), (8, 14, 14, 32)
+    for op, shapes in (("MaxPool", [images]), ("MaxPoolGrad", [images, pooled, pooled])):
+        base = kernel.lookup(op, "CPU", [af.float32])
+        assert library.best(base, "CPU", [af.float32], attrs, shapes).library == "jit"
 
 
 def test_slices_with_steps_are_those_of_the_kernel(seed: int) -> None:

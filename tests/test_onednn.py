@@ -19,7 +19,7 @@ from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
 from actorflow.kernels import helping
-from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program
+from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program, together
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.ops.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
@@ -483,6 +483,7 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         monkeypatch.setattr(module, "_batches", parts.Batches())
     for module in (batch, conv, matmul, pool):
         monkeypatch.setattr(module, "_programs", program.Cache())
+    monkeypatch.setattr(together.Product, "run", lambda *_: False)
     return found
 
 

@@ -3,7 +3,8 @@
 An op has a kernel that takes all that the op takes, and may have others on the same device type that call a library, with
 two questions about the attributes and the static shapes of the inputs: `can` the library do it, and does it `pay`.
 Where shapes are known as a plan or a region's code is made, the choice is made there. Where they are not, each call looks
-the choice for its shapes up.
+the choice for its shapes up. Where several can and pay, the one that was declared last is taken: who leaves to another library
+what it does not take imports that one first.
 
 The environment variable ACTORFLOW_KERNELS changes the rule for plans that are made from then on: `numpy` uses no library,
 the name of a library uses that one wherever it can.
@@ -72,7 +73,7 @@ def best(
 def _chosen(
     base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], shapes: Sequence[Any], always: bool
 ) -> KernelDef:
-    for other in others:
+    for other in reversed(others):
         if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
             return other
     return base

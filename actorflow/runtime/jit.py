@@ -114,6 +114,11 @@ class Background:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do. Where there is, a core is busy, and so is the interpreter now and then."""
+        return self._thread is None
+
     def add(self, job: Callable[[], None]) -> None:
         if not machine.current().is_real:
             job()

@@ -10,7 +10,6 @@ without futexes it is Python that wakes it, and nobody sleeps amid a job.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -21,6 +20,7 @@ from collections.abc import Callable, Sequence
 
 from actorflow.runtime import llvm
 
+from ..apart import Apart
 from ..helping import Helper
 
 _IDLE_NS = 200_000_000
@@ -149,45 +149,27 @@ class Team:
         self._words = (ctypes.c_int64 * 3).from_buffer(memory, start)
         self._address = ctypes.addressof(self._words)
         self._helper = Helper(idle=0.02)
-        self._thread = 0
-        self._avoided = -1
-        self._processor = _processor()
+        self._thread: int | None = None
+        self._apart = Apart()
 
     def desk(self) -> int:
         """Where to leave a job. There is a thread that serves it, or there will be one."""
         if not self._words[_SERVED]:
             self._words[_SERVED] = 1
-            self._thread, self._avoided = 0, -1
+            self._thread = None
             self._helper.add([(self._work, ())])
-        elif self._thread and self._processor() != self._avoided:
-            self._part()
+        self._apart.keep(self._thread)
         return self._address
 
     def _work(self) -> None:
         self._thread = threading.get_native_id()
         _serve()(self._address)
 
-    def _part(self) -> None:
-        """Keeps the helper off the caller's core. Else it may have to wait for that one while another has nothing to do: the
-        system may find the other one busy at the moment when it wakes a thread, and looks again after milliseconds."""
-        here = self._processor()
-        others = os.sched_getaffinity(0) - {here}
-        if others:
-            with contextlib.suppress(OSError):  # it has ended
-                os.sched_setaffinity(self._thread, others)
-        self._avoided = here
-
     def forget(self) -> None:
         """In a child process no thread is left."""
         self._words[:] = [0, 0, 0]
-        self._thread, self._avoided = 0, -1
+        self._thread = None
         self._helper = Helper(idle=0.02)
-
-
-def _processor() -> Callable[[], int]:
-    """What says on which core a thread is, where a thread can be kept off one."""
-    found = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if hasattr(os, "sched_setaffinity") else None
-    return (lambda: -1) if found is None else found
 
 
 @functools.cache

@@ -123,6 +123,15 @@ class Binding:
         """The address of a contiguous array, which the result keeps alive."""
         return self.ffi.from_buffer(array)
 
+    def addresses(self) -> tuple[int, int] | None:
+        """Of `dnnl_sgemm`, and of the function that says how many threads calls of the calling thread take; None where
+        the library's threads are none of OpenMP's."""
+        if self._openmp is None:
+            return None
+        found = (self.lib, "dnnl_sgemm"), (self._openmp, "omp_set_num_threads")
+        one, other = (int(self.ffi.cast("intptr_t", self.ffi.addressof(*place))) for place in found)
+        return one, other
+
     def set_threads(self, count: int) -> int:
         """Lets calls of this thread take so many threads. Returns how many it was before."""
         if self._openmp is None:

@@ -19,8 +19,9 @@ from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import are_shared, shared
 from .program import Cache, destination
+from .together import Product
 
-_WORTH_PRODUCTS, _NARROWEST = 1 << 20, 32
+_WORTH_PRODUCTS, _NARROWEST = 1 << 18, 32
 _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
 """Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster. Slim ones of some size it
 computes at half the speed, and splits over threads that wait for each other."""
@@ -144,6 +145,7 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
     by_rows = not turns and m >= min(n, _MANY)
     count = m if by_rows else n
     key = ("product", m, n, k, turned_a, turned_b)
+    together = Product(library, (m, n, k), (turned_a, turned_b), by_rows, whole)
 
     def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
         if turns and beta == 0:
@@ -155,6 +157,8 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
                 _LINE,
                 lambda: whole(a, b, c, alpha, beta),
             )
+            return
+        if together.run(a, b, c, alpha, beta):
             return
         left, right, result = (ffi.cast("float *", ffi.from_buffer(x)) for x in (a, b, c))
 
