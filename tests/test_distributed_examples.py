@@ -82,8 +82,10 @@ def load(name: str) -> ModuleType:
 
 async def test_f112_one_script_trains_in_three_ways(capsys: pytest.CaptureFixture[str]) -> None:
     """One switch. Synchronous training gives the same bits each time, and those of one graph with a tower for each worker."""
-    ends = {}
-    for mode, changes in (("async", 45), ("sync", 15), ("in-graph", 15)):
+    ends, met = {}, 0
+    for mode, changes in (*[("async", 45)] * 5, ("sync", 15), ("in-graph", 15)):
+        if mode == "async" and met:
+            continue
         if mode == "sync":
             printed = run("parameter_server.py", "--mode", mode, "--steps", "15")
         else:
@@ -97,7 +99,9 @@ async def test_f112_one_script_trains_in_three_ways(capsys: pytest.CaptureFixtur
         ends[mode] = bits
         if mode == "async":
             stale = {int(n): int(times) for times, n in re.findall(r"(\d+) x (\d+)", printed)}
-            assert sum(stale.values()) == 45 and sum(times for number, times in stale.items() if number) > 0
+            assert sum(stale.values()) == 45
+            met = sum(times for number, times in stale.items() if number)
+    assert met > 0, "in five runs no step found the parameters changed by another"
     assert ends["sync"] == ends["in-graph"] != ends["async"]
 
 
