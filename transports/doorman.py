@@ -41,6 +41,8 @@ class Doorman:
         self._port = port
         self._loop = asyncio.get_running_loop()
         self._strangers: dict[int, _Stranger] = {}
+        self._early: dict[int, int] = {}
+        """Descriptors and inodes of those that have greeted before libzmq told of their coming."""
         self._sweeping: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -52,19 +54,32 @@ class Doorman:
             inode = os.fstat(fd).st_ino
         except OSError:  # it is gone already
             return
+        if self._early.pop(fd, None) == inode:
+            return
         self._strangers[fd] = _Stranger(inode)
         if len(self._strangers) > MOST:
             self._end(next(iter(self._strangers)))
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
+    def greeted(self, fd: int) -> None:
+        """It has said who it is. libzmq hands a connection to another thread before it says that it has accepted it, so the greeting
+        may be here first."""
+        if self._strangers.pop(fd, None) is None:
+            try:
+                self._early[fd] = os.fstat(fd).st_ino
+            except OSError:  # it is gone already
+                pass
+
     def left(self, fd: int) -> None:
-        """It has greeted, or is gone."""
+        """It is gone."""
         self._strangers.pop(fd, None)
+        self._early.pop(fd, None)
 
     def close(self) -> None:
         """Watches no more."""
         self._strangers.clear()
+        self._early.clear()
         if self._sweeping is not None:
             self._sweeping.cancel()
 

@@ -236,7 +236,7 @@ class ZmqEndpoint(BaseEndpoint):
         fd = frame.get(zmq.SRCFD)
         if isinstance(fd, int):
             self._fds[fd] = identity
-            self.doorman.left(fd)
+            self.doorman.greeted(fd)
         lanes = self._pending.setdefault(name, {})
         lanes[lane] = (frame.bytes, str(user) if user is not None else None)
         if len(self._pending) > _PENDING:
