@@ -63,8 +63,8 @@ class Doorman:
             self._sweeping = self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
     def greeted(self, fd: int) -> None:
-        """It has said who it is. libzmq hands a connection to another thread before it says that it has accepted it, so the greeting
-        may be here first."""
+        """It has said who it is. libzmq hands a connection to another thread before it says that it has accepted it, so the
+        greeting may be here first."""
         if self._strangers.pop(fd, None) is None:
             try:
                 self._early[fd] = os.fstat(fd).st_ino
