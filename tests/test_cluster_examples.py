@@ -1,4 +1,5 @@
-"""The examples run unchanged on a cluster of processes, by `actorflow run`, and give what they give in one process.
+"""The examples run unchanged on a cluster of processes, by `actorflow run`, and give what they give in one process; and on one
+of two machines ("apart"), a millisecond from each other.
 
 `ACTORFLOW_EXAMPLE_TRANSPORTS=all` runs each over each transport.
 """
@@ -6,20 +7,29 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from chaos.cable import are_possible
+from two_machines import cluster_apart
 
 pytestmark = pytest.mark.timeout(180)
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TRANSPORTS = ("auto", "zmq", "shm")
+APART = "apart"
+NEEDS_CABLE = pytest.mark.skipif(
+    not are_possible(), reason="needs root, `ip` and /dev/net/tun: see tests/chaos/cable.py"
+)
 ALL = os.environ.get("ACTORFLOW_EXAMPLE_TRANSPORTS") == "all"
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ACTORFLOW_")} | {
     "OPENBLAS_NUM_THREADS": "1",
@@ -29,10 +39,10 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ACTORFLO
 TIMES = re.compile(r" +\d+\.\d+ (?:m?s|steps/s)\b|, up to \d+ requests open|, after [\d.]+ s|/\S*/(?:here|cluster)\b")
 
 
-def run(*command: str | Path) -> str:
+def run(*command: str | Path, before: Sequence[str] = (), environ: Mapping[str, str] = ENVIRONMENT) -> str:
     done = subprocess.run(
-        [sys.executable, *command],
-        env=ENVIRONMENT,
+        [*before, sys.executable, *command],
+        env=environ,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -44,6 +54,9 @@ def run(*command: str | Path) -> str:
 
 def on_cluster(transport: str, script: str | Path, *arguments: str | Path, options: tuple[str, ...] = ()) -> str:
     """What a script prints that runs beside a cluster of three processes; times are left out."""
+    if transport == APART:
+        with tempfile.TemporaryDirectory() as folder, cluster_apart(Path(folder), "auto", ENVIRONMENT, options) as far:
+            return run(script, *arguments, before=far.client, environ=far.environ)
     jobs = ("--jobs", "ps=1,worker=2", "--transport", transport)
     return run("-m", "actorflow.cli", "run", *jobs, *options, script, *arguments)
 
@@ -57,8 +70,8 @@ def cases() -> Iterator[tuple[str, str]]:
 CASES = list(cases())
 
 
-def transports_of(name: str) -> list[str]:
-    return [transport for found, transport in CASES if found == name]
+def transports_of(name: str) -> list[Any]:
+    return [transport for found, transport in CASES if found == name] + [pytest.param(APART, marks=NEEDS_CABLE)]
 
 
 @pytest.mark.parametrize("transport", transports_of("adder"))
@@ -147,6 +160,60 @@ def test_f59_f83_records_that_the_tasks_read(transport: str, tmp_path: Path) -> 
     )
     accuracy = re.search(r"test accuracy ([\d.]+)%", printed)
     assert accuracy and float(accuracy[1]) >= 85
+
+
+TWO_MACHINES = """
+import json
+import actorflow as af
+
+graph = af.Graph()
+with graph.as_default():
+    with af.device("/job:ps"):
+        weights = af.get_variable("w", initializer=af.constant([1.0, 2.0]))
+    with af.device("/job:worker/task:0"):
+        once = weights + 1.0
+    with af.device("/job:worker/task:1"):
+        twice = once * 2.0
+
+with af.blocking.Session(graph=graph) as session:
+    session.run(weights.initializer)
+    assert session.run(twice).tolist() == [4.0, 6.0]
+    found = session.channels()
+print(json.dumps(sorted([edge.source, edge.destination, edge.transport] for edge in found)))
+"""
+
+
+@NEEDS_CABLE
+def test_f51_shared_memory_is_taken_on_one_machine_only(tmp_path: Path) -> None:
+    """From one machine to the other, and on within that one."""
+    script = tmp_path / "script.py"
+    script.write_text(TWO_MACHINES)
+    with cluster_apart(tmp_path, "auto", ENVIRONMENT) as far:
+        edges = json.loads(run(script, before=far.client, environ=far.environ))
+        assert far.cable.packets
+    assert edges == [
+        ["/job:ps/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0", "zmq"],
+        ["/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0", "shm"],
+    ]
+
+
+@NEEDS_CABLE
+@pytest.mark.parametrize("tasks, session", [("shm", "auto"), ("auto", "shm"), ("zmq", "shm")])
+def test_f51_shared_memory_that_is_insisted_on_refuses_another_machine(
+    tasks: str, session: str, tmp_path: Path
+) -> None:
+    """Within five seconds, by the tasks or by the client."""
+    script = tmp_path / "script.py"
+    script.write_text(TWO_MACHINES.replace("graph=graph", f"graph=graph, transport={session!r}"))
+    with cluster_apart(tmp_path, tasks, ENVIRONMENT) as far:
+        begin = time.monotonic()
+        with pytest.raises(AssertionError) as refused:
+            run(script, before=far.client, environ=far.environ)
+        assert time.monotonic() - begin < 5 + 2  # two to start Python, on a busy machine
+    said = str(refused.value)
+    assert re.search(r"FailedPreconditionError: /job:\w+/task:0 can't be reached over shared memory: \w+", said), said
+    assert ("takes no tensors that way" if tasks == "zmq" else "in this network name space") in said
+    assert "transport='auto' takes ZeroMQ where shared memory does not reach" in said
 
 
 def same_arrays(one: Path, other: Path) -> None:

@@ -234,6 +234,9 @@ def test_a_plain_address_takes_the_keys_of_the_environment(tmp_path: Path) -> No
     assert resolve(Target(ADDRESS, other), environ=environ).credentials == other
     assert resolve(Target(ADDRESS, other), MINE).credentials == MINE
     assert resolve(ADDRESS, environ={}).credentials is None
+    assert resolve("Host:70", environ={}) == "tcp://host:70"
+    with pytest.raises(InvalidArgumentError, match="The target: 'host' is no address; it looks like host:port"):
+        resolve("host", environ={})
     with pytest.raises(NotFoundError):
         resolve(ADDRESS, environ={"ACTORFLOW_KEYS": str(tmp_path / "none")})
 

@@ -38,7 +38,6 @@ from actorflow.cluster.messages import (
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.signatures import encode_signature
-from actorflow.cluster.spec import canonical
 from actorflow.cluster.stepping import call_step
 from actorflow.device.spec import DeviceSpec
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError
@@ -103,7 +102,6 @@ class RemoteEngine:
         connect_timeout: float = CONNECT_SECONDS,
         endpoints: Open | None = None,
     ) -> None:
-        canonical(target, "The target of a session")
         self.target = resolve(target, credentials)
         self.admission = admission
         self.closed = False

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from actorflow.cluster.spec import canonical
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
 from actorflow.registry import plugins
 
@@ -118,13 +119,14 @@ def resolve(
     credentials: Credentials | str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
-    """The target with the credentials it is to be reached with: those given (a path is read), its own, or those of the file
-    that `ACTORFLOW_KEYS` names. Raises what `read_keys` raises."""
-    if credentials is None and isinstance(target, Target):
-        return target
+    """The target, spelt in full, with the credentials it is to be reached with: those given (a path is read), its own, or
+    those of the file that `ACTORFLOW_KEYS` names. Raises what `canonical` and `read_keys` raise."""
+    address = canonical(target, "The target")
     if credentials is None:
-        return Target(target, from_environment(environ))
-    return Target(target, credentials if isinstance(credentials, Credentials) else read_keys(credentials))
+        credentials = target.credentials if isinstance(target, Target) else from_environment(environ)
+    if credentials is None or isinstance(credentials, Credentials):
+        return Target(address, credentials)
+    return Target(address, read_keys(credentials))
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Credentials | None:

@@ -118,6 +118,7 @@ class Links:
         Raises:
             errors.UnavailableError: it is not reached in time.
             HandshakeRejected: it refuses.
+            FailedPreconditionError: another task is there; or shared memory is insisted on, and does not reach it.
         """
         while True:
             found = self.outbound.get(task)
@@ -167,18 +168,28 @@ class Links:
         address = str(link.about.get("data") or "")
         try:
             if not address:
-                raise UnavailableError(f"{link.task} takes no tensors over shared memory.")
+                raise FailedPreconditionError("it takes no tensors that way")
             tokens = await data.connect(address, link.identity.incarnation, timeout=_ATTACH_SECONDS)
         except (OpError, anyio.BrokenResourceError) as error:
             if self.endpoints.insist:
-                raise UnavailableError(
-                    f"{link.task} can't be reached over shared memory: {error}",
-                    hint="transport='auto' takes ZeroMQ where shared memory does not reach.",
-                ) from error
+                raise await self._refusal(link, error) from error
             return
         await link.call(Attach(), timeout=_ATTACH_SECONDS)
         link.carry(tokens)
         await self._offer(link)
+
+    async def _refusal(self, link: Link, error: Exception) -> OpError:
+        """What to say of a peer that shared memory does not reach. It is for good where the peer lives, but not here.
+        Raises UnavailableError: it does not live."""
+        said = error.message if isinstance(error, OpError) else str(error)
+        kind = FailedPreconditionError if isinstance(error, FailedPreconditionError) else UnavailableError
+        if isinstance(error.__cause__, ConnectionRefusedError):
+            await link.call(Hello(VERSION, self.endpoints.control.epoch), timeout=_ATTACH_SECONDS)
+            kind = FailedPreconditionError
+        return kind(
+            f"{link.task} can't be reached over shared memory: {said.rstrip('.')}.",
+            hint="transport='auto' takes ZeroMQ where shared memory does not reach.",
+        )
 
     async def _offer(self, link: Link) -> None:
         """Finds out which devices of the peer can read memory of devices here. Where none can, tokens go by the host."""

@@ -22,7 +22,7 @@ _NOBODY = "02:00:00:00:00:99"
 _numbers = itertools.count()
 
 
-def _ip(*arguments: str) -> None:
+def call_ip(*arguments: str) -> None:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=20, check=False)
     if done.returncode:
         raise OSError(f"`ip {' '.join(arguments)}` failed: {done.stderr.strip()}")
@@ -39,18 +39,18 @@ class Spaces:
 
     def __enter__(self) -> Spaces:
         try:
-            _ip("link", "add", self._bridge, "type", "bridge")
-            _ip("addr", "add", f"{_NET}{_OWN}/24", "dev", self._bridge)
-            _ip("link", "set", self._bridge, "up")
+            call_ip("link", "add", self._bridge, "type", "bridge")
+            call_ip("addr", "add", f"{_NET}{_OWN}/24", "dev", self._bridge)
+            call_ip("link", "set", self._bridge, "up")
             for number, (task, host) in enumerate(self.hosts.items()):
                 name, cable = self.name(task), f"{self._bridge}v{number}"
-                _ip("netns", "add", name)
+                call_ip("netns", "add", name)
                 self._made.append(name)
-                _ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", name)
-                _ip("link", "set", cable, "master", self._bridge, "up")
-                _ip("-n", name, "addr", "add", f"{host}/24", "dev", "eth0")
-                _ip("-n", name, "link", "set", "eth0", "up")
-                _ip("-n", name, "link", "set", "lo", "up")
+                call_ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", name)
+                call_ip("link", "set", cable, "master", self._bridge, "up")
+                call_ip("-n", name, "addr", "add", f"{host}/24", "dev", "eth0")
+                call_ip("-n", name, "link", "set", "eth0", "up")
+                call_ip("-n", name, "link", "set", "lo", "up")
         except BaseException:
             self.close()
             raise
