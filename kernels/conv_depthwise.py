@@ -59,7 +59,8 @@ def depthwise(
     images, weights = last(xp, widened(xp, x), data_format), widened(xp, w)
     places, (channels, multiplier) = [s.count for s in spans], w.shape[2:]
     if xp is np and multiplier == 1 and images.dtype.char in "fd" and min(*images.shape, *weights.shape, *places) > 0:
-        y = _of_single_channels(images, weights, spans)
+        fits = out is not None and out.flags.c_contiguous and out.dtype == images.dtype and data_format == "NHWC"
+        y = _of_single_channels(images, weights, spans, out if fits else None)
         return given_back(xp, y, data_format, x.dtype, out)
     y = xp.zeros((len(images), *places, channels, multiplier), images.dtype)
     everything = taps_of(spans)
@@ -70,13 +71,13 @@ def depthwise(
     return given_back(xp, y.reshape(*y.shape[:3], channels * multiplier), data_format, x.dtype, out)
 
 
-def _of_single_channels(images: Any, weights: Any, spans: Any) -> Any:
+def _of_single_channels(images: Any, weights: Any, spans: Any, out: Any) -> Any:
     """The convolution with one filter for each channel, as a sum of products over the windows, which are a view of the framed
     images. `einsum` multiplies and adds in one walk; where windows lie beside each other, one along whole rows."""
     channels, (high, wide) = images.shape[-1], spans
     beside = wide.stride == 1
     frame = [s.before + s.size + s.after for s in spans]
-    y = np.empty((len(images), high.count, wide.count, channels), images.dtype)
+    y = np.empty((len(images), high.count, wide.count, channels), images.dtype) if out is None else out
     rows = y.reshape(len(y), high.count, -1) if beside else y
     taps = weights[..., 0]
     if beside:

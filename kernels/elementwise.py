@@ -23,6 +23,40 @@ def scalar(xp: Any, dtype: Any, value: Any) -> Any:
     return xp.array(value, dtype) if xp is np else np.dtype(dtype).type(value)  # a kept array is memory of one device
 
 
+def mapped(xp: Any, function: Any, x: Any, out: Any) -> Any:
+    """`function(x, out=out)`, which makes each element of the one at the same place of the other. On the host two threads may
+    share a large one; a transposed matrix is read in strips, of which a cache holds the lines."""
+    if xp is not np or x.size < WORTH_SHARING or x.shape != out.shape or not out.flags.c_contiguous:
+        return function(x, out=out)
+    if x.flags.c_contiguous:
+        given, made, size = x.reshape(-1), out.reshape(-1), _PIECE
+    elif x.ndim == 2 and x.flags.f_contiguous:
+        given, made, size = x.T, out.T, _STRIP
+    else:
+        return function(x, out=out)
+
+    def some(number: int) -> None:
+        piece = slice(number * size, (number + 1) * size)
+        function(given[piece], out=made[piece])
+
+    in_pieces(some, -(-len(made) // size), (getattr(function, "func", function), x.dtype, made.shape))
+    return out
+
+
+_STRIP = 64
+_FEW_NUMBERS = 1 << 12
+
+
+def numbered(xp: Any, count: int) -> Any:
+    """0, 1, 2, ... as an array, which is not to be changed: on the host short ones are kept."""
+    return _numbered(count) if xp is np and count <= _FEW_NUMBERS else xp.arange(count)
+
+
+@functools.lru_cache(64)
+def _numbered(count: int) -> Any:
+    return np.arange(count)
+
+
 def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     """`x` where the condition holds, else `y`; all are broadcast. One of them may be `out`.
 

@@ -11,6 +11,7 @@ import numpy as np
 from actorflow.dtypes import STRING
 from actorflow.registry.kernel import kernel
 
+from .elementwise import numbered, scalar
 from .shaping import axis_in
 from .strings import moving_kernel
 
@@ -93,33 +94,28 @@ def _one_hot_rows(depth: int, on: bytes, off: bytes, kind: str) -> Any:
 
 @moving_kernel("OneHot")
 def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, out: Any = None) -> Any:
-    if (
-        out is None
-        and xp is np
-        and axis == -1
-        and 0 < depth <= _SHALLOW
-        and indices.dtype.char in _WIDE
-        and indices.ndim
-    ):
-        if on.dtype.isbuiltin == 1 and not on.dtype.hasobject:
-            rows = _one_hot_rows(int(depth), on.tobytes(), off.tobytes(), on.dtype.char)
+    depth = int(depth)
+    if out is None and xp is np and axis == -1 and 0 < depth <= _SHALLOW:
+        kind = indices.dtype
+        if kind.char in _WIDE and indices.ndim and on.dtype.isbuiltin == 1 and not on.dtype.hasobject:
+            rows = _one_hot_rows(depth, on.tobytes(), off.tobytes(), on.dtype.char)
             # The sum wraps around for the largest index, which is too large either way.
-            return rows.take(indices + 1, 0, None, "clip")
+            return rows.take(indices + scalar(np, kind, 1), 0, None, "clip")
     if depth < 0:
-        raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
-    shape, depth = indices.shape, int(depth)
+        raise ValueError(f"The depth of one_hot is zero or more, but is {depth}.")
+    shape = indices.shape
     at = axis_in(axis, len(shape) + 1)
     if out is None and at == len(shape) and xp.size(indices) * depth < _FEW:
         return xp.where(indices[..., None] == xp.arange(depth), on, off)
     result = filled(xp.empty((*shape[:at], depth, *shape[at:]), on.dtype) if out is None else out, off)
-    numbers = indices.reshape(-1)
+    numbers = indices.reshape(-1).astype(xp.intp, copy=False)
     after = math.prod(shape[at:])
-    places = xp.arange(numbers.size)
+    places = numbered(xp, numbers.size)
     if after == 1:
-        places = places * depth + numbers
+        places = numbers + places * depth
     else:
         whole, rest = xp.divmod(places, max(after, 1))
         places = (whole * depth + numbers) * after + rest
-    inside = numbers.astype(xp.intp).view(xp.uintp) < depth  # as an unsigned number, a negative one is too large
+    inside = numbers.view(xp.uintp) < depth  # as an unsigned number, a negative one is too large
     result.reshape(-1)[places if inside.all() else places[inside]] = on
     return result

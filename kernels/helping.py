@@ -54,15 +54,17 @@ def cores() -> int:
 class Balance:
     """What some work has cost on one thread and on two.
 
-    Pieces that no thread waits for lose little by it when a core is taken away, and sometimes. So the averages are compared,
-    where products that wait for each other's threads stop at the first one that took long (`blas.Governor`).
+    Pieces that no thread waits for lose little by it when a core is taken away, and sometimes. So a trial goes by its median and
+    later calls by their average, where products that wait for each other's threads stop at the first one that took long
+    (`blas.Governor`).
     """
 
-    __slots__ = ("_alone", "_begun", "_divided", "_last", "_one", "_patience", "_rest", "_two")
+    __slots__ = ("_alone", "_begun", "_divided", "_last", "_one", "_patience", "_rest", "_tried", "_two")
 
     def __init__(self) -> None:
         self._one = self._two = 0.0
         self._last: tuple[float, ...] = ()
+        self._tried: tuple[float, ...] = ()
         self._alone = 0
         self._divided, self._begun = -1, 0.0
         self._rest = 0
@@ -90,12 +92,13 @@ class Balance:
             self._divided = 0 if self._begun >= _FRESH else -1
             return
         self._divided += 1
-        if self._divided == 1:
-            self._two = min(float(nanoseconds), self._one + _STALL)
-            return
-        self._two = _averaged(self._two, nanoseconds, max(_WEIGHT, 1 / self._divided))
-        if self._divided < _TRIAL:
-            return
+        if self._divided <= _TRIAL:
+            self._tried = (*self._tried, float(nanoseconds)) if self._divided > 1 else (float(nanoseconds),)
+            self._two = statistics.median_low(self._tried)
+            if self._divided < _TRIAL:
+                return
+        else:
+            self._two = _averaged(self._two, nanoseconds, _WEIGHT)
         if self._two > _SHARE * self._one:
             self._rest = 1 + int(self._patience * _REST / (1 + self._one))
             self._patience = min(2 * self._patience, _MOST_RESTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 
 from .elementwise import at_least, at_most, chosen, scalar, with_vector
+from .helping import WORTH_SHARING, in_pieces
 from .reducing import largest, sum_over
 
 # The constants of self-normalizing networks (Klambauer et al.).
@@ -142,6 +144,24 @@ def _shifted(xp: Any, x: Any, axis: int, out: Any = None) -> Any:
 
 @kernel("Softmax")
 def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
+    if xp is not np or logits.size < WORTH_SHARING or logits.ndim != 2 or axis not in (-1, 1):
+        return _softmax(xp, logits, axis, out)
+    y = np.empty(logits.shape, logits.dtype) if out is None else out
+    step = max(1, _BLOCK // logits.shape[1])
+
+    def some(number: int) -> None:
+        rows = slice(number * step, (number + 1) * step)
+        _softmax(np, logits[rows], axis, y[rows])
+
+    in_pieces(some, -(-len(y) // step), ("softmax", y.dtype, y.shape))
+    return y
+
+
+_BLOCK = 1 << 17
+"""Elements of large matrices that fit into a core's cache together."""
+
+
+def _softmax(xp: Any, logits: Any, axis: int, out: Any) -> Any:
     powers = _shifted(xp, logits, axis, out)
     xp.exp(powers, out=powers)
     return xp.divide(powers, sum_over(xp, powers, axis, True), out=powers)
@@ -172,11 +192,15 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
         raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")
     classes = logits.shape[1]
-    if labels.size and xp.maximum.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
-        bad = labels[(labels < 0) | (labels >= classes)][0]
-        raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
-    if classes <= FEW_CLASSES and logits.size:
-        return _of_few_classes(xp, logits, labels)
+    few = xp is np and classes <= FEW_CLASSES and logits.size
+    if few and labels.itemsize == 4:
+        try:
+            return _of_few_classes(logits, labels.view(_UNSIGNED[4]).astype(np.int64))
+        except IndexError:
+            pass  # a label is out of range, as is said now: as an unsigned number, a negative one is too large as well
+    _check_labels(xp, labels, classes)
+    if few:
+        return _of_few_classes(logits, labels)
     shifted = _shifted(xp, logits, 1)
     powers = xp.exp(shifted)
     total = sum_over(xp, powers, 1, True)
@@ -187,18 +211,46 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     return loss, powers
 
 
+def _check_labels(xp: Any, labels: Any, classes: int) -> None:
+    if labels.size and xp.maximum.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
+        bad = labels[(labels < 0) | (labels >= classes)][0]
+        raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
+
+
 FEW_CLASSES = 64
 """Up to so many, rows are summed in order, one class after the other."""
 
 
-def _of_few_classes(xp: Any, logits: Any, labels: Any) -> Any:
-    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones."""
-    shifted = xp.ascontiguousarray(logits.T)
-    shifted = xp.subtract(shifted, xp.maximum.reduce(shifted, 0), out=shifted if shifted.base is None else None)
-    powers = xp.exp(shifted)
-    total = xp.add.reduce(powers, 0)
-    true = labels * labels.dtype.type(labels.size) + xp.arange(labels.size)
-    loss = xp.log(total) - shifted.reshape(-1)[true]
-    powers /= total
-    powers.reshape(-1)[true] -= 1
-    return loss, xp.ascontiguousarray(powers.T)
+@functools.lru_cache(64)
+def _constants(dtype: Any, rows: int) -> tuple[Any, Any, Any]:
+    """The numbers of the rows, their count and a one. They are not to be changed."""
+    return np.arange(rows), np.array(rows), np.array(1, dtype)
+
+
+def _of_few_classes(logits: Any, labels: Any) -> Any:
+    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones. Short ones are written
+    out over all classes, which costs less than numpy's walk from one to the next. Raises IndexError for a label that is too
+    large."""
+    count = len(logits)
+    constants = _constants if count <= _SHORT else _constants.__wrapped__
+    numbers, step, one = constants(logits.dtype, count)
+    true = labels * step + numbers
+    shifted = logits.T.copy()
+    row = top = np.maximum.reduce(shifted, 0)
+    if count <= _SHORT:
+        row = np.empty(shifted.shape, shifted.dtype)
+        row[...] = top
+    np.subtract(shifted, row, shifted)
+    loss = shifted.reshape(-1)[true]
+    powers = np.exp(shifted, shifted)
+    row = total = np.add.reduce(powers, 0)  # in order, as generated code does
+    if count <= _SHORT:
+        row = np.empty(shifted.shape, shifted.dtype)
+        row[...] = total
+    np.divide(powers, row, powers)
+    flat = powers.reshape(-1)
+    flat[true] = flat[true] - one
+    return np.log(total) - loss, powers.T.copy()
+
+
+_SHORT = 256

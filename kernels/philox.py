@@ -38,30 +38,38 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _UINT32, _INT32 = np.dtype(np.uint32), np.dtype(np.int32)
 _LITTLE_ENDIAN = np.little_endian
 _MOST_IDLE = 8
-_idle: list[np.random.Philox] = []
-_FRESH: Any = {"bit_generator": "Philox", "buffer": (0, 0, 0, 0), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
+_idle: list[np.random.Generator] = []
+_EMPTY = (0, 0, 0, 0)
 
 
 class Stream:
     """One stream, read from its start on."""
 
-    __slots__ = ("_bits", "_lent")
+    __slots__ = ("_bits", "_lent", "own")
 
     def __init__(self, key: Any, run: int = 0, kind: int = 0) -> None:
         try:
-            self._bits = _idle.pop()  # setting one takes a tenth of the time that making one takes
+            self.own = _idle.pop()  # setting one takes a tenth of the time that making one takes
         except IndexError:
-            self._bits = np.random.Philox(0)
+            self.own = np.random.Generator(np.random.Philox(0))
+        self._bits: Any = self.own.bit_generator
         self._lent = False
-        counter, words = (0, 0, int(run), int(kind)), (int(key[0]), int(key[1]))
-        self._bits.state = _FRESH | {"state": {"counter": counter, "key": words}}
+        self._bits.state = {
+            "bit_generator": "Philox",
+            "state": {"counter": (0, 0, run, kind), "key": key},
+            "buffer": _EMPTY,
+            "buffer_pos": 4,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
 
     def __del__(self) -> None:
         if not self._lent and len(_idle) < _MOST_IDLE:
-            _idle.append(self._bits)
+            _idle.append(self.own)
 
     def words64(self, count: int) -> Array:
-        return self._bits.random_raw(count)
+        words: Array = self._bits.random_raw(count)
+        return words
 
     def words32(self, count: int) -> Array:
         """The next `count` halves of words; a half that is left over is lost."""
@@ -74,7 +82,7 @@ class Stream:
     def generator(self) -> np.random.Generator:
         """numpy's own algorithms over the rest of the stream: for what only a host draws."""
         self._lent = True
-        return np.random.Generator(self._bits)
+        return self.own
 
 
 Fill: TypeAlias = Callable[[Stream, Array], None]
@@ -108,7 +116,13 @@ def uniform(bits: int) -> Fill:
 
     def draw(stream: Stream, into: Array) -> None:
         if into.itemsize == 4:
-            words = stream.words32(into.size)
+            count = into.size
+            if bits == 24 and count <= _FEW and not count & 1 and _agrees():
+                stream.own.random(
+                    None, np.float32, into
+                )  # in one call of numpy's; for many numbers the loops are faster
+                return
+            words = stream.words32(count)
             np.right_shift(words, shift, words)
             into[...] = words.view(_INT32)
             np.multiply(into, unit, into)
@@ -119,6 +133,17 @@ def uniform(bits: int) -> Fill:
             np.multiply(into, scalar(np, into.dtype, 2.0**-bits), out=into)
 
     return draw
+
+
+_FEW = 2048
+
+
+@functools.cache
+def _agrees() -> bool:
+    """Whether this numpy makes float32 of words as is written above. It promises so of words only."""
+    words = Stream((3, 5)).words32(64)
+    drawn: Any = Stream((3, 5)).own.random(64, np.float32)
+    return bool((drawn == (words >> 8) * np.float32(2.0**-24)).all())
 
 
 def normal(stream: Stream, into: Array) -> None:

@@ -26,7 +26,7 @@ _lock = threading.Lock()
 def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:
     """The stream for the next run of a node."""
     key, runs = next_run(ctx, seed, seed2)
-    return Stream(key, run=runs)
+    return Stream(key.tolist(), runs)
 
 
 def next_run(ctx: KernelContext, seed: int, seed2: int) -> tuple[Any, int]:

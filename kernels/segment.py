@@ -10,6 +10,7 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 
+from .elementwise import scalar
 from .filling import filled
 from .gathering import WORTH_SCIPY, accumulate, add_rows
 
@@ -77,14 +78,17 @@ def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, 
 
 def _of_few(ufunc: Any, data: Any, ids: Any, empty: int) -> Any:
     """The same by one call of numpy for a few rows. None where there are others."""
-    if not 0 < ids.size <= _FEW or ids.ndim != 1 or not data.size or len(data) != ids.size:
+    count = ids.size
+    if not 0 < count <= _FEW or ids.shape != data.shape[:1] or not data.size:
         return None
-    every, missing = _few_runs(ids.tobytes(), ids.dtype.char)[2:]
+    _, _, every, missing = _few_runs(ids.tobytes(), ids.dtype.char)
     if not every.size:
         return None
     result = ufunc.reduceat(data, every, 0, data.dtype)
-    for place in missing:
-        result[place] = empty
+    if missing:
+        nothing = scalar(np, data.dtype, empty)
+        for place in missing:
+            result[place] = nothing
     return result
 
 

@@ -17,7 +17,7 @@ from .random import check_bounds, classes, draw, sizes, uniform_bits
 def _stream(seed: Any) -> Stream:
     if np.shape(seed) != (2,):
         raise ValueError(f"A seed of a stateless op is a vector of two integers, but its shape is {np.shape(seed)}.")
-    return Stream(np.asarray(seed).astype(np.int64).view(np.uint64), kind=1)
+    return Stream(np.asarray(seed).astype(np.int64).view(np.uint64).tolist(), kind=1)
 
 
 @kernel("StatelessRandomUniform")
