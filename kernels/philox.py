@@ -116,13 +116,7 @@ def uniform(bits: int) -> Fill:
 
     def draw(stream: Stream, into: Array) -> None:
         if into.itemsize == 4:
-            count = into.size
-            if bits == 24 and count <= _FEW and not count & 1 and _agrees():
-                stream.own.random(
-                    None, np.float32, into
-                )  # in one call of numpy's; for many numbers the loops are faster
-                return
-            words = stream.words32(count)
+            words = stream.words32(into.size)
             np.right_shift(words, shift, words)
             into[...] = words.view(_INT32)
             np.multiply(into, unit, into)
@@ -136,6 +130,15 @@ def uniform(bits: int) -> Fill:
 
 
 _FEW = 2048
+
+
+def few_uniform(stream: Stream, sizes: tuple[int, ...]) -> Array | None:
+    """The first numbers of float32 that `uniform` draws, by one call of numpy's: cheaper than its loops for a few.
+    None where there are many, or numpy draws others."""
+    if not sizes or math.prod(sizes) > _FEW or not _agrees():
+        return None
+    drawn: Array = stream.own.random(sizes, np.float32)
+    return drawn
 
 
 @functools.cache

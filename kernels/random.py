@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, bfloat16, float16
+from actorflow.dtypes import DType, bfloat16, float16, float32
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
 
@@ -74,7 +74,12 @@ def check_bounds(low: Any, high: Any) -> None:
 def random_uniform(
     xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext, out: Any = None
 ) -> Any:
-    return draw(xp, stream(ctx, seed, seed2), philox.uniform(uniform_bits(dtype)), shape, dtype, out)
+    source = stream(ctx, seed, seed2)
+    if xp is np and out is None and dtype is float32:
+        wanted = sizes(shape)
+        if (few := philox.few_uniform(source, wanted)) is not None:
+            return few
+    return draw(xp, source, philox.uniform(uniform_bits(dtype)), shape, dtype, out)
 
 
 @kernel("RandomUniformInt")

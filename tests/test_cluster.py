@@ -142,6 +142,30 @@ async def test_f49_f60_a_large_tensor_goes_once_to_each_task(cluster: list[Serve
     assert {edge.transport for edge in after} <= set(TRANSPORTS)
 
 
+async def test_f60_channels_tell_how_long_a_token_was_waited_for(cluster: list[Server], graph: af.Graph) -> None:
+    with on("ps:0"):
+        late = af.FIFOQueue(1, [af.float32], [[]])
+        element = late.dequeue()
+        put = late.enqueue(1.0)
+    with on("worker:0"):
+        more = element + 1.0
+    async with af.Session(cluster[0].target, graph) as session:
+        for round in range(3):
+
+            async def wait() -> None:
+                assert await session.run(more) == 2.0
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(wait)
+                await until(lambda: "Add" in cluster[1].worker.pending())
+                await anyio.sleep(0.01)
+                await session.run(put)
+            (edge,) = (one for one in await session.channels() if one.tensor.startswith(element.op.name))
+            assert (edge.source, edge.destination) == (device("ps:0"), device("worker:0"))
+            assert edge.tokens == edge.waits == round + 1
+            assert 0.01 * (round + 1) <= edge.wait_seconds
+
+
 # ---- state
 
 

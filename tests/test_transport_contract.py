@@ -712,6 +712,19 @@ async def test_f60_statistics_tell_what_each_edge_carried(kind: str) -> None:
         assert sent[4].bytes == received[4].bytes == (0 if kind == "local" else 24_000)
 
 
+async def test_f60_statistics_tell_which_tokens_were_wanted_before_they_came(kind: str) -> None:
+    async with pair(kind) as both:
+        found: list[Any] = []
+        both.server.expect(4, 0, b"", lambda token, error: found.append(token))
+        both.client.send(4, 0, b"", np.zeros(2))
+        await until(lambda: found)
+        both.client.send(4, 1, b"", np.zeros(2))
+        await until(lambda: both.server.waiting_tokens() == [1])
+        assert await got(both.server.recv(4, 1)) is not None
+        received = both.server.statistics().received[4]
+        assert (received.tokens, received.waits) == (2, 1) and received.wait_seconds >= 0
+
+
 # ---- what only some do
 
 

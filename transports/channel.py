@@ -91,13 +91,19 @@ class BaseChannel(ABC):
             self.wake()
 
     def expect(self, edge: int, step: int, tag: bytes, callback: Callback) -> Callable[[], None]:
+        started: float | None = None
+
         def guarded(token: Any, error: BaseException | None) -> None:
+            if started is not None and error is None:
+                self.core.intake.waited(edge, self.loop.time() - started)
             try:
                 callback(token, error)
             except Exception as fault:
                 self._report(fault)
 
-        return self.core.inbox.expect(self.core.epoch, step, (edge, tag), guarded)
+        take_back = self.core.inbox.expect(self.core.epoch, step, (edge, tag), guarded)
+        started = self.loop.time()
+        return take_back
 
     async def recv(self, edge: int, step: int, tag: bytes = b"") -> Any:
         found = self.core.inbox.take(self.core.epoch, step, (edge, tag))

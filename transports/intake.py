@@ -200,6 +200,12 @@ class Intake:
             entry = self.received[edge] = EdgeCount()
         return entry
 
+    def waited(self, edge: int, seconds: float) -> None:
+        """A token was wanted so long before it came."""
+        entry = self.entry(edge)
+        entry.waits += 1
+        entry.wait_seconds += seconds
+
     def discarded(self, size: int) -> memoryview:
         if self._scratch is None:
             self._scratch = memoryview(bytearray(CHUNK_LIMIT))

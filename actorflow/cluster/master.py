@@ -368,21 +368,28 @@ class MasterSession:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
 
     async def edges(self) -> list[list[Any]]:
-        """For each edge between tasks that has carried something: [tensor, source, destination, transport, tokens, bytes]."""
-        found: dict[tuple[str, str, str, str], list[int]] = {}
+        """For each edge between tasks that has carried something: [tensor, source, destination, transport, tokens, bytes, waits,
+        seconds of waiting]."""
+        found: dict[tuple[str, str, str, str], list[Any]] = {}
+
+        def add(number: int, source: str, destination: str, transport: str, at: int, counted: Sequence[Any]) -> None:
+            edge = self._edges.get(number)
+            if edge is not None and task_of(edge.source) == source and task_of(edge.destination) == destination:
+                name = edge.key.split(";", 2)[2], edge.source, edge.destination, transport
+                total = found.setdefault(name, [0, 0, 0, 0.0])
+                for offset, value in enumerate(counted):
+                    total[at + offset] += value
+
         for task in self._tasks.values():
             if task.name == self._me:
-                rows = self._worker.carried()
+                sent, awaited = self._worker.carried()
             else:
                 link = await self._link(task.name)
-                rows = msgpack.unpackb(await link.call(Carried()))
-            for peer, transport, number, tokens, size in rows:
-                edge = self._edges.get(number)
-                if edge is not None and task_of(edge.source) == task.name and task_of(edge.destination) == peer:
-                    tensor = edge.key.split(";", 2)[2]
-                    total = found.setdefault((tensor, edge.source, edge.destination, transport), [0, 0])
-                    total[0] += tokens
-                    total[1] += size
+                sent, awaited = msgpack.unpackb(await link.call(Carried()))
+            for peer, transport, number, *counted in sent:
+                add(number, task.name, peer, transport, 0, counted)
+            for peer, transport, number, *counted in awaited:
+                add(number, peer, task.name, transport, 2, counted)
         return [[*edge, *total] for edge, total in found.items()]
 
     async def observed(self) -> list[Observed]:

@@ -379,13 +379,21 @@ class WorkerService:
         return self.steps.pending()
 
     def carried(self) -> list[list[Any]]:
-        """What the links that this task opened have sent: [peer, transport, edge, tokens, bytes]."""
-        return [
+        """What the links that this task opened have sent, [peer, transport, edge, tokens, bytes], and what it has waited for,
+        [peer, transport, edge, waits, seconds]."""
+        sent = [
             [link.task, link.tokens.transport, edge, count.tokens, count.bytes]
             for link in self._links.outbound.values()
             if link.alive
             for edge, count in link.tokens.statistics().sent.items()
         ]
+        awaited = [
+            [link.task, link.tokens.transport, edge, count.waits, count.wait_seconds]
+            for link in self._links.inbound.values()
+            for edge, count in link.tokens.statistics().received.items()
+            if count.waits
+        ]
+        return [sent, awaited]
 
     def observed(self, session: int, owner: object) -> list[Observed]:
         """What runs of a session's parts have shown of their nodes."""

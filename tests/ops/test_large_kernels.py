@@ -10,7 +10,8 @@ import pytest
 
 import actorflow as af
 from actorflow import nn
-from actorflow.kernels import conv, conv_depthwise, gathering, helping, ordering, pool
+from actorflow.kernels import conv, conv_depthwise, gathering, helping, ordering, pool, unary
+from actorflow.kernels import nn as nn_kernels
 from actorflow.kernels.elementwise import chosen, with_vector
 from actorflow.kernels.philox import Stream
 from actorflow.kernels.reducing import largest, smallest, sum_over
@@ -327,6 +328,22 @@ def test_a_single_slow_time_changes_nothing() -> None:
     decided(balance, 1_000_000, 500_000, 20)
     balance.add(True, 1_000_000_000)
     assert balance.divides()
+
+
+def test_large_functions_of_elements_are_the_same_on_two_threads(both: None, seed: int) -> None:
+    x = np.random.default_rng(seed).uniform(0.25, 4, (600, 700)).astype("f4")
+    turned = np.ascontiguousarray(x.T).T
+    for kernel in (unary.exp, unary.rsqrt, unary.negative, unary.sigmoid, unary.is_finite):
+        wanted = np.array(kernel(np, x))
+        for given in (x, turned, x[::-1]):
+            out = np.empty(x.shape, wanted.dtype)
+            assert kernel(np, given, out=out) is out
+            expected = wanted[::-1] if given.strides[0] < 0 else wanted
+            np.testing.assert_allclose(out, expected, rtol=3e-7)
+    y = np.empty_like(x)
+    nn_kernels.softmax(np, x, axis=-1, out=y)
+    powers = np.exp(x.astype("f8") - x.max(1, keepdims=True))
+    np.testing.assert_allclose(y, powers / powers.sum(1, keepdims=True), rtol=1e-5)
 
 
 def test_large_choices_convolutions_and_pools_are_the_same_on_two_threads(both: None, seed: int) -> None:
