@@ -34,8 +34,8 @@ class SessionStatistics:
 
 @dataclass(frozen=True, slots=True)
 class EdgeReport:
-    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle. `waits` are tokens that
-    the destination wanted before they came, and `wait_seconds` how long it waited for them in all."""
+    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle. `waits` are tokens
+    that the destination wanted before they came, and `wait_seconds` how long it waited for them in all."""
 
     tensor: str
     source: str
