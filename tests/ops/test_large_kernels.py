@@ -323,6 +323,17 @@ def test_what_the_first_call_makes_counts_for_nothing() -> None:
     assert balance.divides()
 
 
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_a_single_slow_time_spoils_no_trial(slow: int) -> None:
+    balance = helping.Balance()
+    decided(balance, 200_000, 0, 4)
+    balance.add(True, 700_000)  # both threads become warm
+    for number in range(3):
+        assert balance.divides()
+        balance.add(True, 4_000_000 if number == slow else 110_000)
+    assert balance.divides()
+
+
 def test_a_single_slow_time_changes_nothing() -> None:
     balance = helping.Balance()
     decided(balance, 1_000_000, 500_000, 20)
