@@ -188,11 +188,16 @@ class Rpc:
 
     async def _serve(self, number: int, answer: Awaitable[Any], channel: Channel) -> None:
         reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
+        begins = True
         if number in self._unwanted:
             self._unwanted.remove(number)
-            asyncio.current_task().cancel()  # type: ignore[union-attr]
+            if isinstance(answer, CoroutineType):  # of which nothing has been done
+                begins = False
+            else:
+                asyncio.current_task().cancel()  # type: ignore[union-attr]
         try:
-            reply = [_RESULT, number, await answer]
+            if begins:
+                reply = [_RESULT, number, await answer]
         except Exception as error:
             reply = [_ERROR, number, encode_error(error)]
         finally:
