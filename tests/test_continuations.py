@@ -97,7 +97,7 @@ async def test_f88_thousands_wait_without_thread_or_task(graph: af.Graph) -> Non
         run = asyncio.ensure_future(session.run(total, {x: 1.0}, timeout=20))
         await until_waiting(2000)
         assert len(asyncio.all_tasks()) <= 3
-        while "actorflow planner" in {t.name for t in threading.enumerate()}:  # noqa: ASYNC110  (it has given the plan and ends)
+        while "actorflow planner" in {t.name for t in threading.enumerate()}:  # it has given the plan, and ends
             await checkpoint()
         for call in waiting:
             call(None, None)
