@@ -208,7 +208,7 @@ class ConnectedChannel(_ZmqChannel):
         elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
             for each in (CONTROL, BULK):  # what came before the end, a last word perhaps
                 while self.ended is None and readable(self._sockets[each]):
-                    self._drain(each)
+                    self._drain_some(each)
             self.lost(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
 
     def _rejected(self, why: str) -> None:
@@ -239,8 +239,14 @@ class ConnectedChannel(_ZmqChannel):
 
     def _drain(self, lane: int) -> None:
         self._draining[lane] = False
-        if self.ended is not None:
-            return
+        is_new = self.core.peer is None
+        if self.ended is not None or (is_new and lane == BULK):
+            return  # a chunk may overtake the peer's greeting, which comes over another connection
+        self._drain_some(lane)
+        if is_new and self.core.peer is not None:
+            self._look_again(BULK)
+
+    def _drain_some(self, lane: int) -> None:
         socket = self._sockets[lane]
         space = _BYTES_PER_TURN
         for _ in range(_PER_TURN):
