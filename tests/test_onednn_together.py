@@ -114,6 +114,18 @@ def test_the_code_is_compiled_after_some_calls(monkeypatch: pytest.MonkeyPatch) 
     assert jobs == [code.compile]
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_the_caller_does_more_than_half_where_the_other_thread_sleeps(
+    looks: bool, compiled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces: list[int] = []
+    monkeypatch.setattr(type(team), "looks", property(lambda self: looks))
+    monkeypatch.setattr(together.code, "share", lambda desk, count, piece, words: pieces.append(piece))
+    x = np.ones((256, 256), np.float32)
+    product(256, 256, 256, (False, False), True, True).run(x, x, np.empty_like(x), 1.0, 0.0)
+    assert pieces[0] == 128 if looks else pieces[0] > 128
+
+
 def test_nothing_is_divided_or_measured_as_long_as_a_compiler_works(
     compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,11 +18,12 @@ from actorflow.runtime.jit import RUNS, background
 
 from ..helping import Balance, cores
 from .binding import Binding
+from .parts import half
 
 _LINE, _ROWS = 16, 8
 """Columns that lie in one line of the cache, which no two threads write to, and rows that the library takes at once."""
-_HEAD_START = 5e6
-"""Operations that the caller does before the other thread has woken up."""
+_HEAD_START = 8e6
+"""Operations that the caller does before the other thread has woken up, where that sleeps."""
 _FIELDS: tuple[str, ...] = (
     "function",
     "a_kind",
@@ -110,7 +111,8 @@ class Product:
         self._balance = Balance()
         self._count, even = (m, _ROWS) if by_rows else (n, _LINE)
         share = 0.5 + _HEAD_START / (4.0 * m * n * k)
-        self._first = max(even, min(self._count, round(share * self._count / even) * even))
+        self._half = half(self._count, even)
+        self._first = max(self._half, min(self._count, round(share * self._count / even) * even))
         words = dict.fromkeys(_FIELDS, 0) | {"m": m, "n": n, "k": k, "c_step": n, "by_rows": int(by_rows)}
         words["a_kind"], words["b_kind"] = (ord("T" if t else "N") for t in turned)
         words["a_step"], words["b_step"] = (m if turned[0] else k), (k if turned[1] else n)
@@ -157,7 +159,8 @@ class Product:
         own = library.set_threads(1)
         try:
             assert code.share is not None
-            code.share(team.desk(), self._count, self._first, ctypes.addressof(words))
+            desk = team.desk()
+            code.share(desk, self._count, self._half if team.looks else self._first, ctypes.addressof(words))
         finally:
             if own != 1:
                 library.set_threads(own)
