@@ -295,7 +295,7 @@ def test_no_other_function_passes_for_numpys(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_f91_the_cross_entropy_of_few_classes_has_the_bits_of_its_kernel(dtype: str, index: str) -> None:
     function = softmax.CrossEntropy(dtype, index)
-    function.compile()
+    function.work.make()
     for rows, classes in ((1, 1), (32, 10), (5, 64), (33, 7), (513, 3), (1000, 2)):
         draw = np.random.default_rng(rows)
         labels = draw.integers(0, classes, rows).astype(index)
@@ -320,7 +320,7 @@ async def test_training_with_a_compiled_cross_entropy(graph: af.Graph) -> None:
     await both_ways(graph, [loss, af.gradients(loss, [x])[0]], feeds)
     async with af.Session(graph=graph) as session:
         await run_hot(session, loss, feeds)
-        assert softmax.cross_entropy_of("f4", "i4").held is not None
+        assert softmax.cross_entropy_of("f4", "i4").work.made is not None
         with pytest.raises(errors.InvalidArgumentError, match=r"label value of 10 .* \[0, 10\)"):
             await session.run(loss, {**feeds, labels: np.full(32, 10, np.int32)})
 

@@ -220,7 +220,7 @@ def test_random_numbers_have_the_bits_that_are_defined() -> None:
 
     check(ops_random._small, make)
     rng = np.random.default_rng(SEED)
-    ops_random._large.compile()
+    ops_random._large.work.make()
     for count in (1, 9, 70_000, 100_003):
         _, key, run = make(rng)
         sizes, out = np.array([count], "i4"), np.empty(count, "f4")
@@ -236,7 +236,7 @@ def test_what_goes_into_a_buffer_is_the_buffer() -> None:
     assert ops_arrays._gather_into.call(params, ids, out) is out
     assert same(out, params[ids])
     assert sys.getrefcount(out) == before
-    ops_arrays._large_gather.compile()
+    ops_arrays._large_gather.work.make()
     large, many = rng.normal(size=(300, 64)).astype("f4"), rng.integers(0, 300, 5000).astype("i4")
     out = np.empty((5000, 64), "f4")
     assert same(ops_arrays._large_gather.into(large, many, out), large[many])
@@ -267,7 +267,7 @@ def test_builtin_functions_keep_and_lose_no_references() -> None:
 def test_the_softmax_and_the_cross_entropy_of_long_rows(dtype: str) -> None:
     rng = np.random.default_rng(SEED)
     for labels in ("", "i4", "i8"):
-        ops_rows.rows_of(dtype, labels).compile()
+        ops_rows.rows_of(dtype, labels).make()
     for attempt in range(12):
         x = numbers(rng, (int(rng.integers(40, 90)), int(rng.integers(110, 400))), dtype) * 10
         labels = rng.integers(0, x.shape[1], len(x)).astype("i4" if attempt % 2 else "i8")
@@ -283,7 +283,7 @@ def test_the_softmax_and_the_cross_entropy_of_long_rows(dtype: str) -> None:
 
 def test_the_batch_normalization_of_a_training_step() -> None:
     rng = np.random.default_rng(SEED)
-    ops_norm._work.compile()
+    ops_norm._work.parts.make()
     nothing = np.zeros(0, "f4")
     attrs = {"epsilon": 1e-3, "data_format": "NHWC", "is_training": True}
     for sizes in ((3, 7, 9, 5), (2, 3, 3, 64), (1, 1, 9, 300), (32, 14, 14, 16)):
@@ -360,7 +360,7 @@ def test_slices_with_steps_are_those_of_the_kernel(seed: int) -> None:
 
 def test_transposed_matrices_are_copied_in_blocks_and_computed_in_place(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    turning.turner.compile()
+    turning.turner.work.make()
     shapes = [(64, 64), (300, 301), (17, 300), (5, 1000), (1000, 5), (1, 5000), (600, 900)]
     for rows, columns in shapes:
         x = rng.normal(size=(columns, rows)).astype("f4")
@@ -402,8 +402,8 @@ def test_pools_of_maxima_and_their_gradients(monkeypatch: pytest.MonkeyPatch) ->
                 continue
             window = high, wide, down, right
             made = ops_pool.pool_of(window, ops_pool._fits(window, sizes[3]), gradient)
-            if made._work is None:
-                made.compile()
+            if made.work.made is None:
+                made.work.make()
             tried[gradient] += 1
             if gradient:
                 found, wanted = ops_pool.max_pool_grad(np, x, y, dy, **attrs), pool.max_pool_grad(np, x, y, dy, **attrs)
@@ -462,7 +462,7 @@ def test_long_sums_are_close(dtype: str, monkeypatch: pytest.MonkeyPatch) -> Non
     rng = np.random.default_rng(SEED)
     for native in (ops_reduce._sum, ops_reduce._mean):
         native.compile((dtype, "i4", ""))
-    sums.sums_of(dtype).compile()
+    sums.sums_of(dtype).work.make()
     exact = {"f4": 2e-6, "f8": 1e-14}[dtype]
     for sizes in ((300, 300), (1, 1031), (1500,), (40, 50, 60), (7, 65_536), (700, 400), (300_001,), (3, 90, 1000)):
         x = rng.uniform(0.5, 1.5, sizes).astype(dtype)

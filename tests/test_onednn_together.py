@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 from actorflow.kernels.jit.team import team
 from actorflow.kernels.onednn import matmul, together
 from actorflow.kernels.onednn.binding import loaded
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import RUNS, Demanded, background
 
 library = loaded()
 pytestmark = pytest.mark.skipif(
@@ -37,8 +37,8 @@ class Decided:
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code is there, and there are two cores."""
-    if together.code.share is None:
-        together.code.compile()
+    if together.code.made is None:
+        together.code.make()
     monkeypatch.setattr(together, "cores", lambda: 2)
     assert background.wait(30)
 
@@ -104,14 +104,14 @@ def test_a_refusal_of_the_library_is_an_error(compiled: None, monkeypatch: pytes
 
 def test_the_code_is_compiled_after_some_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Any] = []
-    code = together._Code()
+    code = Demanded(together._compiled)
     monkeypatch.setattr(together, "code", code)
     monkeypatch.setattr(background, "add", jobs.append)
     made = product(64, 64, 64, (False, False), True, True)
     x = np.ones((64, 64), np.float32)
     for _ in range(2 * RUNS):
         assert not made.run(x, x, np.empty_like(x), 1.0, 0.0)
-    assert jobs == [code.compile]
+    assert jobs == [code.make]
 
 
 @pytest.mark.parametrize("looks", [False, True])
@@ -120,7 +120,7 @@ def test_the_caller_does_more_than_half_where_the_other_thread_sleeps(
 ) -> None:
     pieces: list[int] = []
     monkeypatch.setattr(type(team), "looks", property(lambda self: looks))
-    monkeypatch.setattr(together.code, "share", lambda desk, count, piece, words: pieces.append(piece))
+    monkeypatch.setattr(together.code, "made", lambda desk, count, piece, words: pieces.append(piece))
     x = np.ones((256, 256), np.float32)
     product(256, 256, 256, (False, False), True, True).run(x, x, np.empty_like(x), 1.0, 0.0)
     assert pieces[0] == 128 if looks else pieces[0] > 128

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow import machine
 from actorflow.dtypes import DType
@@ -24,8 +24,9 @@ from actorflow.passes import pace
 from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.jit_recipe import Recipe, Value
 
+T = TypeVar("T")
 RUNS = 3
-"""So often a version runs before its loops are compiled."""
+"""So often a version of a region's code runs, or anything else is asked for, before it is compiled."""
 
 
 class Loop(Protocol):
@@ -162,6 +163,29 @@ def _report(error: Exception) -> None:
         structlog.get_logger("actorflow").warning(
             "a loop could not be compiled; its region goes on without", error=f"{type(error).__name__}: {error}"
         )
+
+
+class Demanded(Generic[T]):
+    """What takes long to make: made in the background when it has been asked for a few times."""
+
+    __slots__ = ("_asked", "_make", "made")
+
+    def __init__(self, make: Callable[[], T | None]) -> None:
+        self._make = make
+        self._asked = 0
+        self.made: T | None = None
+
+    def get(self) -> T | None:
+        """None where it is not there yet, and where it can't be made."""
+        if self.made is None:
+            self._asked += 1
+            if self._asked == RUNS:
+                background.add(self.make)
+        return self.made
+
+    def make(self) -> None:
+        """Makes it now."""
+        self.made = self._make()
 
 
 class Counted:

@@ -14,7 +14,7 @@ from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
 from .. import filling, gathering, ordering, reduction, segment
@@ -234,8 +234,7 @@ class _LargeGather:
     """Rows of 32-bit numbers, copied by two threads."""
 
     def __init__(self) -> None:
-        self._asked = 0
-        self.work: Parallel | None = None
+        self.work = Demanded(self._compiled)
 
     def into(self, params: Any, indices: Any, out: Any) -> Any:
         if out.size < LARGE:
@@ -243,19 +242,16 @@ class _LargeGather:
         fits = params.itemsize == 4 and indices.dtype == np.int32 and params.ndim > 1
         if not fits or not all(a.flags.c_contiguous for a in (params, indices, out)):
             return _gather_python(params, indices, out)
-        if self.work is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
+        work = self.work.get()
+        if work is None:
             return _gather_python(params, indices, out)
         gathering.check_indices(indices, len(params))
         width = params.size // len(params)
-        self.work.run(indices.size, max(1, _PIECE // width), width, *map(address, (params, indices, out)))
+        work.run(indices.size, max(1, _PIECE // width), width, *map(address, (params, indices, out)))
         return out
 
-    def compile(self) -> None:
-        if llvm.available():
-            self.work = Parallel(rows_text(), ["i64", *["ptr"] * 3])
+    def _compiled(self) -> Parallel | None:
+        return Parallel(rows_text(), ["i64", *["ptr"] * 3]) if llvm.available() else None
 
 
 def rows_text() -> str:

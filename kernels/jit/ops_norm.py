@@ -14,7 +14,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
 from .. import normalization
@@ -88,24 +88,19 @@ class _Work:
     """The three functions, compiled in the background when they have been asked for a few times."""
 
     def __init__(self) -> None:
-        self._asked = 0
-        self.parts: tuple[Parallel, Parallel, Parallel] | None = None
+        self.parts = Demanded(self._compiled)
 
-    def ready(self) -> bool:
-        if self.parts is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
-        return self.parts is not None
-
-    def compile(self) -> None:
-        if llvm.available():
-            sums = [Parallel(sums_text(squares), ["i64", "i64", *["ptr"] * 3]) for squares in (False, True)]
-            self.parts = sums[0], sums[1], Parallel(result_text(), ["i64", *["ptr"] * 5])
+    def _compiled(self) -> tuple[Parallel, Parallel, Parallel] | None:
+        if not llvm.available():
+            return None
+        sums = [Parallel(sums_text(squares), ["i64", "i64", *["ptr"] * 3]) for squares in (False, True)]
+        return sums[0], sums[1], Parallel(result_text(), ["i64", *["ptr"] * 5])
 
     def normalized(self, x: Any, scale: Any, offset: Any, epsilon: float) -> Any:
-        """The result, the mean and the biased variance."""
-        assert self.parts is not None
+        """The result, the mean and the biased variance; None where numpy has to compute them."""
+        parts = self.parts.get()
+        if parts is None:
+            return None
         channels = x.shape[-1]
         rows = x.size // channels
         piece = max(_TOGETHER, _PIECE // channels)
@@ -113,13 +108,13 @@ class _Work:
         sums = np.empty((-(-rows // piece), channels), np.float32)
         count = np.float32(rows)
         mean = np.zeros(channels, np.float32)
-        self.parts[0].run(rows, piece, channels, piece, *map(address, (x, mean, sums)), divided=divided)
+        parts[0].run(rows, piece, channels, piece, *map(address, (x, mean, sums)), divided=divided)
         np.divide(np.add.reduce(sums, 0), count, out=mean)
-        self.parts[1].run(rows, piece, channels, piece, *map(address, (x, mean, sums)), divided=divided)
+        parts[1].run(rows, piece, channels, piece, *map(address, (x, mean, sums)), divided=divided)
         variance = np.add.reduce(sums, 0) / count
         factor = scale / np.sqrt(variance + np.float32(epsilon))
         y = np.empty(x.shape, np.float32)
-        self.parts[2].run(rows, piece, channels, *map(address, (x, mean, factor, offset, y)), divided=divided)
+        parts[2].run(rows, piece, channels, *map(address, (x, mean, factor, offset, y)), divided=divided)
         return y, mean, variance
 
 
@@ -150,10 +145,13 @@ def fused_batch_norm(
 ) -> Any:
     given = (x, scale, offset)
     vectors = scale.shape == offset.shape == x.shape[-1:]
-    if not vectors or not all(type(a) is np.ndarray and a.flags.c_contiguous for a in given) or not _work.ready():
+    found = None
+    if vectors and all(type(a) is np.ndarray and a.flags.c_contiguous for a in given):
+        found = _work.normalized(x, scale, offset, epsilon)
+    if found is None:
         attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
         return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
-    y, average, spread = _work.normalized(x, scale, offset, epsilon)
+    y, average, spread = found
     count = x.size // x.shape[-1]
     unbiased = spread * np.float32(count / max(1, count - 1))
     return y, average, unbiased, average.copy(), spread, np.float32(0)

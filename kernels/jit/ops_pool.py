@@ -16,7 +16,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 
 from .. import pool
 from ..onednn import pool as library
@@ -106,16 +106,12 @@ class _Pool:
 
     def __init__(self, window: Window, lanes: int, gradient: bool) -> None:
         self._key = window, lanes, gradient
-        self._asked = 0
-        self._work: Parallel | None = None
+        self.work = Demanded(self._compiled)
 
     def run(self, shape: Sequence[int], result: Sequence[int], *arrays: Any) -> bool:
         """Works on images of this shape; False where the function is not there yet."""
-        work = self._work
+        work = self.work.get()
         if work is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
             return False
         elements = prod(shape)
         rows = result[0] * result[1]
@@ -123,9 +119,9 @@ class _Pool:
         work.run(rows, piece, *shape[1:3], *result[1:3], shape[3], *map(address, arrays), divided=elements >= _DIVIDED)
         return True
 
-    def compile(self) -> None:
-        if llvm.available():
-            self._work = Parallel(text(*self._key), [*["i64"] * 5, *["ptr"] * (4 if self._key[2] else 2)])
+    def _compiled(self) -> Parallel | None:
+        parameters = [*["i64"] * 5, *["ptr"] * (4 if self._key[2] else 2)]
+        return Parallel(text(*self._key), parameters) if llvm.available() else None
 
 
 @functools.cache

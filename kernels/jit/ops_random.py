@@ -15,7 +15,7 @@ from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
 from actorflow.runtime.context import KernelContext
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 
 from .. import philox, random
 from .builtin import HELD, Kernel, Native, Types, python_address
@@ -117,24 +117,19 @@ class _Large:
     """Numbers that go into a buffer: by two threads, as soon as their function is compiled."""
 
     def __init__(self) -> None:
-        self.work: Parallel | None = None
-        self._asked = 0
+        self.work = Demanded(self._compiled)
 
     def fill(self, shape: Any, key: Any, run: int, out: Any) -> Any:
-        work = self.work
+        work = self.work.get()
         if work is None or not out.flags.c_contiguous:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
             return _python(shape, key, run, out)
         blocks = -(-out.size // _NUMBERS)
         words = [_signed(int(word)) for word in key]
         work.run(blocks, _PIECE, out.size, *words, run, address(out), divided=blocks >= 4 * _PIECE)
         return out
 
-    def compile(self) -> None:
-        if llvm.available():
-            self.work = Parallel(part_text(), [*["i64"] * 4, "ptr"])
+    def _compiled(self) -> Parallel | None:
+        return Parallel(part_text(), [*["i64"] * 4, "ptr"]) if llvm.available() else None
 
 
 _large = _Large()

@@ -15,7 +15,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
 from .. import nn
@@ -104,37 +104,23 @@ def folded(f: Routine, value: Value, join: Any) -> Value:
     return f.add(f"extractelement {value.type} {value.text}, i32 0", element)
 
 
-class Rows:
-    """The work for one type of logits, and of labels: compiled in the background when it has been asked for a few times."""
-
-    def __init__(self, dtype: str, labels: str) -> None:
-        self._types = dtype, labels
-        self._asked = 0
-        self._work: Parallel | None = None
-
-    def ready(self) -> bool:
-        if self._work is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
-        return self._work is not None
-
-    def run(self, x: Any, out: Any, *others: Any) -> None:
-        assert self._work is not None
-        width = x.shape[-1]
-        addresses = map(address, (x, out, *others))
-        piece = max(1, _PIECE // width)
-        self._work.run(x.size // width, piece, width, *addresses, divided=x.size >= _DIVIDED)
-
-    def compile(self) -> None:
-        if llvm.available() and inner_loop("exp", self._types[0]) is not None:
-            self._work = Parallel(part_text(*self._types), ["i64", *["ptr"] * (5 if self._types[1] else 2)])
-
-
 @functools.cache
-def rows_of(dtype: str, labels: str = "") -> Rows:
-    """The one of these types."""
-    return Rows(dtype, labels)
+def rows_of(dtype: str, labels: str = "") -> Demanded[Parallel]:
+    """The work for one type of logits, and of labels."""
+
+    def compiled() -> Parallel | None:
+        if not llvm.available() or inner_loop("exp", dtype) is None:
+            return None
+        return Parallel(part_text(dtype, labels), ["i64", *["ptr"] * (5 if labels else 2)])
+
+    return Demanded(compiled)
+
+
+def _run(rows: Parallel, x: Any, out: Any, *others: Any) -> None:
+    width = x.shape[-1]
+    addresses = map(address, (x, out, *others))
+    piece = max(1, _PIECE // width)
+    rows.run(x.size // width, piece, width, *addresses, divided=x.size >= _DIVIDED)
 
 
 def suits(x: Any) -> bool:
@@ -144,10 +130,10 @@ def suits(x: Any) -> bool:
 
 def softmax_of(logits: Any, axis: int, out: Any) -> Any:
     if suits(logits) and (out is None or out.flags.c_contiguous):
-        rows = rows_of(logits.dtype.str[1:])
-        if rows.ready():
+        rows = rows_of(logits.dtype.str[1:]).get()
+        if rows is not None:
             result = np.empty(logits.shape, logits.dtype) if out is None else out
-            rows.run(logits, result)
+            _run(rows, logits, result)
             return result
     return nn.softmax(np, logits, axis=axis, out=out)
 
@@ -156,12 +142,12 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     """The loss and its derivative, or None where numpy has to compute them, or to say what is wrong."""
     if not suits(logits) or labels.dtype.str[1:] not in ("i4", "i8") or not labels.flags.c_contiguous:
         return None
-    rows = rows_of(logits.dtype.str[1:], labels.dtype.str[1:])
-    if not rows.ready() or labels.view(f"u{labels.dtype.itemsize}").max() >= logits.shape[1]:
+    rows = rows_of(logits.dtype.str[1:], labels.dtype.str[1:]).get()
+    if rows is None or labels.view(f"u{labels.dtype.itemsize}").max() >= logits.shape[1]:
         return None
     derivative = np.empty(logits.shape, logits.dtype)
     totals, shifted = np.empty((2, len(logits)), logits.dtype)
-    rows.run(logits, derivative, labels, totals, shifted)
+    _run(rows, logits, derivative, labels, totals, shifted)
     return np.log(totals) - shifted, derivative
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 
 from .. import nn
 from .arrays import CHECKS, FIELDS, HEADER
@@ -35,31 +35,28 @@ class CrossEntropy:
 
     def __init__(self, dtype: str, labels: str) -> None:
         self._types = dtype, labels
-        self._asked = 0
-        self.held: Any = None
-        self.released: Any = None
+        self.work = Demanded(self._compiled)
 
     def run(self, logits: Any, labels: Any) -> Any:
         """The loss and its derivative, or None where numpy has to compute them."""
-        function = self.held if logits.size <= _HOLDING else self.released
-        if function is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
+        work = self.work.get()
+        if work is None:
             return None
+        function = work[logits.size > _HOLDING]
         loss, derivative = np.empty(labels.shape, logits.dtype), np.empty(logits.shape, logits.dtype)
         refused = function(*logits.shape, logits, labels, loss, derivative)
         return None if refused else (loss, derivative)
 
-    def compile(self) -> None:
+    def _compiled(self) -> tuple[Any, Any] | None:
+        """The function that holds the interpreter, and the one that releases it."""
         import ctypes
 
         if inner_loop("exp", self._types[0]) is None or inner_loop("log", self._types[0]) is None:
-            return
+            return None
         code = llvm.compiled(module_text(*self._types))
         kinds = [ctypes.c_ssize_t] * 2 + [ctypes.py_object] * 4
-        self.released = code.bind("cross_entropy", *kinds, releases=True)
-        self.held = code.bind("cross_entropy", *kinds, releases=False)
+        held, released = (code.bind("cross_entropy", *kinds, releases=releases) for releases in (False, True))
+        return held, released
 
 
 @functools.cache

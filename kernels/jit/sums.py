@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 
 from .. import reducing
 from .blocks import TYPES
@@ -91,23 +91,20 @@ class Sums:
 
     def __init__(self, dtype: str) -> None:
         self._dtype = dtype
-        self._asked = 0
-        self._rows: Parallel | None = None
-        self._columns: Parallel | None = None
+        self.work = Demanded(self._compiled)
 
     def over(self, x: Any, axis: Any, keep_dims: bool) -> Any:
         """The sum of a contiguous array over some axes. None where numpy has to compute it."""
         split = reducing.split_of(x.shape, axis, keep_dims)
         if split is None:
             return None
-        if self._rows is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
+        work = self.work.get()
+        if work is None:
             return None
+        rows, columns = work
         if not split.columns:
-            return split.given(self._of_rows(self._rows, x, split.rows), None)
-        return None if self._columns is None else split.given(self._of_columns(self._columns, x, split.rows), None)
+            return split.given(self._of_rows(rows, x, split.rows), None)
+        return None if columns is None else split.given(self._of_columns(columns, x, split.rows), None)
 
     def _of_rows(self, work: Parallel, x: Any, rows: int) -> Any:
         width = x.size // rows
@@ -126,12 +123,13 @@ class Sums:
         work.run(rows, piece, columns, piece, *places, divided=x.size >= LARGE)
         return np.add.reduce(sums, 0)
 
-    def compile(self) -> None:
-        if llvm.available():
-            real = TYPES[self._dtype]
-            if real == "float":
-                self._columns = Parallel(sums_text(False), [*["i64"] * 2, *["ptr"] * 3])
-            self._rows = Parallel(_rows_text(real), [*["i64"] * 2, *["ptr"] * 2])
+    def _compiled(self) -> tuple[Parallel, Parallel | None] | None:
+        """For sums of rows, and of columns."""
+        if not llvm.available():
+            return None
+        real = TYPES[self._dtype]
+        columns = Parallel(sums_text(False), [*["i64"] * 2, *["ptr"] * 3]) if real == "float" else None
+        return Parallel(_rows_text(real), [*["i64"] * 2, *["ptr"] * 2]), columns
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 
 from .parallel import Parallel, address
 from .routine import Routine, Value
@@ -69,8 +69,7 @@ class Turner:
     """The copies, once they are compiled: in the background when they have been asked for a few times."""
 
     def __init__(self) -> None:
-        self._asked = 0
-        self._work: Parallel | None = None
+        self.work = Demanded(self._compiled)
 
     def suits(self, given: Any, out: Any) -> bool:
         """Whether one array is a transposed matrix of as many and as large elements as `out`."""
@@ -83,11 +82,8 @@ class Turner:
 
     def into(self, given: Any, out: Any) -> bool:
         """Copies what `suits`; False where that can't be done yet, or at all."""
-        work = self._work
+        work = self.work.get()
         if work is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
             return False
         rows, columns = out.shape
         strips = -(-rows // (_SIDE * _STRIP))
@@ -95,9 +91,8 @@ class Turner:
         work.run(strips, 1, rows, columns, *addresses, divided=out.size >= _DIVIDED)
         return True
 
-    def compile(self) -> None:
-        if llvm.available():
-            self._work = Parallel(part_text(), ["i64", "i64", "ptr", "ptr"])
+    def _compiled(self) -> Parallel | None:
+        return Parallel(part_text(), ["i64", "i64", "ptr", "ptr"]) if llvm.available() else None
 
 
 turner = Turner()

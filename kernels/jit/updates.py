@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded
 from actorflow.runtime.jit_recipe import Recipe
 from actorflow.runtime.variable_state import VariableState
 
@@ -36,24 +36,17 @@ class Update:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.loop: Any = None
-        self._asked = 0
+        self.loop: Demanded[Any] = Demanded(lambda: compiled(recipe))
 
     def run(self, refs: Sequence[VariableState], scalars: Sequence[Any], grad: Any) -> bool:
         """Updates the variables; False where the loop is not there yet, and nothing happened."""
-        loop = self.loop
+        loop = self.loop.get()
         if loop is None:
-            self._asked += 1
-            if self._asked == RUNS:
-                background.add(self.compile)
             return False
         buffers = training.opened(grad, *refs)
         dtype = grad.dtype
         run_shared(loop, grad.size, [*buffers, grad, *[np.asarray(s, dtype) for s in scalars]])
         return True
-
-    def compile(self) -> None:
-        self.loop = compiled(self.recipe)
 
 
 @functools.cache

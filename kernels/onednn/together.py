@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
+from actorflow.runtime.jit import Demanded, background
 
 from ..helping import Balance, cores
 from .binding import Binding
@@ -69,28 +69,19 @@ def part_text() -> str:
     return "\n".join([*lines, "  ret void", "}"])
 
 
-class _Code:
-    """The generated function, compiled in the background when it has been asked for a few times."""
+def _compiled() -> Callable[..., int] | None:
+    if not llvm.available():
+        return None
+    from ..jit.team import prepare, share_text  # its package imports this one
 
-    def __init__(self) -> None:
-        self._asked = 0
-        self.share: Callable[..., int] | None = None
-
-    def ask(self) -> None:
-        self._asked += 1
-        if self._asked == RUNS and llvm.available():
-            background.add(self.compile)
-
-    def compile(self) -> None:
-        from ..jit.team import prepare, share_text  # its package imports this one
-
-        code = llvm.compiled(f"{part_text()}\n{share_text(['ptr'])}")
-        share = code.bind("share", ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_void_p, releases=True)
-        prepare()
-        self.share = share
+    code = llvm.compiled(f"{part_text()}\n{share_text(['ptr'])}")
+    share = code.bind("share", ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_void_p, releases=True)
+    prepare()
+    return share
 
 
-code = _Code()
+code: Demanded[Callable[..., int]] = Demanded(_compiled)
+"""`share` for products, by the generated function."""
 
 
 class Product:
@@ -126,16 +117,18 @@ class Product:
 
     def run(self, a: Any, b: Any, c: Any, alpha: float, beta: float) -> bool:
         """c = alpha · a b + beta · c; False where the code is not there yet."""
-        share = code.share
-        if share is None or self._addresses is None:
-            code.ask()
+        share = None if self._addresses is None else code.get()
+        if share is None:
             return False
         if not background.idle or cores() < 2:  # which tells nothing of later ones
             self._alone(a, b, c, alpha, beta)
             return True
         both = self._balance.divides()
         begun = perf_counter_ns()
-        (self._together if both else self._alone)(a, b, c, alpha, beta)
+        if both:
+            self._together(share, a, b, c, alpha, beta)
+        else:
+            self._alone(a, b, c, alpha, beta)
         self._balance.add(both, perf_counter_ns() - begun)
         return True
 
@@ -148,7 +141,7 @@ class Product:
             if own != 1:
                 library.set_threads(own)
 
-    def _together(self, a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
+    def _together(self, share: Callable[..., int], a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
         from ..jit.team import team
 
         library, ffi = self._library, self._library.ffi
@@ -158,9 +151,8 @@ class Product:
             words[_AT[name]] = int(ffi.cast("intptr_t", ffi.from_buffer(array)))
         own = library.set_threads(1)
         try:
-            assert code.share is not None
             desk = team.desk()
-            code.share(desk, self._count, self._half if team.looks else self._first, ctypes.addressof(words))
+            share(desk, self._count, self._half if team.looks else self._first, ctypes.addressof(words))
         finally:
             if own != 1:
                 library.set_threads(own)
