@@ -22,6 +22,7 @@ from actorflow.kernels.jit import (
     builtin,
     ops_arrays,
     ops_elementwise,
+    ops_joining,
     ops_norm,
     ops_pool,
     ops_random,
@@ -279,6 +280,43 @@ def test_the_softmax_and_the_cross_entropy_of_long_rows(dtype: str) -> None:
             for given, wanted in zip(found, nn.sparse_softmax_cross_entropy(np, x, labels), strict=True):
                 np.testing.assert_allclose(given, wanted, **close)
     assert ops_rows.cross_entropy(x, labels + x.shape[1]) is None
+
+
+def test_large_arrays_one_after_the_other() -> None:
+    rng = np.random.default_rng(SEED)
+    ops_joining.work.make()
+    for shapes, axis in (
+        (((1000, 500), (1000, 500)), 1),
+        (((1000, 500), (1000, 500)), -1),
+        (((300, 700), (1, 700), (299, 700)), 0),
+        (((7, 40, 900), (7, 3, 900), (7, 0, 900), (7, 57, 900)), 1),
+        (((1 << 19,), (5,)), 0),
+    ):
+        for dtype in ("f4", "f8", "u1", "i2"):
+            values = [rng.integers(0, 100, shape).astype(dtype) for shape in shapes]
+            wanted = np.concatenate(values, axis)
+            out = np.full_like(wanted, 77)
+            done = ops_joining.joined(values, axis, out)
+            assert done == (wanted.nbytes >= ops_joining.LEAST)
+            assert not done or np.array_equal(out, wanted)
+
+
+def test_a_concatenation_that_does_not_fit_is_numpys() -> None:
+    ops_joining.work.make()
+    out, values = np.empty((12, 50_000), "f4"), [np.ones((12, 25_000), "f4")] * 2
+    assert ops_joining.joined(values, 1, out)
+    for wrong, axis in (
+        ([*values, values[0]], 1),
+        (values[:1], 1),
+        ([v.reshape(6, 50_000) for v in values], 1),
+        ([v.astype("f8") for v in values], 1),
+        ([np.asfortranarray(v) for v in values], 1),
+        (values, 2),
+        (values, -3),
+    ):
+        assert not ops_joining.joined(wrong, axis, out)
+    with pytest.raises(ValueError, match="axis 2"):
+        ops_joining.concat(np, values, np.array(2, "i4"), out=out)
 
 
 def test_the_batch_normalization_of_a_training_step() -> None:
