@@ -195,7 +195,7 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     few = xp is np and classes <= FEW_CLASSES and logits.size
     if few and labels.itemsize == 4:
         try:
-            return _of_few_classes(logits, labels.view(_UNSIGNED[4]).astype(np.int64))
+            return _of_few_classes(logits, labels.view(_UNSIGNED[4]))
         except IndexError:
             pass  # a label is out of range, as is said now: as an unsigned number, a negative one is too large as well
     _check_labels(xp, labels, classes)
@@ -221,6 +221,11 @@ FEW_CLASSES = 64
 """Up to so many, rows are summed in order, one class after the other."""
 
 
+_SHORT = 256
+"""Up to so many rows, a vector of them is written out over all classes, which costs less than numpy's walk from one class to
+the next."""
+
+
 @functools.lru_cache(64)
 def _constants(dtype: Any, rows: int) -> tuple[Any, Any, Any]:
     """The numbers of the rows, their count and a one. They are not to be changed."""
@@ -228,29 +233,27 @@ def _constants(dtype: Any, rows: int) -> tuple[Any, Any, Any]:
 
 
 def _of_few_classes(logits: Any, labels: Any) -> Any:
-    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones. Short ones are written
-    out over all classes, which costs less than numpy's walk from one to the next. Raises IndexError for a label that is too
-    large."""
+    """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones. Raises IndexError for a
+    label that is too large."""
     count = len(logits)
-    constants = _constants if count <= _SHORT else _constants.__wrapped__
-    numbers, step, one = constants(logits.dtype, count)
+    short = count <= _SHORT
+    numbers, step, one = (_constants if short else _constants.__wrapped__)(logits.dtype, count)
     true = labels * step + numbers
     shifted = logits.T.copy()
-    row = top = np.maximum.reduce(shifted, 0)
-    if count <= _SHORT:
-        row = np.empty(shifted.shape, shifted.dtype)
-        row[...] = top
-    np.subtract(shifted, row, shifted)
+    room = np.empty(shifted.shape, shifted.dtype) if short else None
+    np.subtract(shifted, _written_out(np.maximum.reduce(shifted, 0), room), shifted)
     loss = shifted.reshape(-1)[true]
     powers = np.exp(shifted, shifted)
-    row = total = np.add.reduce(powers, 0)  # in order, as generated code does
-    if count <= _SHORT:
-        row = np.empty(shifted.shape, shifted.dtype)
-        row[...] = total
-    np.divide(powers, row, powers)
+    total = np.add.reduce(powers, 0)  # in order, as generated code does
+    np.divide(powers, _written_out(total, room), powers)
     flat = powers.reshape(-1)
     flat[true] = flat[true] - one
     return np.log(total) - loss, powers.T.copy()
 
 
-_SHORT = 256
+def _written_out(vector: Any, room: Any) -> Any:
+    """The vector in each row of the room, where there is one."""
+    if room is None:
+        return vector
+    room[...] = vector
+    return room

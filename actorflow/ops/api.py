@@ -163,6 +163,7 @@ if TYPE_CHECKING:
     )
     from actorflow.ops.partitioning import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
     from actorflow.ops.passing import ensure_shape, guarantee_const, identity_n
+    from actorflow.ops.py_func import numpy_function, py_func
     from actorflow.ops.quantization import dequantize, quantize, quantize_v2
     from actorflow.ops.random import (
         multinomial,
@@ -553,6 +554,7 @@ __all__ = [
     "no_op",
     "norm",
     "not_equal",
+    "numpy_function",
     "one_hot",
     "ones",
     "ones_like",
@@ -567,6 +569,7 @@ __all__ = [
     "placeholder_with_default",
     "polygamma",
     "pow",
+    "py_func",
     "qr",
     "quantize",
     "quantize_v2",

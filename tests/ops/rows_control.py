@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from ops.table import NUMBERS, UNARY, Case, Literal, Reject, each
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.ops import control as af
+from actorflow.ops.py_func import py_func
 from actorflow.ops.source import constant, placeholder
 
 EVERYTHING = f"{NUMBERS} bool string"
@@ -16,6 +18,15 @@ EVERYTHING = f"{NUMBERS} bool string"
 
 def same(x: Any) -> Any:
     return x
+
+
+def swapped(*values: Any) -> Any:
+    return values[::-1]
+
+
+async def later(value: Any) -> Any:
+    await asyncio.sleep(0)
+    return value
 
 
 CASES = [
@@ -69,6 +80,25 @@ CASES = [
         dtypes="float64 int32",
         literal=Literal(([1.0, -2.0],), [1.0, -2.0], "float64"),
         slopes=[Literal(([1.0, -2.0],), [1.0, 1.0], "float64")],
+    ),
+    Case(
+        "PyFunc PyFuncStateless",
+        lambda x: (
+            [*py_func(swapped, [x, x], [x.dtype, x.dtype]), py_func(swapped, [x], [x.dtype], stateful=False)[0]]
+            + py_func(later, [x], [x.dtype])
+        ),
+        lambda x: (x, x, x, x),
+        UNARY,
+        dtypes=EVERYTHING,
+        gradient=0,
+        static=False,
+        exact=True,
+        literal=Literal(([1.0, -2.0],), ([1.0, -2.0],) * 4),
+        rejects=[
+            Reject(ValueError, ([1.0],), build=lambda x: py_func(3, [x], "float32")),
+            Reject(InvalidArgumentError, ([1.0],), build=lambda x: py_func(swapped, [x, x], "float32")),
+            Reject(InvalidArgumentError, ([1.0],), build=lambda x: py_func(swapped, [x], "float64")),
+        ],
     ),
     Case(
         "Assert NoOp ControlTrigger",

@@ -1,0 +1,131 @@
+"""`py_func`: a function of Python as a node, in the process that built the graph (`tf.py_func`)."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorflow import machine
+from actorflow.dtypes import DType, as_dtype
+from actorflow.errors import FailedPreconditionError
+from actorflow.graph.convert import convert_to_tensor, graph_of
+from actorflow.graph.graph import Graph
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape
+
+Types = tuple[DType, ...]
+
+
+class PythonFunction:
+    """What a token stands for. Graphs keep those of their nodes alive."""
+
+    __slots__ = ("__weakref__", "call", "token")
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.call = call
+        self.token = machine.fresh_hex(16)  # in no other process the same
+
+    @property
+    def name(self) -> str:
+        return getattr(self.call, "__qualname__", type(self.call).__qualname__)
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.call) or inspect.iscoroutinefunction(type(self.call).__call__)
+
+
+_known: weakref.WeakValueDictionary[str, PythonFunction] = weakref.WeakValueDictionary()
+_KEPT = "_python_functions"
+
+
+def function_of(token: str) -> PythonFunction:
+    """The function of a node. Raises FailedPreconditionError where another process has it."""
+    found = _known.get(token)
+    if found is None:
+        raise FailedPreconditionError(
+            "The function of this node lives in the process that built its graph, and is not sent to others.",
+            hint="Run it in a session without a target, or in a LocalCluster of threads; or declare an op with a kernel "
+            "in a module that all tasks import.",
+        )
+    return found
+
+
+def _types(c: Inference) -> Types:
+    types: Types = c.attrs["Tout"]
+    return types
+
+
+def _shapes(c: Inference) -> list[Shape]:
+    return [None] * len(c.attrs["Tout"])
+
+
+@op("PyFunc", shape=_shapes, result=_types, gradient=None, stateful=True, asynchronous=True, work=0)
+def py_func_op(input: Sequence[Any], *, token: str, Tout: Types, name: str | None = None) -> Any:
+    """What the function `token` gives for the inputs, as numpy arrays and scalars. See `py_func`."""
+
+
+@op("PyFuncStateless", shape=_shapes, result=_types, gradient=None, asynchronous=True, work=0)
+def py_func_stateless(input: Sequence[Any], *, token: str, Tout: Types, name: str | None = None) -> Any:
+    """`PyFunc` for a function that always gives the same for the same inputs, and does nothing else."""
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Calls `func` in each step with the values of `inp` (`tf.py_func`).
+
+    `func` gets arrays that can't be written to, numpy scalars for tensors of rank 0, and `bytes` for scalars of strings. It
+    gives what is an array of the stated type, or a list or tuple of them. Nothing is converted but text, to UTF-8: for
+    float32 it has to give float32. It is called on a thread of its own, so it may take its time, and several are called at once;
+    a step that is stopped does not wait for it. An `async def` function is awaited on the session's event loop, and cancelled
+    with its step.
+
+    Args:
+        Tout: the element type of the result, or a list of those of several results. With an empty list there is none.
+        stateful: False where the function always gives the same for the same inputs, so that it may be called less often.
+
+    Returns:
+        A tensor of unknown shape; a list of them where `Tout` is a list; the operation where there is no result. There is
+        no gradient: see `af.custom_gradient`, or `Graph.gradient_override_map`.
+
+    Raises:
+        ValueError: `func` is not callable.
+        TypeError: `inp` is no list of tensors.
+
+    In a run it raises what stands for what `func` raised: InvalidArgumentError for a TypeError or ValueError, OutOfRangeError for
+    StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError for others,
+    and an `OpError` as it is. It raises InvalidArgumentError where the number of results or their types are not those stated, and
+    FailedPreconditionError in another process than that in which the graph was built: the function is not stored or sent with it.
+    """
+    if not callable(func):
+        raise ValueError(f"The function of py_func has to be callable; {func!r:.60} is a {type(func).__name__}.")
+    if not isinstance(inp, (list, tuple)):
+        raise TypeError(f"The inputs of py_func are a list of tensors; {inp!r:.60} is a {type(inp).__name__}.")
+    several = isinstance(Tout, (list, tuple))
+    types = tuple([as_dtype(dtype) for dtype in (Tout if several else [Tout])])
+    graph = graph_of(list(inp))
+    function = PythonFunction(func)
+    with graph.as_default():
+        inputs = [convert_to_tensor(value) for value in inp]
+        made = (py_func_op if stateful else py_func_stateless)(inputs, token=function.token, Tout=types, name=name)
+    _keep(graph, function)
+    if several and len(types) == 1:
+        return [made]
+    return list(made) if isinstance(made, tuple) else made
+
+
+def _keep(graph: Graph, function: PythonFunction) -> None:
+    _known[function.token] = function
+    graph.get_collection_ref(_KEPT).append(function)
+
+
+def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+    """`py_func` for a function with effects (`tf.numpy_function`)."""
+    return py_func(func, inp, Tout, True, name)

@@ -1,0 +1,122 @@
+"""Kernels that call functions of Python: what goes in, what comes out, and what their errors stand for."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes, machine
+from actorflow.dtypes import DType
+from actorflow.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from actorflow.ops.py_func import PythonFunction, function_of
+from actorflow.registry.kernel import kernel
+
+_KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+    (StopIteration, OutOfRangeError),
+    (StopAsyncIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (Exception, UnknownError),
+)
+
+
+@kernel("PyFunc", "PyFuncStateless", device="CPU")
+async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...]) -> Any:
+    function = function_of(token)
+    given = [_given(value) for value in inputs]
+    try:
+        if function.is_async:
+            found = await function.call(*given)
+        else:
+            found, error = await machine.on_thread(_outcome, function, given, abandon_on_cancel=True)
+            if error is not None:
+                raise error
+    except Exception as error:
+        raise _raised(function, error) from error
+    return _results(function, found, Tout)
+
+
+def _outcome(function: PythonFunction, given: Sequence[Any]) -> tuple[Any, Exception | None]:
+    """What the function gave and what it raised: a StopIteration can't leave a thread otherwise."""
+    try:
+        return function.call(*given), None
+    except Exception as error:
+        return None, error
+
+
+def _given(value: Any) -> Any:
+    """A value as a function of Python gets it: others may hold the same array, so it can't be written to."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.ndim == 0:
+        return value[()]
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _raised(function: PythonFunction, error: Exception) -> OpError:
+    if isinstance(error, OpError):
+        return error
+    kind = next(kind for given, kind in _KINDS if isinstance(error, given))
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
+    hint = (
+        "What a function of py_func is given can't be written to: copy it first." if "read-only" in str(error) else None
+    )
+    return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
+
+
+def _results(function: PythonFunction, found: Any, types: tuple[DType, ...]) -> Any:
+    values: Sequence[Any] = (
+        [] if found is None and not types else found if isinstance(found, (list, tuple)) else [found]
+    )
+    if len(values) != len(types):
+        raise InvalidArgumentError(
+            f"The function {function.name} returned {_values(len(values))}, but Tout states {_values(len(types))}."
+        )
+    results = tuple([_result(function, i, value, dtype) for i, (value, dtype) in enumerate(zip(values, types))])
+    return None if not results else results[0] if len(results) == 1 else results
+
+
+def _values(count: int) -> str:
+    return f"{count} value{'' if count == 1 else 's'}"
+
+
+def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> Any:
+    """A copy: the function may change its array later, or have given one of its inputs."""
+    try:
+        array = np.array(value, order="C")
+    except ValueError as error:
+        raise InvalidArgumentError(f"Value {number} of the function {function.name} is no tensor: {error}") from None
+    if array.dtype.kind in "SUO":
+        array = _bytes(np.asarray(value, dtype=object))
+    given = dtypes.string if array.dtype == object else array.dtype
+    if array.dtype != dtype.as_numpy_dtype:
+        raise InvalidArgumentError(
+            f"Value {number} of the function {function.name} is of type {given}, but Tout states {dtype}.",
+            hint=None if dtype is dtypes.string else f"Return np.asarray(value, np.{dtype.name}).",
+        )
+    return array if array.ndim else array[()]
+
+
+def _bytes(source: Any) -> Any:
+    """Text as the bytes that strings are of. What is neither stays, and is told by its type."""
+    array = np.empty(source.shape, object)
+    for i, item in enumerate(source.flat):
+        array.flat[i] = item.encode() if isinstance(item, str) else item
+        if not isinstance(array.flat[i], bytes):
+            raise InvalidArgumentError(f"A function of py_func returned a {type(item).__name__}, which is no tensor.")
+    return array
