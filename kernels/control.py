@@ -30,6 +30,17 @@ def print_tensor(xp: Any, x: Any, data: Any, *, message: str, first_n: int, summ
     return x
 
 
+@kernel("PrintV2", device="CPU")
+def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
+    shown = np.asarray(text).item().decode("utf-8", "replace")
+    if output_stream in ("stderr", "stdout"):
+        print(shown, end=end, file=getattr(sys, output_stream), flush=True)
+        return
+    import structlog  # only here: its import takes longer than many a program's whole run
+
+    getattr(structlog.get_logger("actorflow"), output_stream[len("log(") : -1])(shown)
+
+
 @kernel("Assert")
 def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
     if not np.all(condition):

@@ -39,6 +39,15 @@ from actorflow.compat.v1 import namespaces
         ("dtypes.as_dtype", actorflow.as_dtype),
         ("debugging.check_numerics", actorflow.check_numerics),
         ("NoGradient", actorflow.NotDifferentiable),
+        ("half", actorflow.float16),
+        ("print", actorflow.print_),
+        ("manip.roll", actorflow.roll),
+        ("nest.map_structure", actorflow.nest.map_structure),
+        ("python_io.TFRecordWriter", actorflow.io.TFRecordWriter),
+        ("quantization.dequantize", actorflow.dequantize),
+        ("queue.FIFOQueue", actorflow.FIFOQueue),
+        ("spectral.rfft", actorflow.signal.rfft),
+        ("compat.v1", tf),
     ],
 )
 def test_tensorflows_name_is_actorflows_function(path: str, same: Any) -> None:
@@ -46,6 +55,15 @@ def test_tensorflows_name_is_actorflows_function(path: str, same: Any) -> None:
     for part in path.split("."):
         found = getattr(found, part)
     assert found is same
+
+
+def test_texts_and_bytes() -> None:
+    assert tf.compat.as_bytes("größe") == "größe".encode() == tf.compat.as_bytes(bytearray("größe".encode()))
+    assert tf.compat.as_text(b"abc") == tf.compat.as_str("abc") == tf.compat.as_str_any(b"abc") == "abc"
+    assert tf.compat.as_str_any(12) == "12"
+    for function in (tf.compat.as_bytes, tf.compat.as_text):
+        with pytest.raises(TypeError, match="12 is neither text nor bytes"):
+            function(12)
 
 
 def test_a_name_that_a_namespace_lacks_is_named() -> None:

@@ -58,7 +58,17 @@ if TYPE_CHECKING:
     )
     from actorflow.ops.batch_gathering import batch_gather
     from actorflow.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift
-    from actorflow.ops.cast import cast, saturate_cast, to_bfloat16, to_double, to_float, to_int32, to_int64
+    from actorflow.ops.cast import (
+        cast,
+        saturate_cast,
+        to_bfloat16,
+        to_complex64,
+        to_complex128,
+        to_double,
+        to_float,
+        to_int32,
+        to_int64,
+    )
     from actorflow.ops.checks import add_check_numerics_ops, verify_tensor_all_finite
     from actorflow.ops.clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
     from actorflow.ops.complex import angle, complex, conj, imag, real
@@ -163,6 +173,7 @@ if TYPE_CHECKING:
     )
     from actorflow.ops.partitioning import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
     from actorflow.ops.passing import ensure_shape, guarantee_const, identity_n
+    from actorflow.ops.printing import print_
     from actorflow.ops.py_func import numpy_function, py_func
     from actorflow.ops.quantization import dequantize, quantize, quantize_v2
     from actorflow.ops.random import (
@@ -569,6 +580,7 @@ __all__ = [
     "placeholder_with_default",
     "polygamma",
     "pow",
+    "print_",
     "py_func",
     "qr",
     "quantize",
@@ -710,6 +722,8 @@ __all__ = [
     "tensordot",
     "tile",
     "to_bfloat16",
+    "to_complex128",
+    "to_complex64",
     "to_double",
     "to_float",
     "to_int32",

@@ -70,6 +70,16 @@ def to_double(x: TensorLike, name: str | None = None) -> Tensor:
     return cast(x, dt.float64, name or "ToDouble")
 
 
+def to_complex64(x: TensorLike, name: str | None = None) -> Tensor:
+    """`cast` to complex64."""
+    return cast(x, dt.complex64, name or "ToComplex64")
+
+
+def to_complex128(x: TensorLike, name: str | None = None) -> Tensor:
+    """`cast` to complex128."""
+    return cast(x, dt.complex128, name or "ToComplex128")
+
+
 def to_int32(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to int32."""
     return cast(x, dt.int32, name or "ToInt32")

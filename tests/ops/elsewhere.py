@@ -10,6 +10,7 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "_Done": "test_partial_run.py::test_a_target_does_not_wait_for_other_parts_of_the_step",
     "_Region": "test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle",
     "_SgdMatMul": "test_fuse.py::test_a_step_of_gradient_descent_takes_its_product_in",
+    "PrintV2": "test_printing.py::test_what_is_printed",
     "CustomGradient": "test_gradients.py::test_f71_a_custom_gradient_overrides",
     "_Arg": "test_function.py::test_the_body_has_no_values_of_its_own",
     "_Return": "test_function.py::test_f124_functions_survive_storing",

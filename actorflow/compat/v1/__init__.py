@@ -9,6 +9,7 @@ an AttributeError that says so. Importing it makes the sizes of a `TensorShape` 
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import actorflow as _af
@@ -37,12 +38,16 @@ __all__ = [
     "RunOptions",
     "Session",
     "app",
+    "compat",
     "dimension_at_index",
     "dimension_value",
     "disable_eager_execution",
+    "disable_resource_variables",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
+    "enable_resource_variables",
     "enable_v2_tensorshape",
+    "executing_eagerly",
     "flags",
     "get_default_session",
     "gfile",
@@ -61,16 +66,31 @@ def disable_v2_behavior() -> None:
     """Does nothing: there is only the behaviour of version 1."""
 
 
-disable_eager_execution = disable_v2_behavior
+disable_eager_execution = disable_resource_variables = enable_resource_variables = disable_v2_behavior
+
+
+def executing_eagerly() -> bool:
+    """False: ops become nodes."""
+    return False
 
 
 # Names that actorflow spells otherwise: they would hide a builtin there, or are TensorFlow's older ones.
-_SPELLED_OTHERWISE = {"tuple": "tuple_", "range": "range_", "slice": "slice_", "NoGradient": "NotDifferentiable"}
+_SPELLED_OTHERWISE = {
+    "NoGradient": "NotDifferentiable",
+    "double": "float64",
+    "half": "float16",
+    "print": "print_",
+    "range": "range_",
+    "slice": "slice_",
+    "tuple": "tuple_",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "compat":  # which imports this package
+        return importlib.import_module("actorflow.compat.v1.compat")
     if name in _NAMESPACES:
         found = globals()[name] = _namespace(name)
         return found

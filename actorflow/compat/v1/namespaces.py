@@ -56,8 +56,16 @@ _NAMES = {
         segment_mean segment_min segment_prod segment_sum sigmoid sign sin sinh softmax softplus softsign sqrt square
         squared_difference subtract tan tanh top_k truediv unsorted_segment_max unsorted_segment_mean unsorted_segment_min
         unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum xdivy xlog1py xlogy zero_fraction zeta""",
+    "manip": """
+        batch_to_space_nd gather_nd reshape reverse roll scatter_nd space_to_batch_nd tile""",
+    "nest": "",
     "nn": "",
     "python_io": "TFRecordWriter TFRecordOptions TFRecordCompressionType tf_record_iterator",
+    "quantization": """
+        dequantize fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars
+        fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+        fake_quant_with_min_max_vars_per_channel_gradient quantize""",
+    "queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "random": """
         all_candidate_sampler categorical=multinomial fixed_unigram_candidate_sampler gamma=random_gamma get_seed
         learned_unigram_candidate_sampler log_uniform_candidate_sampler multinomial normal=random_normal
@@ -87,6 +95,8 @@ _NAMES = {
     "train": "ClusterSpec Server",
 }
 NAMESPACES = frozenset(_NAMES)
+_MODULES = {"python_io": "io", "spectral": "signal"}
+"""Modules of actorflow that have another name than TensorFlow's namespaces over them."""
 
 
 class Namespace:
@@ -94,6 +104,7 @@ class Namespace:
 
     def __init__(self, name: str, names: str) -> None:
         self._name = name
+        self._module = f"actorflow.{_MODULES.get(name, name)}"
         self._spelled: dict[str, str] = {}
         for entry in names.split():
             mine, _, other = entry.partition("=")
@@ -101,9 +112,9 @@ class Namespace:
 
     def _places(self) -> Iterable[Any]:
         try:
-            yield importlib.import_module(f"actorflow.{self._name}")
+            yield importlib.import_module(self._module)
         except ModuleNotFoundError as error:
-            if error.name != f"actorflow.{self._name}":
+            if error.name != self._module:
                 raise
 
     def __getattr__(self, name: str) -> Any:

@@ -1,0 +1,38 @@
+"""`tf.compat`: text as bytes and back, and `tf.compat.v1`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import actorflow.compat.v1 as v1
+
+T = TypeVar("T")
+__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "v1"]
+
+
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+    """Bytes, or text in an encoding. Raises TypeError for anything else."""
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    found = bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
+    return _checked(found, bytes)
+
+
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+    """Text, or what bytes mean in an encoding. Raises TypeError for anything else."""
+    found = bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
+    return _checked(found, str)
+
+
+as_str = as_text
+
+
+def as_str_any(value: Any) -> str:
+    """`as_text` of bytes, and `str` of anything else."""
+    return as_text(value) if isinstance(value, bytes) else str(value)
+
+
+def _checked(value: Any, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r:.60} is neither text nor bytes, but a {type(value).__name__}.")
+    return value

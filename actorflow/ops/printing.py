@@ -1,0 +1,106 @@
+"""`print_`: tensors amid texts, printed as a step computes them (`tf.print`)."""
+
+from __future__ import annotations
+
+import pprint
+import sys
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow import nest
+from actorflow.graph.convert import is_symbolic
+from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.tensor import Operation, TensorLike
+from actorflow.ops.building import composite
+from actorflow.ops.control import identity
+from actorflow.ops.shape_rules import no_output
+from actorflow.ops.strings_split import string_format
+from actorflow.registry.op import op
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@op("PrintV2", shape=no_output, types={"input": dt.string}, result=None, gradient=None, stateful=True, work=50)
+def print_op(
+    input: TensorLike, *, output_stream: str = "stderr", end: str = "\n", name: str | None = None
+) -> Operation:
+    """Prints a scalar string to a stream of the process that runs it. See `print_`."""
+
+
+def print_(
+    *inputs: Any,
+    output_stream: Any = None,
+    summarize: int = 3,
+    sep: str = " ",
+    end: str = "\n",
+    name: str | None = None,
+) -> Operation:
+    """An operation that prints `inputs`: texts, tensors, and whatever has tensors in it (`tf.print`).
+
+        with af.control_dependencies([af.print_("loss:", loss)]):
+            loss = af.identity(loss)
+
+    Args:
+        output_stream: `sys.stderr` (by default), `sys.stdout`, or "log(info)", with one of the levels debug, info, warning and
+            error. They are those of the process in which the node runs. There are no files (TensorFlow's "file://").
+        summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
+        sep: stands between the inputs.
+        end: stands behind the last one.
+
+    Raises:
+        ValueError: there is no such stream.
+    """
+    stream = _stream(output_stream)
+    tensors: list[Any] = []
+    texts = [_text(value, tensors) for value in inputs]
+    template, place = sep.join(texts), "{}"
+    while place in template:
+        place = f"{{{place}}}"
+    with composite(name, "print", tensors) as scope:
+        if template == _MARK and tensors[0].dtype is dt.string and tensors[0].static_shape == ():
+            text = identity(tensors[0])
+        else:
+            text = string_format(template.replace(_MARK, place), tensors, place, summarize, name="format")
+        return print_op(text, output_stream=stream, end=end, name=scope)
+
+
+_MARK = "\0tensor\0"
+"""Stands for a tensor in a text, until there is a placeholder that is not in it."""
+
+
+class _Place(str):
+    """A tensor's place, which stays without quotes where it is shown in a list."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _text(value: Any, tensors: list[Any]) -> str:
+    """How an input is shown, with a mark for each tensor, which is put among `tensors`."""
+
+    def shown(part: Any) -> Any:
+        if isinstance(part, SparseTensor):
+            fields = (part.indices, part.values, part.dense_shape)
+            tensors.extend(fields)
+            return _Place(f"SparseTensor(indices={_MARK}, values={_MARK}, shape={_MARK})")
+        if is_symbolic(part):
+            tensors.append(part)
+            return _Place(_MARK)
+        return part
+
+    found = nest.map_structure(shown, value) if nest.is_nested(value) else shown(value)
+    return found if isinstance(found, str) else pprint.pformat(found)
+
+
+def _stream(stream: Any) -> str:
+    if stream is None or stream is sys.stderr:
+        return "stderr"
+    if stream is sys.stdout:
+        return "stdout"
+    for level in LEVELS:
+        if stream == f"log({level})" or getattr(stream, "__name__", "") == level:  # tf.logging.info, say
+            return f"log({level})"
+    raise ValueError(
+        f"{stream!r:.60} is no stream to print to; there are sys.stdout, sys.stderr, and 'log(LEVEL)' with one of the "
+        f"levels {', '.join(LEVELS)}."
+    )
