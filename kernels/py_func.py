@@ -43,6 +43,8 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...]) 
             found, error = await machine.on_thread(_outcome, function, given, abandon_on_cancel=True)
             if error is not None:
                 raise error
+    except OpError:
+        raise
     except Exception as error:
         raise _raised(function, error) from error
     return _results(function, found, Tout)
@@ -68,14 +70,10 @@ def _given(value: Any) -> Any:
 
 
 def _raised(function: PythonFunction, error: Exception) -> OpError:
-    if isinstance(error, OpError):
-        return error
     kind = next(kind for given, kind in _KINDS if isinstance(error, given))
     frames = traceback.extract_tb(error.__traceback__)[1:]
     details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
-    hint = (
-        "What a function of py_func is given can't be written to: copy it first." if "read-only" in str(error) else None
-    )
+    hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
     return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
 
 

@@ -47,8 +47,8 @@ def function_of(token: str) -> PythonFunction:
     if found is None:
         raise FailedPreconditionError(
             "The function of this node lives in the process that built its graph, and is not sent to others.",
-            hint="Run it in a session without a target, or in a LocalCluster of threads; or declare an op with a kernel "
-            "in a module that all tasks import.",
+            hint="Run it in a session without a target, or declare an op and its kernel (af.op, af.kernel) in a module that all "
+            "tasks import.",
         )
     return found
 
