@@ -46,7 +46,7 @@ def _fresh_key() -> Any:
 def sizes(shape: Any) -> tuple[int, ...]:
     """The shape that a vector spells. Raises ValueError where it is none."""
     found = tuple(shape.tolist()) if shape.ndim == 1 else None
-    if found is None or any(s < 0 for s in found):
+    if found is None or (found and min(found) < 0):
         raise ValueError(f"A shape is a vector of sizes of zero or more, but {shape.tolist()} was given.")
     return found
 
