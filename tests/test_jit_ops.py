@@ -22,6 +22,7 @@ from actorflow.kernels.jit import (
     builtin,
     ops_arrays,
     ops_elementwise,
+    ops_gathering,
     ops_joining,
     ops_norm,
     ops_pool,
@@ -198,7 +199,7 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
 
     check(ops_arrays._segment_sum, segments)
     check(ops_arrays._one_hot, one_hot)
-    check(ops_arrays._gather, rows)
+    check(ops_gathering._gather, rows)
     check(ops_arrays._argmax, largest)
     check(ops_arrays._top_k, top)
 
@@ -232,18 +233,18 @@ def test_what_goes_into_a_buffer_is_the_buffer() -> None:
     rng = np.random.default_rng(SEED)
     params, ids = rng.normal(size=(50, 8)).astype("f4"), rng.integers(0, 50, 30).astype("i4")
     out = np.empty((30, 8), "f4")
-    ops_arrays._gather_into.compile(("f4", "i4", "f4"))
+    ops_gathering._gather_into.compile(("f4", "i4", "f4"))
     before = sys.getrefcount(out)
-    assert ops_arrays._gather_into.call(params, ids, out) is out
+    assert ops_gathering._gather_into.call(params, ids, out) is out
     assert same(out, params[ids])
     assert sys.getrefcount(out) == before
-    ops_arrays._large_gather.work.make()
+    ops_gathering._large_gather.work.make()
     large, many = rng.normal(size=(300, 64)).astype("f4"), rng.integers(0, 300, 5000).astype("i4")
     out = np.empty((5000, 64), "f4")
-    assert same(ops_arrays._large_gather.into(large, many, out), large[many])
+    assert same(ops_gathering._large_gather.into(large, many, out), large[many])
     many[77] = 300
     with pytest.raises(ValueError, match="300"):
-        ops_arrays._large_gather.into(large, many, out)
+        ops_gathering._large_gather.into(large, many, out)
 
 
 def test_builtin_functions_keep_and_lose_no_references() -> None:

@@ -7,6 +7,7 @@ stand beside numpy's as kernels of a library, and so does the cross entropy of a
 from . import (
     ops_arrays,
     ops_elementwise,
+    ops_gathering,
     ops_joining,
     ops_norm,
     ops_pool,
@@ -23,6 +24,7 @@ __all__ = [
     "LlvmCompiler",
     "ops_arrays",
     "ops_elementwise",
+    "ops_gathering",
     "ops_joining",
     "ops_norm",
     "ops_pool",

@@ -29,6 +29,8 @@ PATIENCE = 300
 """Calls before a function is compiled, which takes some 20 ms on another thread."""
 EAGER = 20
 """The same where a call takes so long that few of them are worth it."""
+DEEPEST = 8
+"""The largest rank that functions take which look at each dimension."""
 _MOST_TYPES = 4
 HELD = 20_000
 """Operations up to which a function keeps the interpreter: to give it up and get it back may take longer."""

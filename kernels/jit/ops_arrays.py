@@ -1,4 +1,4 @@
-"""Ops that pick, count and rank elements of small tensors, as builtin functions: segments, one-hot vectors, rows, the largest.
+"""Ops that pick, count and rank elements of small tensors, as builtin functions: segments, one-hot vectors, the largest.
 
 All give the same bits as the Python kernels. Those tell what is wrong with indices, labels and segments.
 """
@@ -13,25 +13,15 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
 from .. import filling, gathering, ordering, reduction, segment
-from .builtin import Array, Kernel, Native, Types
-from .parallel import Parallel, address
-from .routine import Routine
-from .rules import TYPES
+from .builtin import DEEPEST, Array, Kernel, Native, Types
+from .rules import INDEX, NUMERIC, TYPES
 
 FLOATS = frozenset((dtypes.float32, dtypes.float64))
-KNOWN = frozenset(TYPES) - {dtypes.bool}
 _FLOAT = ("f4", "f8")
-_WHOLE = ("i4", "i8")
 _FEW = 2000
-LARGE = 1 << 18
-"""Elements: the work of two threads."""
-_PIECE = 1 << 14
-_DEEPEST = 8
 _LARGEST = 1 << 24
 _MOST_KEPT = 32
 
@@ -52,12 +42,12 @@ _AS_REDUCEAT = 8
 
 
 def _segment_sum_text(types: Types, otherwise: Any) -> str | None:
-    if types[0] not in _FLOAT or types[1] not in _WHOLE:
+    if types[0] not in _FLOAT or types[1] not in INDEX:
         return None
     f = Kernel(2, otherwise)
     data, ids = f.array(0, types[0]), f.array(1, types[1], 1)
     real, rank, count = data.type, data.rank, ids.size(0)
-    f.refuse((rank >= 2) & (rank <= _DEEPEST) & (count > 0))
+    f.refuse((rank >= 2) & (rank <= DEEPEST) & (count > 0))
     f.refuse(data.size(0).equals(count))
     numbers = ids.data
     last, runs, length, longest = (f.variable("i64", n) for n in (0, 1, 0, 1))
@@ -77,7 +67,7 @@ def _segment_sum_text(types: Types, otherwise: Any) -> str | None:
     f.refuse(height * width <= _LARGEST)
     many = count * width >= gathering.WORTH_SCIPY
     f.refuse(many | (longest.value <= _AS_REDUCEAT))
-    sizes = f.buffer("i64", _DEEPEST)
+    sizes = f.buffer("i64", DEEPEST)
     f.store(height, sizes, "i64")
     with f.loop(rank, 1) as axis:
         f.store(data.size(axis), sizes, "i64", axis)
@@ -137,14 +127,14 @@ def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
 def _one_hot_text(types: Types, otherwise: Any) -> str | None:
     into = len(types) == 5
     kind = types[2]
-    if types[0] not in _WHOLE or types[1] not in _WHOLE or kind not in TYPES.values() or types[3] != kind:
+    if types[0] not in INDEX or types[1] not in INDEX or kind not in TYPES.values() or types[3] != kind:
         return None
     f = Kernel(len(types), otherwise)
     indices, depth = f.array(0, types[0]), f.whole(1, types[1])
     on, off = (f.load(one.data, one.type) for one in (f.array(2, kind, 0), f.array(3, kind, 0)))
     rank, count = indices.rank, indices.elements()
-    f.refuse((depth > 0) & (depth <= _LARGEST) & (rank < _DEEPEST))
-    sizes = f.buffer("i64", _DEEPEST)
+    f.refuse((depth > 0) & (depth <= _LARGEST) & (rank < DEEPEST))
+    sizes = f.buffer("i64", DEEPEST)
     with f.loop(rank) as axis:
         f.store(indices.size(axis), sizes, "i64", axis)
     f.store(depth, sizes, "i64", rank)
@@ -177,114 +167,9 @@ def _last(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return len(shapes[0]) > 0 and attrs["axis"] in (-1, len(shapes[0]))
 
 
-@kernel("OneHot", device="CPU", dtypes=KNOWN, library="jit", can=_last)
+@kernel("OneHot", device="CPU", dtypes=NUMERIC, library="jit", can=_last)
 def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, out: Any = None) -> Any:
     return _one_hot.call(indices, depth, on, off) if out is None else _one_hot_into.call(indices, depth, on, off, out)
-
-
-# ---- rows by their numbers
-
-
-def _gather_text(types: Types, otherwise: Any) -> str | None:
-    """Of the rows, their numbers, and perhaps the result."""
-    into = len(types) == 3
-    kind = types[0]
-    if kind not in TYPES.values() or types[1] not in _WHOLE:
-        return None
-    f = Kernel(len(types), otherwise)
-    params, indices = f.array(0, kind), f.array(1, types[1])
-    rank, deep, count = params.rank, indices.rank, indices.elements()
-    f.refuse((rank > 0) & (deep > 0))
-    f.refuse(rank + deep <= _DEEPEST)
-    length, width = params.size(0), f.variable("i64", 1)
-    sizes = f.buffer("i64", _DEEPEST)
-    with f.loop(deep) as axis:
-        f.store(indices.size(axis), sizes, "i64", axis)
-    with f.loop(rank, 1) as axis:
-        f.store(params.size(axis), sizes, "i64", deep + axis - 1)
-        width.set(width.value * params.size(axis))
-    numbers = indices.data
-    bad = f.variable("i64", 0)
-    with f.loop(count) as i:
-        inside = f.load(numbers, indices.type, i).to("i64").below(length)
-        bad.set(bad.value | (inside ^ 1).to("i64"))
-    f.refuse(bad.value.equals(0))
-    made = f.result(kind, sizes, rank + deep - 1, 2 if into else None)
-
-    def body() -> None:
-        source, target, row = params.data, made.data, width.value
-        with f.loop(count) as i:
-            number = f.load(numbers, indices.type, i).to("i64")
-            f.copy(f.at(target, made.type, i * row), f.at(source, made.type, number * row), row, made.type)
-
-    f.released(count * width.value, body)
-    f.give(made.object)
-    return f.module()
-
-
-def _gather_python(params: Any, indices: Any, out: Any = None) -> Any:
-    return gathering.gather(np, params, indices, out=out)
-
-
-_gather = Native(_gather_python, _gather_text)
-_gather_into = Native(_gather_python, _gather_text)
-
-
-class _LargeGather:
-    """Rows of 32-bit numbers, copied by two threads."""
-
-    def __init__(self) -> None:
-        self.work = Demanded(self._compiled)
-
-    def into(self, params: Any, indices: Any, out: Any) -> Any:
-        if out.size < LARGE:
-            return _gather_into.call(params, indices, out)
-        fits = params.itemsize == 4 and indices.dtype == np.int32 and params.ndim > 1
-        if not fits or not all(a.flags.c_contiguous for a in (params, indices, out)):
-            return _gather_python(params, indices, out)
-        work = self.work.get()
-        if work is None:
-            return _gather_python(params, indices, out)
-        gathering.check_indices(indices, len(params))
-        width = params.size // len(params)
-        work.run(indices.size, max(1, _PIECE // width), width, *map(address, (params, indices, out)))
-        return out
-
-    def _compiled(self) -> Parallel | None:
-        return Parallel(rows_text(), ["i64", *["ptr"] * 3]) if llvm.available() else None
-
-
-def rows_text() -> str:
-    """`@part(begin, count, width, rows, numbers, out)`: the rows with some numbers."""
-    names = [("i64", name) for name in ("begin", "count", "width")]
-    f = Routine("part", (*names, *(("ptr", name) for name in ("rows", "numbers", "out"))), "void", internal=True)
-    begin, count, width, rows, numbers, out = f.given
-    end = begin + count
-    with f.loop(end, begin) as i:
-        # Rows lie anywhere: a later one is asked for while this one is copied.
-        later = f.smaller(i + _AHEAD, end - 1)
-        there = f.at(rows, "float", f.load(numbers, "i32", later).to("i64") * width)
-        for line in range(_LINES):
-            place = f.at(there, "float", f.smaller(f.number(line * 16), width - 1))
-            f.do(f"call void @llvm.prefetch.p0(ptr {place.text}, i32 0, i32 3, i32 1)")
-        source = f.at(rows, "float", f.load(numbers, "i32", i).to("i64") * width)
-        f.copy(f.at(out, "float", i * width), source, width, "float")
-    f.do("ret void")
-    return "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + f.text()
-
-
-_AHEAD = 8
-_LINES = 4
-_large_gather = _LargeGather()
-
-
-def _rowed(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return len(shapes[0]) > 0 and len(shapes[1]) > 0
-
-
-@kernel("Gather", device="CPU", dtypes=KNOWN, library="jit", can=_rowed)
-def gather(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
-    return _gather.call(params, indices) if out is None else _large_gather.into(params, indices, out)
 
 
 # ---- the largest of each row
@@ -293,7 +178,7 @@ def gather(xp: Any, params: Any, indices: Any, *, out: Any = None) -> Any:
 def _rows(f: Kernel, x: Array, axis: Any = None) -> tuple[Any, Any]:
     """How many rows there are, and their length; `axis` has to be the last one."""
     rank = x.rank
-    f.refuse((rank > 0) & (rank <= _DEEPEST))
+    f.refuse((rank > 0) & (rank <= DEEPEST))
     if axis is not None:
         f.refuse(axis.equals(rank - 1) | axis.equals(-1))
     width = x.size(rank - 1)
@@ -302,7 +187,7 @@ def _rows(f: Kernel, x: Array, axis: Any = None) -> tuple[Any, Any]:
 
 
 def _argmax_text(types: Types, otherwise: Any) -> str | None:
-    if types[0] not in _FLOAT or types[1] not in _WHOLE:
+    if types[0] not in _FLOAT or types[1] not in INDEX:
         return None
     f = Kernel(2, otherwise)
     x = f.array(0, types[0])
@@ -332,7 +217,7 @@ def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
 
 
 def _top_k_text(types: Types, otherwise: Any) -> str | None:
-    if types[0] not in _FLOAT or types[1] not in _WHOLE:
+    if types[0] not in _FLOAT or types[1] not in INDEX:
         return None
     f = Kernel(2, otherwise)
     x, kept = f.array(0, types[0]), f.whole(1, types[1])
@@ -341,7 +226,7 @@ def _top_k_text(types: Types, otherwise: Any) -> str | None:
     source, real = x.data, x.type
     with f.loop(count * width) as i:
         f.refuse(f.load(source, real, i).is_nan() ^ 1)
-    sizes = f.buffer("i64", _DEEPEST)
+    sizes = f.buffer("i64", DEEPEST)
     with f.loop(x.rank - 1) as axis:
         f.store(x.size(axis), sizes, "i64", axis)
     f.store(kept, sizes, "i64", x.rank - 1)

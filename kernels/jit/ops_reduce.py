@@ -17,9 +17,10 @@ from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from .. import reduction
+from ..helping import WORTH_SHARING
 from .builtin import Array, Kernel, Native, Types, numpy_address
 from .routine import Value
-from .sums import LARGE, lanes_text, sums_of
+from .sums import lanes_text, sums_of
 
 _SMALL = 1024
 """Elements from which on the Python kernels add in another order."""
@@ -117,7 +118,7 @@ def _sum_text(types: Types, otherwise: Any, mean: bool) -> str | None:
     real = x.type
     plan = _Plan(f, x, axes, keep)
     size = plan.before * plan.along * plan.after
-    f.refuse((size < LARGE) & (plan.along > 0))
+    f.refuse((size < WORTH_SHARING) & (plan.along > 0))
     made = f.make(types[0], plan.sizes, plan.rank.value)
 
     def body() -> None:
@@ -252,14 +253,14 @@ def _native(base: Callable[..., Any], write: Callable[..., str | None], how: boo
 
 def _sum_python(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
     total = None
-    if x.size >= LARGE and x.flags.c_contiguous:
+    if x.size >= WORTH_SHARING and x.flags.c_contiguous:
         axes = tuple(axis.tolist()) if axis.ndim else int(axis)
         total = sums_of(x.dtype.str[1:]).over(x, axes, keep_dims)
     return reduction.sum_of(xp, x, axis, keep_dims=keep_dims) if total is None else total
 
 
 def _mean_python(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    if x.size < LARGE:
+    if x.size < WORTH_SHARING:
         return reduction.mean_of(xp, x, axis, keep_dims=keep_dims)
     total = _sum_python(xp, x, axis, keep_dims=keep_dims)
     return total / x.dtype.type(x.size // max(1, total.size))

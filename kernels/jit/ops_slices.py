@@ -12,34 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from .. import indexing
 from .blocks import TYPES as STORED
-from .builtin import Kernel, Native, Types
+from .builtin import DEEPEST, Kernel, Native, Types
 from .routine import Value
-from .rules import TYPES
+from .rules import INDEX, NUMERIC, TYPES
 
-KNOWN = frozenset(TYPES) - {dtypes.bool}
 _FEW = 2000
-_DEEPEST = 8
 
 
 def _text(types: Types, otherwise: Any, begin_mask: int, end_mask: int) -> str | None:
     kind = types[0]
-    if kind not in TYPES.values() or kind == "b1" or types[1] not in ("i4", "i8") or len(set(types[1:])) > 1:
+    if kind not in TYPES.values() or kind == "b1" or types[1] not in INDEX or len(set(types[1:])) > 1:
         return None
     f = Kernel(4, otherwise)
     x = f.array(0, kind)
     begins, ends, steps = (f.array(i, types[1], 1) for i in (1, 2, 3))
     rank, number = x.rank, STORED[types[1]]
-    f.refuse((rank > 0) & (rank <= _DEEPEST))
+    f.refuse((rank > 0) & (rank <= DEEPEST))
     for one in (begins, ends, steps):
         f.refuse(one.size(0).equals(rank))
     f.refuse(x.elements() < _FEW)
-    sizes, firsts, jumps = (f.buffer("i64", _DEEPEST) for _ in range(3))
+    sizes, firsts, jumps = (f.buffer("i64", DEEPEST) for _ in range(3))
 
     def bound(numbers: Value, axis: Value, mask: int, whole: Value, masked: Value) -> Value:
         given = f.load(numbers, number, axis).to("i64")
@@ -96,14 +93,14 @@ def slice_of(begin_mask: int, end_mask: int) -> Native:
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     plain = not (attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"])
-    return plain and 0 < len(shapes[0]) <= _DEEPEST and tuple(shapes[1]) == (len(shapes[0]),)
+    return plain and 0 < len(shapes[0]) <= DEEPEST and tuple(shapes[1]) == (len(shapes[0]),)
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return 1 < (num_elements(shapes[0]) or 0) < _FEW
 
 
-@kernel("StridedSlice", device="CPU", dtypes=KNOWN, library="jit", can=_can, pays=_pays)
+@kernel("StridedSlice", device="CPU", dtypes=NUMERIC, library="jit", can=_can, pays=_pays)
 def strided_slice(
     xp: Any,
     x: Any,

@@ -34,6 +34,9 @@ TYPES: Mapping[DType, str] = {
     dtypes.uint64: "u8",
     dtypes.bool: "b1",
 }
+NUMERIC = frozenset(TYPES) - {dtypes.bool}
+INDEX = ("i4", "i8")
+"""The types of indices."""
 _FLOATS = frozenset(("f4", "f8"))
 _NUMBERS = frozenset(TYPES.values()) - {"b1"}
 _WHOLE = _NUMBERS - _FLOATS

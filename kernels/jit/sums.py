@@ -14,14 +14,13 @@ from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 
 from .. import reducing
+from ..helping import WORTH_SHARING
 from .blocks import TYPES
 from .ops_norm import MOST_CHANNELS, sums_text
 from .ops_rows import folded
 from .parallel import Parallel, address
 from .routine import Routine, Value
 
-LARGE = 1 << 18
-"""Elements: the work of two threads."""
 _ACCUMULATORS = 4
 _DEEP = 64  # numbers that a lane adds up before its sum goes to the others'
 _PIECE = 1 << 14
@@ -110,7 +109,9 @@ class Sums:
         width = x.size // rows
         pieces, length = (-(-width // _PIECE), _PIECE) if rows == 1 else (rows, width)
         sums = np.empty(pieces, x.dtype)
-        work.run(pieces, max(1, _PIECE // length), length, x.size, address(x), address(sums), divided=x.size >= LARGE)
+        work.run(
+            pieces, max(1, _PIECE // length), length, x.size, address(x), address(sums), divided=x.size >= WORTH_SHARING
+        )
         return np.add.reduce(sums, keepdims=True) if rows == 1 else sums
 
     def _of_columns(self, work: Parallel, x: Any, rows: int) -> Any:
@@ -120,7 +121,7 @@ class Sums:
         piece = max(1, 2 * _PIECE // columns)
         sums = np.empty((-(-rows // piece), columns), x.dtype)
         places = address(x), address(sums), address(sums)
-        work.run(rows, piece, columns, piece, *places, divided=x.size >= LARGE)
+        work.run(rows, piece, columns, piece, *places, divided=x.size >= WORTH_SHARING)
         return np.add.reduce(sums, 0)
 
     def _compiled(self) -> tuple[Parallel, Parallel | None] | None:
