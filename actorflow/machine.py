@@ -6,6 +6,7 @@ A simulation puts one of its own in the context of each simulated process. All o
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import socket
 import sys
@@ -119,10 +120,14 @@ def resident_bytes(pid: int) -> int | None:
         return None
 
 
-async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
-    """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here."""
+async def on_thread(
+    work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False, limited: bool = True
+) -> T:
+    """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here. At most 40
+    calls of an event loop that are `limited` have a thread at a time: others may wait for each other."""
     if current().is_real:
-        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel)
+        limiter = None if limited else anyio.CapacityLimiter(math.inf)
+        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel, limiter=limiter)
     await checkpoint()
     return work(*arguments)
 

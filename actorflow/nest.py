@@ -6,7 +6,9 @@ tensors and a function that makes such a thing of others.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 Rebuild: TypeAlias = "Callable[[Sequence[Any]], Any]"
@@ -23,11 +25,12 @@ def parse(structure: Any, expand_composites: bool = True) -> tuple[list[Any], Re
         keys = sorted(structure)
         leaves, rebuild = _sequence([structure[k] for k in keys], expand_composites)
         kind: Any = type(structure)
+        make = partial(kind, structure.default_factory) if isinstance(structure, defaultdict) else kind
         order = list(structure)
 
         def as_mapping(values: Sequence[Any]) -> Any:
             made = dict(zip(keys, rebuild(values)))
-            return kind((k, made[k]) for k in order)
+            return make((k, made[k]) for k in order)
 
         return leaves, as_mapping
     if isinstance(structure, (list, tuple)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -38,11 +39,13 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...]) 
     given = [_given(value) for value in inputs]
     try:
         if function.is_async:
-            found = await function.call(*given)
+            found = function.call(*given)
         else:
-            found, error = await machine.on_thread(_outcome, function, given, abandon_on_cancel=True)
+            found, error = await machine.on_thread(_outcome, function, given, abandon_on_cancel=True, limited=False)
             if error is not None:
                 raise error
+        if inspect.isawaitable(found):
+            found = await found
     except OpError:
         raise
     except Exception as error:
@@ -70,8 +73,10 @@ def _given(value: Any) -> Any:
 
 
 def _raised(function: PythonFunction, error: Exception) -> OpError:
+    if isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # which can't leave a coroutine otherwise
     kind = next(kind for given, kind in _KINDS if isinstance(error, given))
-    frames = traceback.extract_tb(error.__traceback__)[1:]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
     hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
     return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
@@ -95,26 +100,28 @@ def _values(count: int) -> str:
 
 def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> Any:
     """A copy: the function may change its array later, or have given one of its inputs."""
+    who = f"Value {number} of the function {function.name}"
     try:
-        array = np.array(value, order="C")
+        array = np.array(value, dtype=object if dtype is dtypes.string else None, order="C")
     except ValueError as error:
-        raise InvalidArgumentError(f"Value {number} of the function {function.name} is no tensor: {error}") from None
-    if array.dtype.kind in "SUO":
-        array = _bytes(np.asarray(value, dtype=object))
-    given = dtypes.string if array.dtype == object else array.dtype
-    if array.dtype != dtype.as_numpy_dtype:
+        raise InvalidArgumentError(f"{who} is no tensor: {error}") from None
+    if dtype is dtypes.string:
+        array = _bytes(array, who)
+    elif array.dtype != dtype.as_numpy_dtype:
+        given = {"S": "string", "U": "string", "O": f"{type(value).__name__}, which is no tensor"}
+        scalar = f"np.{dtype.name}" if hasattr(np, dtype.name) else f"af.{dtype.name}.as_numpy_dtype"
         raise InvalidArgumentError(
-            f"Value {number} of the function {function.name} is of type {given}, but Tout states {dtype}.",
-            hint=None if dtype is dtypes.string else f"Return np.asarray(value, np.{dtype.name}).",
+            f"{who} is of type {given.get(array.dtype.kind, array.dtype)}, but Tout states {dtype}.",
+            hint=f"Return np.asarray(value, {scalar}).",
         )
     return array if array.ndim else array[()]
 
 
-def _bytes(source: Any) -> Any:
-    """Text as the bytes that strings are of. What is neither stays, and is told by its type."""
-    array = np.empty(source.shape, object)
-    for i, item in enumerate(source.flat):
-        array.flat[i] = item.encode() if isinstance(item, str) else item
-        if not isinstance(array.flat[i], bytes):
-            raise InvalidArgumentError(f"A function of py_func returned a {type(item).__name__}, which is no tensor.")
+def _bytes(array: Any, who: str) -> Any:
+    """The same with each text as bytes."""
+    for i, item in enumerate(array.flat):
+        if isinstance(item, str):
+            array.flat[i] = item.encode()
+        elif not isinstance(item, bytes):
+            raise InvalidArgumentError(f"{who} holds a {type(item).__name__}, but Tout states string.")
     return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,13 @@ def test_structures_and_what_is_no_tensor(graph: af.Graph, capsys: pytest.Captur
     c = af.constant([1, 2])
     printed(af.print_(1, 2.5, "{} {{}}", None, [1, c, "in a list"], {"k": c, "a": (3, c)}, output_stream=sys.stdout))
     assert capsys.readouterr().out == "1 2.5 {} {{}} None [1, [1 2], 'in a list'] {'a': (3, [1 2]), 'k': [1 2]}\n"
+    ordered = OrderedDict([("b", af.constant(2)), ("a", (af.constant(1), c))])
+    counted = defaultdict(int, {"z": af.constant(26), "y": af.constant(25)})
+    printed(af.print_(ordered, counted))
+    shown = "OrderedDict([('b', 2), ('a', (1, [1 2]))]) defaultdict(<class 'int'>, {'z': 26, 'y': 25})\n"
+    assert (
+        capsys.readouterr().err.replace("OrderedDict({'b': 2, 'a': (1, [1 2])})", shown.split(" default")[0]) == shown
+    )
     printed(af.print_("sparse", af.SparseTensor([[0, 1]], [2.0], [2, 3])))
     assert capsys.readouterr().err == "sparse SparseTensor(indices=[[0 1]], values=[2], shape=[2 3])\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import threading
 import weakref
@@ -49,6 +50,7 @@ async def test_functions_get_arrays_numpy_scalars_and_bytes(graph: af.Graph) -> 
         ("größe", af.string, "größe".encode()),
         (b"ends in zero\0", af.string, b"ends in zero\0"),
         (np.array(["a", "bc"]), af.string, [b"a", b"bc"]),
+        ((["text", b"\xff\0"],), af.string, np.array([b"text", b"\xff\0"], object)),
         ((ONE,), af.float32, ONE),
         ([ONE, 2], [af.float32, af.int64], [ONE, 2]),
         (np.zeros((0, 3), "i2"), [af.int16], [np.zeros((0, 3), "i2")]),
@@ -74,6 +76,7 @@ async def test_what_functions_give(given: Any, stated: Any, wanted: Any, graph: 
         ([ONE, ONE], af.float32, "returned 2 values, but Tout states 1 value"),
         (ONE, [], "returned 1 value, but Tout states 0 values"),
         (None, af.float32, "NoneType, which is no tensor"),
+        ((["text", 3],), af.string, "Value 0 of the function .* holds a int, but Tout states string"),
         ("text", af.float32, "string, but Tout states float32"),
         ((([1, 2], [3]),), af.int64, r"Value 0 .* is no tensor"),
     ],
@@ -129,6 +132,29 @@ async def test_stop_iteration_is_the_end_of_the_data(graph: af.Graph) -> None:
         assert [await session.run(made), await session.run(made)] == [1, 2]
         with pytest.raises(errors.OutOfRangeError):
             await session.run(made)
+
+
+async def test_stop_iteration_ends_an_async_function_too(graph: af.Graph) -> None:
+    async def ends() -> Any:
+        return next(iter(()))
+
+    async with af.Session() as session:
+        with pytest.raises(errors.OutOfRangeError, match="raised StopIteration"):
+            await session.run(af.py_func(ends, [], af.int64))
+
+
+async def test_an_error_without_a_line_of_the_functions_names_none(graph: af.Graph) -> None:
+    async with af.Session() as session:
+        with pytest.raises(errors.InvalidArgumentError) as caught:
+            await session.run(af.py_func(lambda x: x, [], af.int64))
+    assert "raised at" not in str(caught.value)
+
+
+async def test_long_and_short_strings_take_no_more_than_they_are(graph: af.Graph) -> None:
+    texts = [b"x"] * 2000 + [b"y" * 50_000_000]  # in a row of equal width they would take 100 GB
+    made = af.py_func(lambda: (texts,), [], af.string)
+    async with af.Session() as session:
+        assert (await session.run(made)).tolist() == texts
 
 
 async def test_nothing_is_shared_with_a_function(graph: af.Graph) -> None:
@@ -202,6 +228,14 @@ async def test_functions_wait_while_the_event_loop_goes_on(graph: af.Graph) -> N
             assert await running == [1, 1]
 
 
+async def test_any_number_of_functions_may_wait_for_each_other(graph: af.Graph) -> None:
+    count = 60
+    meet = threading.Barrier(count)
+    made = [af.py_func(lambda: np.int64(meet.wait(30) >= 0), [], af.int64) for _ in range(count)]
+    async with af.Session() as session:
+        assert await session.run(made) == [1] * count
+
+
 async def test_a_step_that_is_stopped_does_not_wait_for_a_function(graph: af.Graph) -> None:
     function = Waiting()
     made = af.py_func(function, [], af.float32)
@@ -242,6 +276,25 @@ async def test_async_functions_wait_on_the_event_loop_together(graph: af.Graph) 
         assert await session.run(made) == [1, 2, 3]
 
 
+async def test_what_a_function_gives_is_awaited(graph: af.Graph) -> None:
+    async def later(x: Any) -> Any:
+        await asyncio.sleep(0)
+        return x
+
+    class Callable:
+        async def __call__(self, x: Any, y: Any) -> Any:
+            return x + y
+
+    x = af.constant(1.0)
+    made = [
+        af.py_func(lambda x: later(x), [x], af.float32),
+        af.py_func(functools.partial(Callable(), ONE), [x], af.float32),
+        af.py_func(Callable(), [x, x], af.float32),
+    ]
+    async with af.Session() as session:
+        assert await session.run(made) == [1, 2, 2]
+
+
 async def test_an_async_function_is_cancelled_with_its_step(graph: af.Graph) -> None:
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -278,6 +331,18 @@ async def test_a_graph_keeps_its_functions_alive_and_lets_them_go() -> None:
     del graph, made, session
     gc.collect()
     assert alive() is None
+
+
+async def test_a_copy_of_a_graph_has_its_functions_as_long_as_the_graph_lives() -> None:
+    with af.Graph().as_default() as graph:
+        made = af.py_func(lambda: ONE, [], af.float32).name
+    copied = af.Graph.from_bytes(graph.to_bytes())
+    async with af.Session(graph=copied) as session:
+        assert await session.run(made) == 1
+        del graph
+        gc.collect()
+        with pytest.raises(errors.FailedPreconditionError, match="and with that graph"):
+            await session.run(made)
 
 
 def test_there_is_no_gradient(graph: af.Graph) -> None:

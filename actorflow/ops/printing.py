@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pprint
+import re
 import sys
 from typing import Any
 
@@ -45,7 +46,7 @@ def print_(
             error. They are those of the process in which the node runs. There are no files (TensorFlow's "file://").
         summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
         sep: stands between the inputs.
-        end: stands behind the last one.
+        end: stands behind the last one, but in logs.
 
     Raises:
         ValueError: there is no such stream.
@@ -56,16 +57,17 @@ def print_(
     template, place = sep.join(texts), "{}"
     while place in template:
         place = f"{{{place}}}"
+    tensors = [tensors[int(number)] for number in _MARK.findall(template)]
     with composite(name, "print", tensors) as scope:
-        if template == _MARK and tensors[0].dtype is dt.string and tensors[0].static_shape == ():
+        if _MARK.fullmatch(template) and tensors[0].dtype is dt.string and tensors[0].static_shape == ():
             text = identity(tensors[0])
         else:
-            text = string_format(template.replace(_MARK, place), tensors, place, summarize, name="format")
+            text = string_format(_MARK.sub(lambda mark: place, template), tensors, place, summarize, name="format")
         return print_op(text, output_stream=stream, end=end, name=scope)
 
 
-_MARK = "\0tensor\0"
-"""Stands for a tensor in a text, until there is a placeholder that is not in it."""
+_MARK = re.compile("\0(\\d+)\0")
+"""Stands for the tensor of a number in a text, until there is a placeholder that is not in it."""
 
 
 class _Place(str):
@@ -78,15 +80,15 @@ class _Place(str):
 def _text(value: Any, tensors: list[Any]) -> str:
     """How an input is shown, with a mark for each tensor, which is put among `tensors`."""
 
+    def mark(tensor: Any) -> str:
+        tensors.append(tensor)
+        return f"\0{len(tensors) - 1}\0"
+
     def shown(part: Any) -> Any:
         if isinstance(part, SparseTensor):
-            fields = (part.indices, part.values, part.dense_shape)
-            tensors.extend(fields)
-            return _Place(f"SparseTensor(indices={_MARK}, values={_MARK}, shape={_MARK})")
-        if is_symbolic(part):
-            tensors.append(part)
-            return _Place(_MARK)
-        return part
+            fields = (mark(one) for one in (part.indices, part.values, part.dense_shape))
+            return _Place("SparseTensor(indices={}, values={}, shape={})".format(*fields))
+        return _Place(mark(part)) if is_symbolic(part) else part
 
     found = nest.map_structure(shown, value) if nest.is_nested(value) else shown(value)
     return found if isinstance(found, str) else pprint.pformat(found)

@@ -20,7 +20,7 @@ Types = tuple[DType, ...]
 
 
 class PythonFunction:
-    """What a token stands for. Graphs keep those of their nodes alive."""
+    """What a token stands for. The graph in which its node was made keeps it alive."""
 
     __slots__ = ("__weakref__", "call", "token")
 
@@ -42,11 +42,12 @@ _KEPT = "_python_functions"
 
 
 def function_of(token: str) -> PythonFunction:
-    """The function of a node. Raises FailedPreconditionError where another process has it."""
+    """The function of a node. Raises FailedPreconditionError where another process has it, or its graph is gone."""
     found = _known.get(token)
     if found is None:
         raise FailedPreconditionError(
-            "The function of this node lives in the process that built its graph, and is not sent to others.",
+            "The function of this node lives in the process that built its graph, and with that graph; it is neither sent nor "
+            "stored.",
             hint="Run it in a session without a target, or declare an op and its kernel (af.op, af.kernel) in a module that all "
             "tasks import.",
         )
@@ -83,9 +84,9 @@ def py_func(
 
     `func` gets arrays that can't be written to, numpy scalars for tensors of rank 0, and `bytes` for scalars of strings. It
     gives what is an array of the stated type, or a list or tuple of them. Nothing is converted but text, to UTF-8: for
-    float32 it has to give float32. It is called on a thread of its own, so it may take its time, and several are called at once;
-    a step that is stopped does not wait for it. An `async def` function is awaited on the session's event loop, and cancelled
-    with its step.
+    float32 it has to give float32. It is called on a thread of its own, so it may take its time, and any number are called at
+    once; a step that is stopped does not wait for it, but the process ends only after it. An `async def` function is awaited on
+    the session's event loop, and cancelled with its step.
 
     Args:
         Tout: the element type of the result, or a list of those of several results. With an empty list there is none.

@@ -69,7 +69,8 @@ def joined(values: Sequence[Any], axis: int, out: Any) -> bool:
     words = [word for triple in zip(map(address, values), sizes, accumulate(sizes, initial=0)) for word in triple]
     table = (ctypes.c_int64 * len(words))(*words)
     piece = max(1, _PIECE * stretches // out.nbytes)
-    found.run(stretches, piece, len(values), out.nbytes // rows, ctypes.addressof(table), address(out))
+    given = len(values), out.nbytes // rows, ctypes.addressof(table), address(out)
+    found.run(stretches, piece, *given, amount=out.nbytes)
     return True
 
 

@@ -30,16 +30,18 @@ class Parallel:
         prepare()
         self._balances: dict[int, Balance] = {}
 
-    def run(self, count: int, piece: int, *given: int, divided: bool = True) -> None:
-        """Does `count` parts, of which a thread takes `piece` at a time. `given` are numbers and addresses."""
+    def run(self, count: int, piece: int, *given: int, divided: bool = True, amount: int = 0) -> None:
+        """Does `count` parts, of which a thread takes `piece` at a time. `given` are numbers and addresses. `amount` says how
+        much work it is, where the count does not."""
         if not divided or cores() < 2:
             self.alone(count, piece, *given)
             return
-        balance = self._balances.get(count)
+        amount = amount or count
+        balance = self._balances.get(amount)
         if balance is None:
             if len(self._balances) >= _MOST_SIZES:
                 self._balances.clear()
-            balance = self._balances[count] = Balance()
+            balance = self._balances[amount] = Balance()
         both = balance.divides()
         begun = perf_counter_ns()
         (self.together if both else self.alone)(count, piece, *given)
