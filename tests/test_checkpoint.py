@@ -18,6 +18,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.checkpoint import store as stores
 from actorflow.checkpoint.files import SystemFiles
+from actorflow.checkpoint.reading import Reader
 from actorflow.dtypes import ALL
 from actorflow.ops.save_ops import restore_v2, save_v2
 from actorflow.train import saver as saver_module
@@ -101,6 +102,7 @@ async def test_f66_f68_asynchronous_sessions_await_the_same_calls(graph: af.Grap
         await session.run(change)
         second = await saver.save(session, tmp_path / "model", global_step=step)
         assert [first, second] == [f"{tmp_path}/model-0", f"{tmp_path}/model-12"] == saver.last_checkpoints
+        assert [Reader(path).manifest.global_step for path in (str(first), str(second))] == [0, 12]
         await saver.restore(session, first)
         assert (await session.run(v)).tolist() == [1.0, 2.0]
     async with af.Session(graph=graph) as session:  # without the initializer

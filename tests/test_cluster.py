@@ -274,6 +274,26 @@ async def test_f65_the_first_error_stops_the_step_everywhere(cluster: list[Serve
             assert await session.run(af.constant(2.0) * x, {x: 4.0}) == 8.0
 
 
+@pytest.mark.parametrize("fails_on", ["ps:0", "worker:0", "worker:1"])
+async def test_f65_an_error_on_one_task_ends_the_waits_on_each_other(
+    fails_on: str, nearby: list[Server], graph: af.Graph
+) -> None:
+    tasks = ["ps:0", "worker:0", "worker:1"]
+    x = af.placeholder(af.float32, [])
+    made = []
+    for task in tasks:
+        with on(task):
+            if task == fails_on:
+                made.append(af.check_numerics(x, "not a number here"))
+            else:
+                made.append(af.FIFOQueue(1, [af.float32], [[]], name=f"never_on_{task[:-2]}").dequeue())
+    async with af.Session(nearby[0].target, graph) as session:
+        await session.warmup(made)
+        with pytest.raises(InvalidArgumentError, match="not a number here"):
+            await session.run(made, {x: float("nan")})
+        assert not any(server.worker.steps.running for server in nearby)
+
+
 async def test_f28_cancellation_reaches_every_task(cluster: list[Server], graph: af.Graph) -> None:
     queue = af.FIFOQueue(1, [af.float32], [[]])
     with on("worker:0"):

@@ -21,7 +21,7 @@ from actorflow.transports.inbox import Inbox
 from actorflow.transports.intake import CHUNK_LIMIT
 from actorflow.transports.protocol import Connection
 from actorflow.transports.sender import INLINE
-from actorflow.transports.tensors import encode_token
+from actorflow.transports.tensors import encode_token, read_form
 
 WINDOW = 1 << 17
 LIMITS = Limits(data_window=WINDOW, control_window=WINDOW, message=1 << 18, queued_messages=1 << 19, tensor=1 << 20)
@@ -449,6 +449,14 @@ def test_f51_a_tensor_in_one_chunk_stays_in_the_memory_that_it_came_in(shift: in
     assert found[0].flags.aligned and not found[0].flags.writeable
     assert np.shares_memory(found[0], body) is (shift % 8 == 0)
     assert server.intake.received[1].tokens == 1 and server.intake.received[1].bytes == value.nbytes
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int16, np.bool_, object])
+def test_f90_only_float32_may_be_marked_as_lossy(dtype: Any) -> None:
+    token = encode_token(np.array([b"text"] * 4 if dtype is object else [1] * 4, dtype), False)
+    assert read_form(Record(Kind.TENSOR, meta=token.meta, total=len(token.body)), 1 << 20).shape == (4,)
+    with pytest.raises(ProtocolError, match="marked as lossy; only float32 can be"):
+        read_form(Record(Kind.TENSOR, Flag.LOSSY, meta=token.meta, total=8), 1 << 20)
 
 
 def test_f51_other_tensors_are_put_where_there_is_room_for_them() -> None:
