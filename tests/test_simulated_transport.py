@@ -114,6 +114,20 @@ def test_f51_what_is_lost_on_the_way_is_sent_again_and_keeps_its_order() -> None
     talk(client, link=replace(EXACT, jitter=0.05, loss=0.2))
 
 
+def test_f51_what_is_held_back_amid_others_keeps_its_order(seed: int) -> None:
+    async def client(world: World, channel: Channel, accepted: list[Channel]) -> None:
+        await anyio.sleep(3)
+        for number in range(400):
+            if number % 100 == 30:  # heals while some are still under way, with what is lost of them
+                world.partition("a", "b", oneway=True, seconds=0.05)
+            channel.post(number)
+            await anyio.sleep(0.001)
+        assert [await there(world, accepted[0].receive) for _ in range(400)] == list(range(400))
+
+    for attempt in range(10):
+        talk(client, link=replace(EXACT, jitter=0.05, loss=0.2), seed=seed + attempt)
+
+
 # ---- the loss of a peer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from actorflow.testing.network import Station, departure
@@ -35,6 +35,8 @@ class _Lane:
     sent: int = 0
     arrived: int = 0
     cut_at: int | None = None
+    again: set[int] = field(default_factory=set)
+    """The frames that are held back, or sent again. None behind them comes before them."""
 
 
 class End:
@@ -112,10 +114,15 @@ class End:
     def _land(self, lane: int, index: int, frame: Frame) -> None:
         """A frame of this end is at the peer's machine."""
         network, peer, state = self._network, self.peer, self._lanes[lane]
+        state.again.discard(index)
         if state.cut_at is not None and index > state.cut_at:
             return
         if not network.is_open(self.way):
+            state.again.add(index)
             network.hold(self.way, lambda: self._again(lane, index, frame))
+            return
+        if state.again and min(state.again) < index:  # one in front of it is sent again
+            self._again(lane, index, frame)
             return
         if index > state.arrived:
             state.arrived = index
@@ -131,6 +138,7 @@ class End:
         state, network = self._lanes[lane], self._network
         arrival = max(network.now + network.travel(self.way), state.last_arrival)
         state.last_arrival = arrival
+        state.again.add(index)
         network.scheduler.call_at(arrival, self._land, lane, index, frame)
 
     def _put(self, item: tuple[int, Frame] | None) -> None:
