@@ -7,10 +7,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import structlog
-
 from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from actorflow.logs import get_logger
 
 from . import layout
 from .checksum import MUCH, Sums
@@ -131,7 +130,7 @@ def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
 
 def _remove_and_tell(store: Store, files: Sequence[str]) -> None:
     for error in remove_quietly(store, files):
-        structlog.get_logger("actorflow").warning("a file of a former checkpoint stays", error=str(error))
+        get_logger("checkpoint").warning("a file of a former checkpoint stays", error=str(error))
 
 
 def _shards(store: Store, name: str) -> Sequence[Shard]:

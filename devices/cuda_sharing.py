@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import structlog
 
 from actorflow.device.sharing import Border, Foreign, Shared
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError
+from actorflow.logs import get_logger
 
 from .cuda_errors import CudaErrors
 from .cuda_memory import CudaAllocator
 from .cuda_streams import Stream
 from .cuda_transfers import Transfers
 
-_LOG = structlog.get_logger(__name__)
+_LOG = get_logger("devices")
 _MAGIC = b"cudaipc1"
 _DESCRIPTION = struct.Struct("<8s64s64sQ")
 """The handle of an allocation, that of an event, and the bytes of the allocation."""

@@ -10,6 +10,7 @@ loop go on from the restored step. The loop itself has no word of that: the batc
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import tempfile
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from typing import Any
 
 import anyio
 import numpy as np
-import structlog
 
 import actorflow as af
 from actorflow.supervisor import CheckpointSaved, Restored, WorkerLost
@@ -108,5 +108,5 @@ if __name__ == "__main__":
     parser.add_argument("--every", type=int, default=10, help="steps between two checkpoints")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # this program tells the events itself
+    logging.basicConfig(level=logging.ERROR)  # this program tells the events itself
     anyio.run(main, arguments.steps, arguments.kills, arguments.every, arguments.seed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.logs import get_logger
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
 
@@ -36,9 +37,7 @@ def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
     if output_stream in ("stderr", "stdout"):
         print(shown, end=end, file=getattr(sys, output_stream), flush=True)
         return
-    import structlog  # only here: its import takes longer than many a program's whole run
-
-    getattr(structlog.get_logger("actorflow"), output_stream[len("log(") : -1])(shown)
+    getattr(get_logger("printing"), output_stream[len("log(") : -1])(shown)
 
 
 @kernel("Assert")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import logging
 import os
 import random
 import sys
@@ -23,7 +24,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-import structlog
 from hypothesis import settings
 from poison import PoisonAllocator
 
@@ -186,10 +186,9 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """A command that a test calls configures the log of its process, which is that of all tests."""
+    """A test may make the log of its process quiet, which is that of all tests."""
     yield
-    if structlog.is_configured():
-        structlog.reset_defaults()
+    logging.getLogger("actorflow").setLevel(logging.NOTSET)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@ the way of connections there; and files that name checkpoints, damaged."""
 
 from __future__ import annotations
 
+import logging
 import random
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -12,7 +13,6 @@ from typing import Any
 
 import anyio
 import pytest
-import structlog
 from anyio.abc import SocketStream
 from channels import start_zmq_collector
 from chaos.faults import Fault, Reset, Restarted, SlowReader
@@ -46,7 +46,7 @@ def launcher() -> Iterator[Launcher]:
 async def test_f63_f65_f66_fault_over_workload(
     fault: Fault, workload: str, tmp_path: Path, launcher: Launcher, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.getLogger("actorflow").setLevel(logging.CRITICAL)
     monkeypatch.setattr(fault, "most", 1)
     WORKLOADS[workload].prepare()
     outcome = await play(fault, WORKLOADS[workload], tmp_path, launcher, seed)

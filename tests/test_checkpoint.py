@@ -243,7 +243,7 @@ def test_the_oldest_go_when_there_are_too_many(graph: af.Graph, tmp_path: Path) 
 
 
 def test_f66_a_save_is_made_though_somebody_damages_the_file_that_names_it(
-    graph: af.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    graph: af.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In the moment before the saver looks what may be removed. The next save makes it good."""
     write = saver_module.update_checkpoint_state
@@ -260,9 +260,7 @@ def test_f66_a_save_is_made_though_somebody_damages_the_file_that_names_it(
         with monkeypatch.context() as patch:
             patch.setattr(saver_module, "update_checkpoint_state", write_and_damage)
             path = saver.save(session, tmp_path / "model", global_step=2)
-        assert (
-            saved_steps(tmp_path) == ["model-1", "model-2"] and "a former checkpoint stays" in capsys.readouterr().out
-        )
+        assert saved_steps(tmp_path) == ["model-1", "model-2"] and "a former checkpoint stays" in caplog.text
         saver.restore(session, path)
         latest = saver.save(session, tmp_path / "model", global_step=3)
         assert af.train.latest_checkpoint(tmp_path) == latest

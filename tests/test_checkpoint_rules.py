@@ -85,7 +85,7 @@ def test_f66_a_checkpoint_is_removed_manifest_first_and_that_is_flushed(tmp_path
 
 @pytest.mark.parametrize("good", [True, False])
 def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
-    good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    good: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Held(Recorded):
         """Files whose shards can't be removed for a while, or not at all."""
@@ -111,7 +111,7 @@ def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
     for thread in machine._behind:
         thread.join()
     left = store.list()
-    assert left == [] if good else len(left) == 4 and "a file of a former checkpoint stays" in capsys.readouterr().out
+    assert left == [] if good else len(left) == 4 and "a file of a former checkpoint stays" in caplog.text
 
 
 async def test_f69_a_save_waits_for_kernels_on_threads_and_holds_their_variables() -> None:

@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-import structlog
 from channels import start_zmq_collector, until
 from clusters import free_port, servers
+from logged import capture_logs
 
 import actorflow as af
 from actorflow import errors
@@ -292,7 +292,7 @@ async def test_f62_secrets_show_in_no_repr_log_or_error(tmp_path: Path, capfd: p
     credentials = Credentials.make()
     spec = ClusterSpec({"worker": [f"127.0.0.1:{free_port()}"]})
     shown = io.StringIO()
-    with structlog.testing.capture_logs() as logs:
+    with capture_logs() as logs:
         async with Server(spec, "worker", 0, transport="zmq", credentials=credentials) as server:
             graph = af.Graph()
             with graph.as_default():

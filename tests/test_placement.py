@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from logged import capture_logs
 from random_graphs import random_graph
-from structlog.testing import capture_logs
 
 import actorflow as af
 from actorflow import errors

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import structlog
+from logged import capture_logs
 
 import actorflow as af
 
@@ -80,7 +80,7 @@ def test_it_is_printed_when_a_step_needs_it(graph: af.Graph, capsys: pytest.Capt
 
 @pytest.mark.parametrize("stream", ["log(warning)", logging.warning])
 def test_logs(stream: Any, graph: af.Graph) -> None:
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         printed(af.print_("a message", output_stream=stream))
     assert logged == [{"event": "a message", "log_level": "warning"}]
 

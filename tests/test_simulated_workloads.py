@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from simulation import __main__ as command
 from simulation.chaos import KINDS
 from simulation.ledger import Ledger
@@ -43,7 +43,7 @@ def _quiet() -> Iterator[None]:
     """Servers under faults have much to say."""
     command.quiet()
     yield
-    structlog.reset_defaults()
+    logging.getLogger("actorflow").setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from structlog.testing import capture_logs
+from logged import capture_logs
 from supervised_chief import program
 from virtual import run
 

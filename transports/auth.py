@@ -9,15 +9,15 @@ import asyncio
 import ipaddress
 from dataclasses import dataclass, field
 
-import structlog
 import zmq
 import zmq.utils.z85
 
 from actorflow.errors import PermissionDeniedError
+from actorflow.logs import get_logger
 
 from .sockets import fd_of
 
-_LOG = structlog.get_logger(__name__)
+_LOG = get_logger("transports")
 _VERSION = b"1.0"
 _MOST_PER_TURN = 64
 

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import structlog
 
 from actorflow.errors import UnavailableError
+from actorflow.logs import get_logger
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected
 
@@ -24,7 +24,7 @@ from .arena import SharedArena
 from .endpoint import BaseEndpoint
 from .shm_channel import ShmChannel, user_of
 
-_LOG = structlog.get_logger(__name__)
+_LOG = get_logger("transports")
 _PER_TURN = 64
 _PAUSE_SECONDS = 0.5
 _GREETING_SECONDS = 5.0

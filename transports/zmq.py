@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import structlog
 import zmq
 from anyio.lowlevel import checkpoint
 
@@ -29,7 +28,6 @@ from .monitor import Monitor
 from .sockets import NOW, Socket, fd_of, readable, rest
 from .zmq_channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel
 
-_LOG = structlog.get_logger(__name__)
 _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
 _LINGER = 50

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from actorflow.cli.worker import read_counts
+from actorflow.cli.worker import add_log_level, read_counts
 from actorflow.cluster.credentials import VARIABLE, write_keys
 from actorflow.cluster.local import LocalCluster
 
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--import", action="append", dest="imports", metavar="MODULE", help="registers ops and kernels of yours"
     )
     parser.add_argument("--log-dir", metavar="FOLDER", help="keep what each task writes in FOLDER/JOB-N.log")
+    add_log_level(parser)
 
 
 def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalCluster:
@@ -44,6 +45,7 @@ def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalClust
         file_roots=arguments.files,
         imports=arguments.imports or (),
         log_dir=arguments.log_dir,
+        log_level=arguments.log_level,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from actorflow import logs
 from actorflow.cli.main import Command
 from actorflow.cluster import credentials, environment, process
 from actorflow.cluster.forking import die_with
@@ -56,10 +57,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--epoch", type=int, default=0, help=argparse.SUPPRESS)
     what.add_argument("--log-dir", metavar="FOLDER", help="write to FOLDER/JOB-N.log instead of here")
+    add_log_level(what)
     parser.add_argument(
         "--check", action="store_true", help="start nothing; try all other tasks, and say what was found"
     )
     parser.add_argument("--orders-from", type=int, help=argparse.SUPPRESS)
+
+
+def add_log_level(parser: argparse._ActionsContainer) -> None:
+    """The option `--log-level`."""
+    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="the least that the log shows; info")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -76,7 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
     check_listen(listen)
     if arguments.log_dir is not None:
         _log_to(arguments.log_dir, f"{orders.job}-{orders.index}.log")
-    _configure_logs()
+    _configure_logs(orders.log_level)
     return process.run_task(orders, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True))
 
 
@@ -100,6 +107,7 @@ def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None
         advertise=arguments.advertise,
         epoch=arguments.epoch,
         imports=tuple(arguments.imports or ()),
+        log_level=arguments.log_level,
     )
 
 
@@ -174,7 +182,7 @@ def run_child(number: int) -> int:
         die_with(message["parent"])
     sys.path += [path for path in message["path"] if path not in sys.path]
     orders = from_message(message)
-    _configure_logs()
+    _configure_logs(orders.log_level)
     try:
         check_files(orders.cluster)
         return process.run_task(
@@ -223,22 +231,10 @@ class Unfailing:
         return getattr(self._stream, name)
 
 
-def _configure_logs() -> None:
-    """Lines on stderr, without colours where nobody sees them. A library never configures logs; this is the program."""
-    import structlog
-
+def _configure_logs(level: str) -> None:
+    """The log of this process, on stderr."""
     sys.stderr = cast(TextIO, Unfailing(sys.stderr))
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
+    logs.configure(level)
 
 
 COMMAND = Command("runs one task of a cluster", _arguments, _run)

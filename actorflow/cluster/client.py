@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio
 import msgpack
-import structlog
 
 from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target, resolve
@@ -43,6 +42,7 @@ from actorflow.device.spec import DeviceSpec
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
+from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
@@ -53,7 +53,7 @@ from actorflow.session.root import RootTask
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
-_LOG = structlog.get_logger(__name__)
+_LOG = get_logger("cluster")
 _MASTER = "the master"
 _CLOSE_SECONDS = 1.0
 _QUIET_SECONDS = 10.0

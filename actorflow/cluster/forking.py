@@ -23,7 +23,7 @@ from collections.abc import Callable
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PARTS = (("transports", "zmq"), ("transports", "shm"), ("transports", "local"), ("devices", "CPU"))
-_MODULES = ("actorflow.cluster.server", "anyio._backends._asyncio", "structlog.dev", "numpy.random", "zmq")
+_MODULES = ("actorflow.cluster.server", "anyio._backends._asyncio", "structlog.stdlib", "numpy.random", "zmq")
 
 
 def die_with(parent: int) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import anyio
-import structlog
 
 from actorflow.cluster.failures import first_of
 from actorflow.cluster.links import VERSION, Link, Links
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.cluster.startup import Reached, TaskState, table
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
+from actorflow.logs import get_logger
 from actorflow.transport.errors import HandshakeRejected
 
-_LOG = structlog.get_logger(__name__)
+_LOG = get_logger("cluster")
 REPORT_SECONDS = 4.0
 """After so long a session that waits for tasks says which are missing."""
 _TRY_SECONDS = 5.0

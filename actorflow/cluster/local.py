@@ -26,6 +26,7 @@ from actorflow.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from actorflow.logs import LEVELS
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -62,6 +63,7 @@ class LocalCluster:
         file_roots: the folders that ops may read and write.
         log_dir: a folder for what the processes write, `ps-0.log` and so on; it is made. Without one, the last lines are
             kept while the cluster runs.
+        log_level: the least that the processes' logs show: "debug", "info", "warning", "error" or "critical".
         imports: modules that each process imports first: they register ops and kernels of your own.
         launcher: what starts the processes, where several clusters are to share one; it stays open.
         startup_seconds: how long the start may take; 10 s and two more for each task unless given.
@@ -80,6 +82,7 @@ class LocalCluster:
         arena_bytes: int | None = None,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         log_dir: str | os.PathLike[str] | None = None,
+        log_level: str = "info",
         imports: Sequence[str] = (),
         launcher: Launcher | None = None,
         startup_seconds: float | None = None,
@@ -91,6 +94,8 @@ class LocalCluster:
             )
         if transport not in ("auto", "zmq", "shm", "local"):
             raise InvalidArgumentError(f"transport={transport!r}: it is one of auto, zmq, shm, local.")
+        if log_level not in LEVELS:
+            raise InvalidArgumentError(f"log_level={log_level!r}: it is one of {', '.join(LEVELS)}.")
         self._jobs = dict(jobs)
         self._seconds = 10.0 + 2.0 * count if startup_seconds is None else startup_seconds
         self._log_dir = None if log_dir is None else os.fspath(log_dir)
@@ -107,6 +112,7 @@ class LocalCluster:
             "arena_bytes": arena_bytes,
             "file_roots": None if file_roots is None else tuple(os.fspath(root) for root in file_roots),
             "imports": tuple(imports),
+            "log_level": log_level,
         }
         self._launcher = launcher or Launcher(_threads_each(count))
         self._own_launcher = launcher is None

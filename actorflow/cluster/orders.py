@@ -25,6 +25,7 @@ class Orders:
     """Which task of which cluster a process is, and what it is made of. The fields after `index` are those of `Server`.
 
     `imports` are modules that are imported before the server starts: they register ops and kernels of a program's own.
+    `log_level` is the least that its log shows.
     """
 
     cluster: ClusterSpec
@@ -42,6 +43,7 @@ class Orders:
     epoch: int = 0
     incarnation: int | None = None
     imports: tuple[str, ...] = ()
+    log_level: str = "info"
 
     @property
     def task(self) -> str:

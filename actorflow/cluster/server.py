@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import msgpack
-import structlog
 from anyio.lowlevel import checkpoint
 
 from actorflow import machine
@@ -60,7 +59,6 @@ from actorflow.session.root import RootTask
 from actorflow.session.steps import Outcome
 from actorflow.transport.base import Identity
 
-_LOG = structlog.get_logger(__name__)
 _REACH_SECONDS = 5.0
 MOST_SESSIONS = 1024
 """So many sessions one connection may have."""

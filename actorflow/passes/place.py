@@ -14,6 +14,7 @@ from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.node import Node
+from actorflow.logs import get_logger
 from actorflow.passes.choose import Reason, choose
 from actorflow.passes.cost_model import UNMEASURED, Measurements
 from actorflow.passes.feasible import Candidate, Feasible, able, feasible, types_of
@@ -123,9 +124,7 @@ def _fixed(known: Mapping[str, str], groups: UnionFind) -> tuple[dict[str, str],
 
 
 def _log_relaxed(group: Sequence[Node], device: str) -> None:
-    import structlog  # only here: its import takes longer than many a program's whole run
-
-    log = structlog.get_logger("actorflow")
+    log = get_logger("placement")
     for node in group:
         if node.device:
             log.info(

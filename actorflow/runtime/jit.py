@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow import machine
 from actorflow.dtypes import DType
+from actorflow.logs import get_logger
 from actorflow.passes import pace
 from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.jit_recipe import Recipe, Value
@@ -157,10 +158,8 @@ background = Background()
 
 
 def _report(error: Exception) -> None:
-    import structlog  # only here: its import takes longer than many a program's whole run
-
     with contextlib.suppress(RuntimeError):  # the program ends
-        structlog.get_logger("actorflow").warning(
+        get_logger("runtime").warning(
             "a loop could not be compiled; its region goes on without", error=f"{type(error).__name__}: {error}"
         )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from actorflow.device.base import as_asynchronous
 from actorflow.graph.node import Endpoint
+from actorflow.logs import get_logger
 from actorflow.runtime import faults, starvation
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
@@ -245,13 +246,9 @@ class Step:
         """Gives up waiting for kernels that can't be stopped; their outputs will be dropped."""
         if not self.finished:
             self.abandoned = True
-            import structlog  # only here: its import takes longer than many a program's whole run
-
             waiting = self.continuing.values()
             left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values(), *waiting)]
-            structlog.get_logger("actorflow").warning(
-                "kernels_left_behind", step=self.id, nodes=left, grace=self._grace
-            )
+            get_logger("runtime").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
             self._finish()
 
     def pending(self) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import anyio
-import structlog
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+from actorflow.logs import get_logger
+
+_LOG = get_logger("supervisor")
 _KEPT = 1000
 _SHOWN_LINES = 8
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import anyio
-import structlog
 
 from actorflow.cluster.client import RemoteEngine
 from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorflow.logs import get_logger
 from actorflow.session.session import Session
 from actorflow.supervisor.attempts import Attempt
 from actorflow.supervisor.events import Events, StepAborted
@@ -17,7 +17,7 @@ from actorflow.supervisor.keeper import STEPS, Keeper
 from actorflow.supervisor.model import Model
 from actorflow.supervisor.restarts import Restarts
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError)
 _EVIDENCE_HEARTBEATS = 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0

@@ -12,7 +12,6 @@ import random
 from collections.abc import Awaitable, Callable
 
 import anyio
-import structlog
 
 from actorflow.cluster.awake import awake_for
 from actorflow.cluster.local import LocalCluster
@@ -24,6 +23,7 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from actorflow.logs import get_logger
 from actorflow.session.root import RootTask
 from actorflow.supervisor.epochs import EpochStore
 from actorflow.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerLost
@@ -31,7 +31,7 @@ from actorflow.supervisor.liveness import Life, State
 from actorflow.supervisor.monitor import Monitor, is_loss
 from actorflow.supervisor.restarts import Restarts
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
 _RESTORE = "the restore"
 STEPS = "the steps"

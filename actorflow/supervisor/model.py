@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import structlog
-
 from actorflow import machine
 from actorflow.errors import DataLossError, FailedPreconditionError
 from actorflow.graph.graph import Graph
+from actorflow.logs import get_logger
 from actorflow.session.session import Session
 from actorflow.supervisor.shared_folder import SharedFolder
 from actorflow.train.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
@@ -23,7 +22,7 @@ from actorflow.variables.collections import (
     report_uninitialized_variables,
 )
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _NAME = "model.ckpt"
 
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import structlog
 
 from actorflow import machine
 from actorflow.cluster.child import LocalProcess
 from actorflow.cluster.links import Link, Links
 from actorflow.cluster.messages import Request, Status
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
+from actorflow.logs import get_logger
 from actorflow.session.root import RootTask
 from actorflow.supervisor.events import DeathReport
 from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _POLL_SECONDS = 1.0
 _REACH_SECONDS = 10.0
 _SHORTEST_PAUSE = 0.05

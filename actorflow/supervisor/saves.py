@@ -7,12 +7,12 @@ import math
 from collections.abc import Awaitable, Callable
 
 import anyio
-import structlog
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.logs import get_logger
 from actorflow.session.root import RootTask
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 
 
 class SaveTimer:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio
-import structlog
 
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
@@ -20,13 +19,14 @@ from actorflow.cluster.division import task_of
 from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.graph.tensor import Tensor
+from actorflow.logs import get_logger
 from actorflow.ops.save_ops import read_nonce
 from actorflow.ops.source import placeholder
 from actorflow.session.session import Session
 from actorflow.train.checkpoints import checkpoint_format
 from actorflow.train.saver import Saver
 
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _PAUSES = (0.0, 0.1, 0.4)
 """Seconds before each look. A network's file system may show a new file to others a moment later."""
 _HINT = (

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import anyio
-import structlog
 
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
@@ -20,6 +19,7 @@ from actorflow.errors import (
     InvalidArgumentError,
 )
 from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.logs import get_logger
 from actorflow.runtime.trace import Trace
 from actorflow.session.session import Session
 from actorflow.supervisor.attempts import CURRENT, Attempt, Attempts
@@ -35,7 +35,7 @@ from actorflow.supervisor.wiring import Watch
 from actorflow.train.saver import Saver
 
 T = TypeVar("T")
-_LOG = structlog.get_logger("actorflow.supervisor")
+_LOG = get_logger("supervisor")
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0
 _REPORT_SECONDS = 4.0
 _NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0

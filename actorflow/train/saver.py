@@ -20,6 +20,7 @@ from actorflow.dtypes import string
 from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.logs import get_logger
 from actorflow.ops.control import group
 from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.ops.source import placeholder
@@ -358,9 +359,7 @@ def _is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
 
 
 def _warn(event: str, **values: str) -> None:
-    import structlog  # which a program without warnings need not load
-
-    structlog.get_logger("actorflow").warning(event, **values)
+    get_logger("train").warning(event, **values)
 
 
 def _lost(error: FailedPreconditionError) -> AbortedError:

@@ -11,6 +11,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow.logs import get_logger
+
 _LEAST = 90_000
 """The version of the library from which on the calls of this package are there: 9.0."""
 
@@ -48,9 +50,7 @@ def _load() -> Any:
 
 
 def _not_used(reason: object) -> None:
-    import structlog
-
-    structlog.get_logger("actorflow").warning("cudnn is installed but not used", reason=str(reason))
+    get_logger("kernels").warning("cudnn is installed but not used", reason=str(reason))
 
 
 @dataclass(slots=True)

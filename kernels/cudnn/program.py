@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.logs import get_logger
+
 from .binding import Handle, Handles, loaded
 
 MOST_PLANS = 512
@@ -165,9 +167,7 @@ class Plans:
             with handle.lock:
                 return Plan(cudnn, handle, operation)
         except (cudnn.cudnnGraphNotSupportedError, RuntimeError) as error:  # the second, where it knows no engine
-            import structlog
-
-            structlog.get_logger("actorflow").info(
+            get_logger("kernels").info(
                 "cudnn does not support an operation, CuPy computes it", operation=operation, reason=str(error)
             )
             return None

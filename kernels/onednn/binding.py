@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import Any
 
 from actorflow.errors import InternalError, ResourceExhaustedError
+from actorflow.logs import get_logger
 
 _WHEELS = ("onednn-cpu-tbb", "onednn-cpu-gomp")
 _SPINS = "4000"
@@ -171,9 +172,7 @@ def _load() -> Binding | None:
         try:
             return _open(path)
         except (ImportError, OSError, AttributeError, InternalError, Unsupported) as error:
-            import structlog
-
-            structlog.get_logger("actorflow").warning("onednn is installed but not used", path=path, reason=str(error))
+            get_logger("kernels").warning("onednn is installed but not used", path=path, reason=str(error))
     return None
 
 

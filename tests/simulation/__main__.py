@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import shlex
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-
-import structlog
 
 from simulation.report import TABLE_SEEDS, Report
 from simulation.seeds import run_seed, run_seeds
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def quiet() -> None:
     """What servers log under faults is what they are there for."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    logging.getLogger("actorflow").setLevel(logging.CRITICAL)
 
 
 def _positive(text: str) -> int:
