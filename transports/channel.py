@@ -352,7 +352,7 @@ class BaseChannel(ABC):
 
     def statistics(self) -> ChannelStatistics:
         core = self.core
-        trip, clock, wall = core.beats.best()
+        clocks = core.beats.estimate()
         return ChannelStatistics(
             transport=self.transport,
             bytes_sent=core.outbox.bytes,
@@ -368,9 +368,10 @@ class BaseChannel(ABC):
             waits=self._waits,
             wait_seconds=self._wait_seconds,
             last_heard=core.beats.last_heard / 1e9,
-            round_trip=trip,
-            clock_offset=clock,
-            wall_offset=wall,
+            round_trip=clocks.round_trip,
+            clock_offset=clocks.clock_offset,
+            clock_error=clocks.clock_error,
+            wall_offset=clocks.wall_offset,
             sent=core.sender.sent,
             received=core.intake.received,
         )

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 
+from actorflow import machine
 from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import ProtocolError
 
@@ -42,12 +43,22 @@ class Hello:
     build: str
     expects: int | None = None
     """The incarnation that this side wants to talk to."""
+    clock: str = ""
+    """Names its monotonic clock, as `Machine.clock_id`."""
 
 
 def make_hello(identity: Identity, epoch: int, limits: Limits, expects: int | None = None) -> Hello:
     """The hello of this process."""
     return Hello(
-        identity, epoch, VERSIONS, limits.data_window, limits.control_window, sys.byteorder, "actorflow", expects
+        identity=identity,
+        epoch=epoch,
+        versions=VERSIONS,
+        data_window=limits.data_window,
+        control_window=limits.control_window,
+        order=sys.byteorder,
+        build="actorflow",
+        expects=expects,
+        clock=machine.current().clock_id,
     )
 
 
@@ -62,6 +73,7 @@ def hello_record(hello: Hello) -> Record:
         "order": hello.order,
         "build": hello.build,
         "expects": hello.expects,
+        "clock": hello.clock,
     }
     return Record(Kind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
 
@@ -98,6 +110,7 @@ def read_hello(record: Record) -> Hello:
         order=text("order"),
         build=text("build"),
         expects=expects,
+        clock=text("clock") if "clock" in meta else "",
     )
 
 

@@ -266,6 +266,7 @@ class Connection:
             self._end(HandshakeRejected(verdict[1]), events)
             return
         self.peer = theirs
+        self.beats.one_clock = theirs.clock == self.mine.clock != ""
         if not self._greeted:
             self.hello()
         self._expected[0] = 1

@@ -282,9 +282,10 @@ class MasterSession:
         self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
     ) -> list[Any]:
         await self._ready(plan)
-        return plan.fetches(
-            await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
-        )
+        results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+        if trace is not None:
+            trace.keep_causality()
+        return plan.fetches(results)
 
     async def run_in_parts(self, plan: MasterPlan, step: int, caller: Caller) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""

@@ -4,7 +4,9 @@ others as tokens.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 import anyio
@@ -17,9 +19,13 @@ from actorflow.cluster.partial import FEED, FETCH, Caller, FarCaller
 from actorflow.cluster.signatures import Form, check_feeds
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import Endpoint
+from actorflow.runtime.causality import Ahead, ahead_of
 from actorflow.runtime.trace import Trace
 from actorflow.session.steps import Later, Outcome
 from actorflow.transport.base import Channel
+
+_BEGUN, _ENDED, _ARRIVED, _READY = 3, 4, 6, 7
+"""Where the times of an event are in its row."""
 
 
 async def call_step(
@@ -31,10 +37,10 @@ async def call_step(
     all_told = False
     try:
         sent = _send_others(tokens, FEED, step, feeds, request.values)
-        forms, rows = _reply(await link.rpc.call(request), link)
-        if trace is not None and rows is not None:
-            ahead = link.control.statistics().clock_offset or 0.0
-            trace.take(msgpack.unpackb(rows), round(ahead * 1e9))
+        asked = perf_counter_ns() if trace is not None else 0
+        forms, traced = _reply(await link.rpc.call(request), link)
+        if trace is not None and traced is not None:
+            _take_trace(trace, traced, link, asked)
         if len(forms) == fetches and None not in forms:
             values = [disclose(form) for form in forms]
             all_told = not sent
@@ -110,7 +116,23 @@ def _answer(tokens: Channel, step: int, results: list[Any], trace: Trace | None)
             _send_others(tokens, FETCH, step, results, forms)
         finally:
             tokens.finish(step)
-    return [forms, None if trace is None else msgpack.packb(trace.rows())]
+    return [forms, None if trace is None else msgpack.packb([trace.clock_error, trace.rows()])]
+
+
+def _take_trace(trace: Trace, traced: bytes, link: Link, asked: int) -> None:
+    """Adds the events of the task that was asked then and has answered now."""
+    answered = perf_counter_ns()
+    error, rows = msgpack.unpackb(traced)
+    trace.clock_error = max(trace.clock_error, error)
+    if not rows:
+        return
+    found = link.control.statistics()
+    estimate = None
+    if found.clock_offset is not None and found.clock_error is not None:
+        estimate = Ahead(round(found.clock_offset * 1e9), math.ceil(found.clock_error * 1e9))
+    times = [time for row in rows for time in (row[_BEGUN], row[_ENDED], row[_ARRIVED], row[_READY]) if time]
+    ahead = ahead_of(estimate, asked, answered, min(times) + error, max(times) - error)
+    trace.take(rows, Ahead(ahead.offset, ahead.error and ahead.error + error))
 
 
 def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], forms: Sequence[Any]) -> bool:

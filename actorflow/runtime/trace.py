@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from actorflow.passes.coalesce import members_of
+from actorflow.runtime.causality import SAME_CLOCK, Ahead, in_order
 
 if TYPE_CHECKING:
     from actorflow.runtime.part import Part
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace; those of
-    other tasks are brought to it by the clocks in their links' beats.
+    """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace; the
+    tasks of its host read the same clock, and those of other hosts are brought to it (see `Trace.clock_error`).
 
     begun, ended: of the kernel. A Recv begins when its task asks for the tensor, and ends when that is there.
     order: counts events.
@@ -70,9 +71,15 @@ class Trace:
     """Pass one to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.
 
     A traced step runs without coalescing, so that each node shows by itself.
+
+    clock_error: by how many nanoseconds the times of other tasks may be wrong. It is 0 where all tasks are on the caller's host.
+        Between hosts it is half of the fastest round trip of the links' last beats, and what the clocks may have run apart
+        since, 200 ppm. Whatever it is, no token comes before it was sent: times that say otherwise are put off, which
+        leaves them within the bound.
     """
 
     events: list[Event] = field(default_factory=list)
+    clock_error: int = 0
 
     def add(self, part: Part, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
         """Takes the run of a node; `part` is a `TracedPart`."""
@@ -84,13 +91,29 @@ class Trace:
             place = len(self.events)
             self.events.append(Event(member.name, member.op, device, begun, ended, place, thread, arrived, ready, key))
 
-    def take(self, events: Iterable[Sequence[Any]], ahead: int = 0) -> None:
+    def take(self, events: Iterable[Sequence[Any]], ahead: Ahead = SAME_CLOCK) -> None:
         """Adds events of another task, as `rows` gives them, whose clock is `ahead` of this process's."""
+        self.clock_error = max(self.clock_error, ahead.error)
+        by = ahead.offset
         for node, op, device, begun, ended, thread, arrived, ready, key in events:
-            first = arrived - ahead if arrived else 0
+            first = arrived - by if arrived else 0
             place = len(self.events)
-            self.events.append(
-                Event(node, op, device, begun - ahead, ended - ahead, place, thread, first, ready - ahead, key)
+            self.events.append(Event(node, op, device, begun - by, ended - by, place, thread, first, ready - by, key))
+
+    def keep_causality(self) -> None:
+        """Puts off what came by an estimated clock before it was sent. Nothing is changed where all read one clock."""
+        if not self.clock_error:
+            return
+        pairs = [(_task(s.device), s.ended, _task(r.device), r.ended) for _, s, r in self._crossings()]
+        clocks = in_order({_task(event.device) for event in self.events}, pairs)
+        for place, event in enumerate(self.events):
+            at = clocks[_task(event.device)]
+            self.events[place] = replace(
+                event,
+                begun=at(event.begun),
+                ended=at(event.ended),
+                arrived=event.arrived and at(event.arrived),
+                ready=at(event.ready),
             )
 
     def rows(self) -> list[tuple[str, str, str, int, int, bool, int, int, str]]:
@@ -104,14 +127,26 @@ class Trace:
     def transfers(self) -> list[Transfer]:
         """What went from one device to another, in the order in which it was sent. In loops the n-th token of an edge that was
         sent is the n-th that came."""
+        found = []
+        for key, send, recv in self._crossings():
+            source, destination, tensor = key.split(";", 2)
+            found.append(Transfer(tensor, source, destination, send.ended, recv.ended))
+        return sorted(found, key=lambda transfer: transfer.sent)
+
+    def _crossings(self) -> list[tuple[str, Event, Event]]:
+        """The key, Send and Recv of each token that went from one device to another."""
         sends: defaultdict[str, list[Event]] = defaultdict(list)
         recvs: defaultdict[str, list[Event]] = defaultdict(list)
         for event in self.events:
             if event.key:
                 (sends if event.op == "_Send" else recvs)[event.key].append(event)
-        found = []
-        for key, sent in sends.items():
-            source, destination, tensor = key.split(";", 2)
-            pairs = zip(sorted(sent, key=lambda e: e.ended), sorted(recvs[key], key=lambda e: e.ended))
-            found += [Transfer(tensor, source, destination, s.ended, r.ended) for s, r in pairs]
-        return sorted(found, key=lambda transfer: transfer.sent)
+        return [
+            (key, send, recv)
+            for key, sent in sends.items()
+            for send, recv in zip(sorted(sent, key=lambda e: e.ended), sorted(recvs[key], key=lambda e: e.ended))
+        ]
+
+
+def _task(device: str) -> str:
+    """The task of a device, whose devices share a clock."""
+    return device.rpartition("/device:")[0]

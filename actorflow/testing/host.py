@@ -70,6 +70,7 @@ class Host:
     """
 
     is_real = False
+    clock_id = ""
 
     def __init__(self, world: World, name: str, files: SimulatedFiles) -> None:
         self.world = world

@@ -376,6 +376,7 @@ class VirtualMachine:
     is_real = False
     files = None
     process = "virtual"
+    clock_id = ""
 
     def __init__(self, clock: Clock, seed: int = 0) -> None:
         self._clock = clock

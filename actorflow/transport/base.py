@@ -94,7 +94,8 @@ class EdgeCount:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStatistics:
-    """A channel's life so far. `clock_offset` is the peer's monotonic clock less ours, in seconds, from the beats."""
+    """A channel's life so far. `clock_offset` is the peer's monotonic clock less ours, in seconds, and `clock_error` by how much
+    that may be wrong; both are 0 where the two processes read one clock, and None before the beats have told."""
 
     transport: str
     bytes_sent: int
@@ -112,6 +113,7 @@ class ChannelStatistics:
     last_heard: float
     round_trip: float | None
     clock_offset: float | None
+    clock_error: float | None
     wall_offset: float | None
     sent: dict[int, EdgeCount] = field(default_factory=dict)
     received: dict[int, EdgeCount] = field(default_factory=dict)
