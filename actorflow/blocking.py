@@ -24,6 +24,7 @@ from actorflow.session.callable import Callable_
 from actorflow.session.driver import LoopDriver
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import PartialRun
+from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.cluster.blocking_local import LocalCluster as LocalCluster
@@ -41,6 +42,11 @@ class Session:
     with af.blocking.Session(graph=g) as session:
         loss = session.run(loss_t, {x: batch})
     """
+
+    __reduce_ex__ = unpicklable(
+        "A session is not pickled: its variables and steps belong to this process. Open one where it is needed; a "
+        "saver or a cluster shares the values."
+    )
 
     def __init__(
         self,

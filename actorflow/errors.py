@@ -47,6 +47,10 @@ class OpError(Exception):
         self.hint = hint
         super().__init__(describe(message, node=node, op=op, device=device, where=where, details=details, hint=hint))
 
+    def __reduce__(self) -> Any:
+        """Pickled and copied with all of its facts: `__init__` would take the whole text for the message."""
+        return _revived, (type(self), self.args), self.__dict__
+
     def located(self, **facts: Any) -> OpError:
         """The same error with what it did not know yet (node, op, device, where, details); known facts stay."""
         names = ("node", "op", "device", "where", "details", "hint")
@@ -173,6 +177,12 @@ class UnauthenticatedError(OpError):
 
 class StarvationError(InternalError):
     """Nothing of a step can go on, and it is not finished: the report lists each waiting node and who should feed it."""
+
+
+def _revived(kind: type[OpError], args: tuple[Any, ...]) -> OpError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 def describe(

@@ -12,6 +12,7 @@ from actorflow.cluster.credentials import Target
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import InvalidArgumentError
 from actorflow.session.driver import LoopDriver
+from actorflow.unpicklable import unpicklable
 
 
 class LocalCluster:
@@ -23,6 +24,11 @@ class LocalCluster:
     Raises:
         InvalidArgumentError: `transport="local"`, which needs an event loop that runs all the time.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A local cluster is not pickled: its processes belong to this one. Hand over the address in its target, and a"
+        " file with its keys."
+    )
 
     def __init__(self, jobs: Mapping[str, int], **options: Any) -> None:
         if options.get("transport") == "local":

@@ -14,6 +14,7 @@ from actorflow.cluster.credentials import Target
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import FailedPreconditionError
 from actorflow.runtime.polling import new_event_loop
+from actorflow.unpicklable import unpicklable
 
 _CLOSE_SECONDS = 5.0
 
@@ -29,6 +30,10 @@ class Server:
         start: False waits for `start()`.
         options: those of `actorflow.Server`.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A server is not pickled: it is a task that runs in this process. Hand over its address."
+    )
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.logs import LEVELS
+from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -71,6 +72,11 @@ class LocalCluster:
     Raises:
         InvalidArgumentError: there are no tasks.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A local cluster is not pickled: its processes belong to this one. Hand over the address in its target, and a"
+        " file with its keys."
+    )
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ from actorflow.session.devices import open_devices
 from actorflow.session.root import RootTask
 from actorflow.session.steps import Outcome
 from actorflow.transport.base import Identity
+from actorflow.unpicklable import unpicklable
 
 _REACH_SECONDS = 5.0
 MOST_SESSIONS = 1024
@@ -85,6 +86,10 @@ class Server:
         incarnation: a number that no former process of this task had; random by default.
         endpoints: opens the process's endpoints, where they are of another kind.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A server is not pickled: it is a task that runs in this process. Hand over its address."
+    )
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
 from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
+from actorflow.unpicklable import unpicklable
 
 _GROWTH_WARNING = 1000
 _keys = itertools.count()
@@ -36,6 +37,11 @@ class Graph(Scoped):
     Nodes are only ever added; `version` counts them. A session sees nodes added later at its next run. Dtypes and
     static shapes are inferred as a node is made, so that mistakes raise at the line that made them.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A graph is not pickled: variables, collections and functions of this process belong to it. Hand over its "
+        "nodes with to_bytes() and Graph.from_bytes()."
+    )
 
     def __init__(self) -> None:
         self.key = next(_keys)

@@ -12,6 +12,7 @@ from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node, Where
 from actorflow.graph.overloads import Overloads
 from actorflow.shapes import ShapeLike, TensorShape
+from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
@@ -39,6 +40,11 @@ class Operation:
     """A node of a graph. Compared and hashed by identity; all it knows is in its immutable `node`."""
 
     __slots__ = ("__weakref__", "_outputs", "graph", "name")
+
+    __reduce_ex__ = unpicklable(
+        "The operation {self.name} is not pickled, for it belongs to a graph of this process: hand over its name, and"
+        " the graph with to_bytes()."
+    )
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph
@@ -119,6 +125,11 @@ class Tensor(Overloads):
 
     __slots__ = ("__weakref__", "op", "value_index")
     __array_priority__ = 100  # numpy leaves `array + tensor` to us
+
+    __reduce_ex__ = unpicklable(
+        "The tensor {self.name} is not pickled, for it belongs to a graph of this process: hand over its name, and "
+        "the graph with to_bytes()."
+    )
 
     def __init__(self, op: Operation, value_index: int) -> None:
         self.op = op

@@ -12,6 +12,7 @@ from typing import IO, Self
 from actorflow.errors import DataLossError, FailedPreconditionError, NotFoundError
 from actorflow.records import tfrecord
 from actorflow.records.unpacking import WBITS, Unpacker
+from actorflow.unpicklable import unpicklable
 
 _CHUNK = 1 << 20
 
@@ -57,6 +58,10 @@ class TFRecordWriter:
 
     The file appears at once and is complete after `close`. Equal records give equal bytes, packed or not.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A TFRecordWriter is not pickled: its file is open in this process. Hand over the path."
+    )
 
     def __init__(
         self, path: str | os.PathLike[str], options: TFRecordOptions | TFRecordCompressionType | str | None = None

@@ -8,12 +8,17 @@ from typing import Any
 from actorflow.session.composites import spread_values
 from actorflow.session.feeds import Feed
 from actorflow.session.planner import Compiled
+from actorflow.unpicklable import unpicklable
 
 
 class Callable_:
     """Made by `Session.make_callable`; `await call(*values)` feeds the tensors of its feed list in order."""
 
     __slots__ = ("_build", "_compiled", "_feeds", "_names", "_run")
+
+    __reduce_ex__ = unpicklable(
+        "A callable is not pickled, for it belongs to the session of this process: make it where it is needed."
+    )
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches
 from actorflow.session.planner import Compiled
 from actorflow.session.values import result_of
+from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.session.session import Session
@@ -97,6 +98,8 @@ class LocalParts:
 
 class PartialRun:
     """The handle of a step in parts. Its state is freed when all feeds and fetches are used, or at an error."""
+
+    __reduce_ex__ = unpicklable("A partial run is not pickled: its step waits in the session of this process.")
 
     def __init__(self, session: Session, parts: Parts, fetches: Fetches, feeds: dict[Endpoint, Feed]) -> None:
         self._session = session

@@ -34,6 +34,7 @@ from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches, cache_key
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
+from actorflow.unpicklable import unpicklable
 
 
 @dataclass(slots=True)
@@ -74,6 +75,11 @@ class Session:
         transport: "zmq" or "shm" forces how tensors come from the target; "auto" takes shared memory on the same host.
         connect_timeout: seconds to wait for the tasks of the cluster.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A session is not pickled: its variables and steps belong to this process. Open one where it is needed; a "
+        "saver or a cluster shares the values."
+    )
 
     def __init__(
         self,

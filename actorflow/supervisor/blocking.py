@@ -13,6 +13,7 @@ from actorflow.session.driver import LoopDriver
 from actorflow.supervisor import supervisor as asynchronous
 from actorflow.supervisor.attempts import Attempt
 from actorflow.supervisor.events import Event
+from actorflow.unpicklable import unpicklable
 
 
 class BlockingAttempt:
@@ -47,6 +48,10 @@ class Supervisor:
 
     It watches the cluster while one of its methods runs: a loss in between is found by the next one.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A supervisor is not pickled, for it watches a cluster from this process: make it where it is needed."
+    )
 
     def __init__(
         self,

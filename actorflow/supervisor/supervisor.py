@@ -33,6 +33,7 @@ from actorflow.supervisor.restarts import RestartPolicy, Restarts
 from actorflow.supervisor.saves import SaveBeside, SaveTimer
 from actorflow.supervisor.wiring import Watch
 from actorflow.train.saver import Saver
+from actorflow.unpicklable import unpicklable
 
 T = TypeVar("T")
 _LOG = get_logger("supervisor")
@@ -83,6 +84,10 @@ class Supervisor:
         InvalidArgumentError: what is given can't be.
         ValueError: there is a `checkpoint_dir`, but nothing to save.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A supervisor is not pickled, for it watches a cluster from this process: make it where it is needed."
+    )
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ import anyio
 import anyio.abc
 
 from actorflow.errors import OutOfRangeError
+from actorflow.unpicklable import unpicklable
 
 GRACE = 120.0
 _LOOK = 0.05  # seconds between two looks at threads that end without a stop
@@ -45,6 +46,10 @@ class Coordinator:
     The end of the block asks all tasks to stop, waits for them, and raises the first error. An `OutOfRangeError`, the end of
     the input, is no error but a reason to stop, in the block too.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A coordinator is not pickled: the threads and tasks that it waits for belong to this process."
+    )
 
     def __init__(
         self,

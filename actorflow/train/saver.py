@@ -35,6 +35,7 @@ from actorflow.train.checkpoints import (
     update_checkpoint_state,
 )
 from actorflow.train.global_steps import get_global_step
+from actorflow.unpicklable import unpicklable
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
@@ -69,6 +70,10 @@ class Saver:
     checkpoint appears at once, when all of it is on the disk. It also has the counters of random numbers and the places of
     readers, so that a run that is resumed goes on with the same numbers.
     """
+
+    __reduce_ex__ = unpicklable(
+        "A saver is not pickled, for its nodes belong to a graph of this process: make it where that graph is made."
+    )
 
     def __init__(
         self,

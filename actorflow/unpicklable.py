@@ -1,0 +1,21 @@
+"""What can't be pickled says so in a sentence, and what to hand over in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+
+def unpicklable(sentence: str) -> Callable[[Any, SupportsIndex], Any]:
+    """The method `__reduce_ex__` of a class whose objects are neither pickled nor copied by `copy`.
+
+        __reduce_ex__ = unpicklable("The tensor {self.name} is not pickled: hand over its name.")
+
+    Args:
+        sentence: says why, and what to do; `{self}` in it stands for the object, `{self.x}` for its attribute.
+    """
+
+    def __reduce_ex__(self: Any, protocol: SupportsIndex) -> Any:
+        raise TypeError(sentence.format(self=self))
+
+    return __reduce_ex__
