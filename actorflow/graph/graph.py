@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorflow import shapes
 from actorflow.device.spec import DeviceSpec
@@ -22,6 +22,9 @@ from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
 from actorflow.unpicklable import unpicklable
+
+if TYPE_CHECKING:
+    from actorflow.graph.lint import Race
 
 _GROWTH_WARNING = 1000
 _keys = itertools.count()
@@ -404,11 +407,37 @@ class Graph(Scoped):
 
     # Tools
 
-    def lint(self) -> list[Any]:
-        """Unordered reads and writes of one variable, each with the lines of both (see `actorflow.graph.lint`)."""
-        from actorflow.graph.lint import find_races
+    def lint(self, fetches: Any = None, *others: Any) -> list[Race]:
+        """The races of a program: accesses of one variable, at least one of them a write, that nothing orders.
 
-        return find_races(self._nodes)
+            for race in graph.lint([loss, train]):
+                print(race)  # names both lines
+
+        Updates that commute are no race unless their values are taken, nor are accesses of which a run never makes both, such
+        as those of two branches, nor those inside of critical sections of one mutex.
+
+        Args:
+            fetches: what one run will be asked for, as for `session.run`; only what it executes is looked at. Without it
+                all of the graph counts as one run, but for initialisers; an unused result of an update counts as fetched.
+            others: further runs, each looked at by itself; what these and the first do to each other is no race.
+
+        Returns:
+            A `Race` for each pair of nodes, in the order of the graph; `race.lines` are the two lines.
+
+        Raises:
+            InvalidArgumentError: the nodes form a cycle.
+            KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
+        """
+        from actorflow.graph.lint import find_races
+        from actorflow.session.fetches import Fetches
+
+        if fetches is None and not others:
+            return find_races(self._nodes)
+        found: dict[tuple[str, str, str], Race] = {}
+        for run in [Fetches(self, structure) for structure in (fetches, *others)]:
+            for race in find_races(self._nodes, run.endpoints, run.targets):
+                found.setdefault((race.variable, race.first.name, race.second.name), race)
+        return list(found.values())
 
     def to_bytes(self, since: int = 0) -> bytes:
         """The graph (or what was added after its first `since` nodes) in msgpack."""
