@@ -19,12 +19,14 @@ from contextvars import ContextVar, Token, copy_context
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 import anyio.to_thread
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import RunVar, checkpoint
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 _LOW_PRIORITY = 5
 """Against a thread of ordinary priority one gets a quarter of a processor that both want."""
+MOST_OWN_THREADS = 256
+_own_threads: RunVar[anyio.CapacityLimiter] = RunVar("actorflow_own_threads")
 _behind: list[threading.Thread] = []
 
 
@@ -144,16 +146,61 @@ def resident_bytes(pid: int) -> int | None:
         return None
 
 
-async def on_thread(
-    work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False, limited: bool = True
-) -> T:
+async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
     """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here. At most 40
-    calls of an event loop that are `limited` have a thread at a time: others may wait for each other."""
+    calls of an event loop have a thread at a time."""
     if current().is_real:
-        limiter = None if limited else anyio.CapacityLimiter(math.inf)
-        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel, limiter=limiter)
+        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel)
     await checkpoint()
     return work(*arguments)
+
+
+async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    """Calls `work`, which may wait for other such calls, on a thread that it has for itself. Cancelled, this leaves it behind.
+
+    An event loop has at most 256 such calls at a time, and those that were left behind count until they end: a later one
+    waits for a thread.
+    """
+    if not current().is_real:
+        await checkpoint()
+        return work(*arguments)
+    try:
+        limiter = _own_threads.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(MOST_OWN_THREADS)
+        _own_threads.set(limiter)
+    import asyncio  # only here: importing actorflow does not import it
+
+    loop, call = asyncio.get_running_loop(), object()
+    claims = [
+        None
+    ]  # whoever takes it, the thread or a caller that is cancelled before, decides whether the work begins
+
+    def claim() -> bool:
+        try:
+            claims.pop()
+        except IndexError:
+            return False
+        return True
+
+    def run() -> T:
+        if not claim():
+            raise RuntimeError("Its caller was cancelled before it began.")
+        try:
+            return work(*arguments)
+        finally:
+            try:
+                loop.call_soon_threadsafe(limiter.release_on_behalf_of, call)
+            except RuntimeError:
+                pass  # the loop is closed, and its threads are counted no more
+
+    await limiter.acquire_on_behalf_of(call)
+    try:
+        unlimited = anyio.CapacityLimiter(math.inf)
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=unlimited)
+    finally:
+        if claim():  # else the thread says itself when it is done
+            limiter.release_on_behalf_of(call)
 
 
 def in_background(work: Callable[[], T]) -> T:

@@ -21,6 +21,7 @@ from actorflow.errors import (
 )
 from actorflow.ops.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
+from actorflow.runtime.context import StepHandle
 
 _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (TypeError, InvalidArgumentError),
@@ -33,19 +34,20 @@ _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
 )
 
 
-@kernel("PyFunc", "PyFuncStateless", device="CPU")
-async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...]) -> Any:
+@kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)
+async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], step: StepHandle) -> Any:
     function = function_of(token)
     given = [_given(value) for value in inputs]
     try:
         if function.is_async:
             found = function.call(*given)
         else:
-            found, error = await machine.on_thread(_outcome, function, given, abandon_on_cancel=True, limited=False)
+            found, error = await machine.on_own_thread(_outcome, function, given)
             if error is not None:
                 raise error
         if inspect.isawaitable(found):
-            found = await found
+            with step.waits():
+                found = await found
     except OpError:
         raise
     except Exception as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ import virtual
 from probes import probe as probe
 
 import actorflow as af
-from actorflow import errors
+from actorflow import errors, machine
 from actorflow.session.admission import Admission
 
 
@@ -44,7 +46,7 @@ def waiter(admission: Admission, order: list[int], number: int) -> asyncio.Task[
 
 
 async def test_places_go_to_who_waits_longest() -> None:
-    admission, order = Admission(2, 10), list[int]()
+    admission, order = Admission(2, 10, 10), list[int]()
     assert admission.enter_nowait() and admission.enter_nowait() and not admission.enter_nowait()
     tasks = [waiter(admission, order, i) for i in range(4)]
     await turns()
@@ -63,7 +65,7 @@ async def test_places_go_to_who_waits_longest() -> None:
 
 
 async def test_a_full_queue_refuses() -> None:
-    admission = Admission(1, 1)
+    admission = Admission(1, 1, 10)
     assert admission.enter_nowait()
     task = waiter(admission, [], 0)
     await turns()
@@ -78,7 +80,7 @@ async def test_a_full_queue_refuses() -> None:
 
 
 async def test_one_who_gives_up_makes_room() -> None:
-    admission, order = Admission(1, 10), list[int]()
+    admission, order = Admission(1, 10, 10), list[int]()
     assert admission.enter_nowait()
     tasks = [waiter(admission, order, i) for i in range(3)]
     await turns()
@@ -93,7 +95,7 @@ async def test_one_who_gives_up_makes_room() -> None:
 
 
 async def test_one_who_is_cancelled_as_a_place_is_given_hands_it_on() -> None:
-    admission, order = Admission(1, 10), list[int]()
+    admission, order = Admission(1, 10, 10), list[int]()
     assert admission.enter_nowait()
     tasks = [waiter(admission, order, i) for i in range(2)]
     await turns()
@@ -106,7 +108,7 @@ async def test_one_who_is_cancelled_as_a_place_is_given_hands_it_on() -> None:
 
 
 async def test_one_who_is_cancelled_just_before_a_place_is_given() -> None:
-    admission, order = Admission(1, 10), list[int]()
+    admission, order = Admission(1, 10, 10), list[int]()
     assert admission.enter_nowait()
     tasks = [waiter(admission, order, i) for i in range(2)]
     await turns()
@@ -119,14 +121,14 @@ async def test_one_who_is_cancelled_just_before_a_place_is_given() -> None:
 
 
 async def test_blocked_steps_lend_their_place() -> None:
-    admission, order = Admission(1, 10), list[int]()
+    admission, order = Admission(1, 10, 10), list[int]()
     assert admission.enter_nowait()
     task = waiter(admission, order, 0)
     await turns()
-    admission.blocked(True)
+    assert admission.begin_waiting() is None
     await task
-    assert admission.inflight == 1
-    admission.blocked(False)  # coming back never waits
+    assert (admission.inflight, admission.waiting) == (1, 1)
+    admission.end_waiting()  # coming back never waits
     assert admission.inflight == 2
     admission.leave()
     assert not admission.enter_nowait()
@@ -136,7 +138,7 @@ async def test_blocked_steps_lend_their_place() -> None:
 
 async def test_random_comings_and_goings(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    admission = Admission(3, 5)
+    admission = Admission(3, 5, 10)
     running, refused, given_up = 0, 0, 0
 
     async def client() -> None:
@@ -285,3 +287,105 @@ def test_steps_that_wait_outside_take_no_place(probe: probes.Probe) -> None:
 
     _, seconds = virtual.run(main)
     assert seconds == 1.0
+
+
+async def test_blocking_functions_keep_their_place(graph: af.Graph) -> None:
+    """300 calls of a function that blocks its thread: two run, three wait for their turn, the others are refused."""
+    go, calls = threading.Event(), itertools.count()
+    most = 0
+
+    def block() -> Any:
+        nonlocal most
+        next(calls)
+        most = max(most, threading.active_count())
+        assert go.wait(60)
+        return np.float32(1)
+
+    made = af.py_func(block, [], af.float32)
+    async with af.Session(graph=graph, max_inflight_steps=2, max_queued_steps=3) as session:
+        await session.warmup(made)
+        before = threading.active_count()
+        runs = [asyncio.create_task(session.run(made)) for _ in range(300)]
+        done, waiting = await asyncio.wait(runs, return_when=asyncio.FIRST_COMPLETED)
+        while len(done) < 295:
+            done, waiting = await asyncio.wait(runs, return_when=asyncio.FIRST_COMPLETED)
+            await turns()
+        assert {type(run.exception()) for run in done} == {errors.Overloaded} and len(waiting) == 5
+        statistics = session.statistics()
+        assert (statistics.inflight, statistics.queued, statistics.waiting) == (2, 3, 0)
+        go.set()
+        assert await asyncio.gather(*waiting) == [1.0] * 5 and next(calls) == 5
+        assert most <= before + 2
+        assert session.statistics().inflight == session.statistics().queued == 0
+
+
+async def test_asynchronous_functions_give_their_place_up(graph: af.Graph) -> None:
+    go = asyncio.Event()
+
+    async def later() -> Any:
+        await go.wait()
+        return np.float32(1)
+
+    waits = [af.py_func(f, [], af.float32) for f in (later, lambda: later())]  # the second one is called on a thread
+    async with af.Session(graph=graph, max_inflight_steps=1) as session:
+        runs = [asyncio.create_task(session.run(waits[i % 2])) for i in range(20)]
+        while session.statistics().waiting < 20:
+            await turns(1)
+        assert (session.statistics().inflight, session.statistics().queued) == (0, 0)
+        go.set()
+        assert await asyncio.gather(*runs) == [1.0] * 20
+        assert (session.statistics().inflight, session.statistics().waiting) == (0, 0)
+
+
+async def test_one_that_would_wait_beyond_the_limit_is_stopped(graph: af.Graph) -> None:
+    """1,000 dequeues of an empty queue: those beyond the limit are refused, and an enqueue never is."""
+    queue = af.FIFOQueue(6000, [af.int32], shapes=[()], name="lines")
+    dequeue = queue.dequeue(name="take")
+    fill = queue.enqueue_many([np.arange(100, dtype=np.int32)])
+    async with af.Session(graph=graph, max_inflight_steps=4, max_queued_steps=1000, max_waiting_steps=100) as session:
+        await session.warmup(dequeue)
+        runs = [asyncio.create_task(session.run(dequeue)) for _ in range(1000)]
+        done: set[asyncio.Task[Any]] = set()
+        while len(done) < 900:
+            done, _ = await asyncio.wait(runs, return_when=asyncio.FIRST_COMPLETED)
+            await turns()
+        found = {type(run.exception()) for run in done}
+        assert found == {errors.Overloaded}
+        with pytest.raises(
+            errors.Overloaded, match=r"100 steps that wait .*\n(.*\n)*.*take .*\n(.*\n)*.*max_waiting_steps"
+        ):
+            await session.run(dequeue)
+        assert session.statistics().waiting == 100 and session.statistics().inflight == 0
+        await session.run(fill)
+        assert sorted(await asyncio.gather(*(run for run in runs if run not in done))) == list(range(100))
+        assert session.statistics().waiting == 0
+
+
+async def test_threads_of_functions_are_bounded(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that calls more functions than there are threads for them; those that were left behind keep theirs."""
+    monkeypatch.setattr(machine, "MOST_OWN_THREADS", 3)
+    go, lock = threading.Event(), threading.Lock()
+    running = most = 0
+
+    def block() -> Any:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        assert go.wait(60)
+        with lock:
+            running -= 1
+        return np.float32(1)
+
+    made = [af.py_func(block, [], af.float32) for _ in range(20)]
+    async with af.Session(graph=graph) as session:
+        for _ in range(2):  # in the second round the threads are busy with those of the first
+            run = asyncio.create_task(session.run(made))
+            while running < 3:
+                await turns(1)
+            await turns()
+            run.cancel()
+            await asyncio.wait([run])
+        go.set()
+        assert await session.run(made) == [1.0] * 20
+    assert most == 3

@@ -313,6 +313,7 @@ class RemoteEngine:
             abandoned=0,
             inflight=self.admission.inflight,
             queued=self.admission.queued,
+            waiting=self.admission.waiting,
             plans=self.plans,
             nodes=0,
             devices={},

@@ -99,7 +99,7 @@ class WorkerService:
         for manager in self.resources.values():
             manager.file_roots = file_roots
         self.local = plugins.load("transports", "local")()
-        self.steps = Steps(Admission(_UNLIMITED, 0), self.local)
+        self.steps = Steps(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
         self._links = links
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}

@@ -84,9 +84,9 @@ def py_func(
 
     `func` gets arrays that can't be written to, numpy scalars for tensors of rank 0, and `bytes` for scalars of strings. It
     gives what is an array of the stated type, or a list or tuple of them. Nothing is converted but text, to UTF-8: for
-    float32 it has to give float32. It is called on a thread of its own, so it may take its time, and any number are called at
-    once; a step that is stopped does not wait for it, but the process ends only after it. An `async def` function is awaited on
-    the session's event loop, and cancelled with its step.
+    float32 it has to give float32. It is called on a thread of its own, so it may take its time, and up to 256 are called at
+    once. A step that is stopped does not wait for it, but it keeps its thread, and the process ends only after it. An
+    `async def` function is awaited on the session's event loop, and cancelled with its step.
 
     Args:
         Tout: the element type of the result, or a list of those of several results. With an empty list there is none.

@@ -51,6 +51,7 @@ class KernelDef:
     takes_done: bool
     is_async: bool
     aborts_itself: bool = False
+    is_threaded: bool = False
     library: str = ""
     can: Question = _yes
     pays: Question = _yes
@@ -78,6 +79,7 @@ def kernel(
     device: str = ANY_DEVICE,
     dtypes: frozenset[DType] | None = None,
     aborts_itself: bool = False,
+    threaded: bool = False,
     library: str = "",
     can: Question = _yes,
     pays: Question = _yes,
@@ -87,7 +89,8 @@ def kernel(
     `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
     device type goes before one for every device, and one for named types before one for every type. `aborts_itself`
     promises that an asynchronous kernel ends soon after a callback that it gave to `step.on_cancel` is called; others are
-    cancelled through an anyio scope, which costs more.
+    cancelled through an anyio scope, which costs more. `threaded` says that an asynchronous kernel is at work, on a thread of its
+    own, except within `step.waits()`: its step counts among those that run, not among those that wait.
 
     A kernel from a `library` stands beside the others, and has the keywords of the one that it replaces where it `can` and
     where that `pays` (`actorflow.registry.library`).
@@ -116,6 +119,7 @@ def kernel(
                 is_async=inspect.iscoroutinefunction(function) or "done" in keywords,
                 takes_done="done" in keywords,
                 aborts_itself=aborts_itself,
+                is_threaded=threaded,
                 library=library,
                 can=can,
                 pays=pays,

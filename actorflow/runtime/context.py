@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,6 +24,9 @@ class StepHandle(Protocol):
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls `callback` when the step is stopped; the returned function takes it back."""
+
+    def waits(self) -> AbstractContextManager[None]:
+        """A block in which a kernel that is registered as threaded waits for something else than its thread."""
 
     def on_end(self, callback: Callable[[], object]) -> None:
         """Calls `callback` when the step has ended, in whatever way."""

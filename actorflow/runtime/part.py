@@ -292,13 +292,15 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
         part.launched += 1
         if step.trace is not None and not step.stopped:
             step.trace.add(part, node, begun, perf_counter_ns())
-        step.active_again()
+        if not node.is_threaded:
+            step.active_again()
         if not step.stopped:
             part.propagate(node, result)
             if part.loop is not None:
                 part.loop.left(part)
     except BaseException as error:
-        step.active_again()
+        if not node.is_threaded:
+            step.active_again()
         faults.remember_inputs(error, inputs)
         step.fail(part, node, error)
     live = step.live = step.live - 1

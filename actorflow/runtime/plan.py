@@ -78,6 +78,7 @@ class PlanNode:
     region: Region | None
     primitive: Primitive | None
     takes_tag: bool = False
+    is_threaded: bool = False
     """Whether its kernel has to be told in which iteration it runs."""
     takes_done: bool = False
     """Whether its kernel calls a continuation."""
@@ -306,7 +307,7 @@ def _plan_node(
     definition = opdef.lookup(node.op)
     region: Region | None = None
     launch: Callable[..., Any]
-    asynchronous = takes_step = takes_tag = takes_done = aborts_itself = False
+    asynchronous = takes_step = takes_tag = takes_done = aborts_itself = is_threaded = False
     if node.op == "_Loop":
         compiler = find_compiler(device.type, without)
         launch = region = Loop(node, types, device, context_of, compiler, without)
@@ -321,7 +322,7 @@ def _plan_node(
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
-        takes_tag, takes_done = entry.takes_tag and in_loop, entry.takes_done
+        takes_tag, takes_done, is_threaded = entry.takes_tag and in_loop, entry.takes_done, entry.is_threaded
     guess = sum_of_members(node, graph)
     launching = as_asynchronous(device)
     if launching is not None:
@@ -357,6 +358,7 @@ def _plan_node(
         ),
         region=region,
         takes_tag=takes_tag,
+        is_threaded=is_threaded,
         takes_done=takes_done,
         is_plain=is_plain,
         may_follow=follows and launching is None and not any(opdef.lookup(m.op).stateful for m in members),

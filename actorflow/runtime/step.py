@@ -8,11 +8,13 @@ through the callbacks that they registered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import Context
-from typing import Any
+from typing import Any, Protocol
 
 from actorflow.device.base import as_asynchronous
+from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
 from actorflow.runtime import faults, starvation
@@ -24,6 +26,16 @@ from actorflow.runtime.traced import TracedPart
 from actorflow.transport.base import Rendezvous
 
 _TIMED_EVERY = 16
+
+
+class Places(Protocol):
+    """Who counts the steps that run and those that only wait."""
+
+    def begin_waiting(self) -> OpError | None:
+        """A step only waits from now on. The result is the error that it has to end with, where too many wait."""
+
+    def end_waiting(self) -> None:
+        """A step that only waited goes on, or is over."""
 
 
 class Step:
@@ -41,7 +53,7 @@ class Step:
         trace: Trace | None = None,
         expected_feeds: int = 0,
         grace: float = 1.0,
-        on_blocked: Callable[[bool], None] | None = None,
+        places: Places | None = None,
     ) -> None:
         self.id = step_id
         self.loop = loop
@@ -50,7 +62,7 @@ class Step:
         self.timed = trace is not None or step_id % _TIMED_EVERY == 0
         self.live = 0
         self.waiting = 0
-        """How many of the live tasks wait in asynchronous kernels."""
+        """How many of the live tasks wait in asynchronous kernels; those on threads are at work."""
         self.expected_feeds = expected_feeds
         self.stopped = False
         self.finished = False
@@ -62,7 +74,7 @@ class Step:
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
         self._blocked = False
-        self._on_blocked = on_blocked
+        self._places = places
         self._grace = grace
         self._abandoning: asyncio.TimerHandle | None = None
         self._cancel: dict[int, Callable[[], None]] = {}
@@ -102,7 +114,8 @@ class Step:
         """Gives a node with an asynchronous kernel its task on the event loop."""
         inputs = part.slots[node.begin : node.end]
         part.slots[node.begin : node.end] = node.blank
-        self.waiting += 1
+        if not node.is_threaded:
+            self.waiting += 1
         # a context of its own, because it pumps at its end, and the nodes that run then enter the step's
         context = self.context.copy()
         task = self.loop.create_task(run_asynchronous(part, node, inputs), name=node.node.name, context=context)
@@ -117,10 +130,24 @@ class Step:
     def active_again(self) -> None:
         """An asynchronous kernel has ended."""
         self.waiting -= 1
+        self._unblock()
+
+    def _unblock(self) -> None:
         if self._blocked:
             self._blocked = False
-            if self._on_blocked is not None:
-                self._on_blocked(False)
+            if self._places is not None:
+                self._places.end_waiting()
+
+    @contextmanager
+    def waits(self) -> Iterator[None]:
+        """While a kernel that is registered as threaded waits for something else than its thread."""
+        self.waiting += 1
+        if self.live <= self.waiting:
+            self.quiet()
+        try:
+            yield
+        finally:
+            self.active_again()
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls `callback` when the step is stopped (at once if it is already); the result takes it back."""
@@ -167,9 +194,7 @@ class Step:
             if self._starves():
                 self.stop(starvation.error(self))
             elif not self._blocked and not self.stopped:
-                self._blocked = True
-                if self._on_blocked is not None:
-                    self._on_blocked(True)
+                self._block()
         elif self.finished:
             return
         elif self.stopped or all(part.done for part in self.parts):
@@ -181,6 +206,21 @@ class Step:
             self._finish()
         for listener in self.listeners:
             listener()
+
+    def _block(self, again: bool = False) -> None:
+        """Only asynchronous kernels are left, which wait: others may run meanwhile, unless too many wait. A kernel whose task has
+        not begun may have nothing to wait for, so a refusal comes a turn of the loop later."""
+        refused = None if self._places is None else self._places.begin_waiting()
+        if refused is None:
+            self._blocked = True
+        elif again:
+            self.stop(refused.located(details=self.pending().splitlines()))
+        else:
+            self.loop.call_soon(self._block_again)
+
+    def _block_again(self) -> None:
+        if 0 < self.live <= self.waiting and not self._blocked and not self.stopped:
+            self._block(again=True)
 
     def _starves(self) -> bool:
         """Whether only Recvs of this process's own tokens are left, which nobody will send any more."""
@@ -211,10 +251,7 @@ class Step:
         self.finished = True
         if self._abandoning is not None:
             self._abandoning.cancel()
-        if self._blocked:
-            self._blocked = False
-            if self._on_blocked is not None:
-                self._on_blocked(False)
+        self._unblock()
         for part in self.parts:
             part.plan.device.count(part.launched - part.threaded, part.threaded)
         ends, self._ends = self._ends, []

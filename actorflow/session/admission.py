@@ -1,4 +1,4 @@
-"""Admission: how many steps run at once, how many may wait, and the refusal of more."""
+"""Admission: how many steps run at once, how many wait for their turn or for something else, and the refusal of more."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ from actorflow.errors import FailedPreconditionError, Overloaded
 
 
 class Admission:
-    """Counts the steps in flight. A step whose remaining nodes all wait in asynchronous kernels does not count."""
+    """Counts the steps of a session, each in one of three places, and bounds all three.
 
-    def __init__(self, max_inflight: int, max_queued: int) -> None:
-        if max_inflight < 1 or max_queued < 0:
+    `inflight` steps run, `queued` ones wait for their turn to run. A step whose remaining nodes all wait in asynchronous
+    kernels, for a queue perhaps, gives its turn up and counts as `waiting`: the step that ends its wait may be one of the
+    queue. Coming back it runs at once, so `inflight` may be over its limit for a while.
+    """
+
+    def __init__(self, max_inflight: int, max_queued: int, max_waiting: int) -> None:
+        if max_inflight < 1 or max_queued < 0 or max_waiting < 0:
             raise ValueError(
-                f"max_inflight_steps is 1 or more, max_queued_steps 0 or more; got {max_inflight}, {max_queued}."
+                "max_inflight_steps is 1 or more, max_queued_steps and max_waiting_steps are 0 or more; "
+                f"got {max_inflight}, {max_queued}, {max_waiting}."
             )
         self.max_inflight = max_inflight
         self.max_queued = max_queued
+        self.max_waiting = max_waiting
         self.inflight = 0
+        self.waiting = 0
         self.seconds_per_step = 0.01
         """A moving average, from which `retry_after` is reckoned."""
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -111,10 +119,21 @@ class Admission:
             if not place.done():
                 place.set_exception(error)
 
-    def blocked(self, is_blocked: bool) -> None:
-        """A step went to wait in asynchronous kernels, or came back. Coming back never waits, so the limit may be
-        exceeded for a while."""
-        if is_blocked:
-            self.leave()
-        else:
-            self.inflight += 1
+    def begin_waiting(self) -> Overloaded | None:
+        """A step only waits from now on, and gives its place up. It keeps it where too many wait already: the result is the
+        error that it has to end with then."""
+        if self.waiting >= self.max_waiting:
+            return Overloaded(
+                f"The session has {self.waiting} steps that wait in asynchronous kernels, its limit, and this step would be "
+                "one more.",
+                retry_after=max(0.001, self.seconds_per_step),
+                hint="Run what ends their waits, or raise max_waiting_steps.",
+            )
+        self.waiting += 1
+        self.leave()
+        return None
+
+    def end_waiting(self) -> None:
+        """A step that only waited goes on, or is over."""
+        self.waiting -= 1
+        self.inflight += 1

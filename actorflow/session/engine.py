@@ -17,7 +17,8 @@ from actorflow.session.partial import Parts
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """Counters since the session was made. `inflight` and `queued` are steps now; `nodes` counts executed nodes of the
+    """Counters since the session was made. `inflight`, `queued` and `waiting` are steps now: those that run, that wait for their
+    turn, and that only wait in asynchronous kernels; `nodes` counts executed nodes of the
     user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop. Of a session on a
     cluster `nodes`, `abandoned` and `devices` are not known."""
 
@@ -27,6 +28,7 @@ class SessionStatistics:
     abandoned: int
     inflight: int
     queued: int
+    waiting: int
     plans: int
     nodes: int
     devices: dict[str, DeviceStatistics]

@@ -97,6 +97,7 @@ class LocalEngine:
             abandoned=self.steps.abandoned,
             inflight=self.admission.inflight,
             queued=self.admission.queued,
+            waiting=self.admission.waiting,
             plans=self.planner.compiled_plans,
             nodes=self.steps.nodes,
             devices={d.name: d.statistics() for d in self._devices},

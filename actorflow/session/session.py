@@ -60,8 +60,11 @@ class Session:
         graph: what to run; the default graph where none is given.
         devices: how many devices of each type, such as `{"CPU": 2}`, or devices themselves. A cluster has its own.
         memory_budget: bytes that the tensors of each device may take; unlimited by default. A cluster has its own.
-        max_inflight_steps: so many steps run at once; later ones wait.
-        max_queued_steps: so many may wait; more are refused with `errors.Overloaded`.
+        max_inflight_steps: so many steps run at once; later ones wait for their turn. A function that `py_func` calls on a thread
+            runs.
+        max_queued_steps: so many may wait for their turn; more are refused with `errors.Overloaded`.
+        max_waiting_steps: a step that only waits in asynchronous kernels, for a queue perhaps, gives its place among the running
+            ones up. So many may wait so; one more is stopped with `errors.Overloaded`.
         coalesce: merges runs of cheap nodes into one.
         optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
         jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
@@ -90,6 +93,7 @@ class Session:
         memory_budget: int | None = None,
         max_inflight_steps: int = 256,
         max_queued_steps: int = 4096,
+        max_waiting_steps: int = 4096,
         coalesce: bool = True,
         optimize: bool = True,
         jit: bool = True,
@@ -116,7 +120,7 @@ class Session:
             lower_peak=lower_peak,
             save_memory=save_memory,
         )
-        self._admission = Admission(max_inflight_steps, max_queued_steps)
+        self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
         self._prepared: dict[Any, _Prepared] = {}
         self._engine: Engine
         if not target:
@@ -163,7 +167,7 @@ class Session:
         Raises:
             TypeError, KeyError, ValueError: the fetches or feeds are nothing of this graph.
             errors.OpError: see `actorflow.errors`; the first error of a step stops it.
-            errors.Overloaded: too many steps run and wait already.
+            errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
         if feeds is None:
             feeds = {}

@@ -230,7 +230,7 @@ class Steps:
             trace=trace,
             expected_feeds=expected_feeds or 0,
             grace=GRACE,
-            on_blocked=self.admission.blocked if expected_feeds is None else None,
+            places=self.admission if expected_feeds is None else None,
         )
         self.running[step.id] = step
         step.start(feeds)
