@@ -19,6 +19,7 @@ from actorflow.errors import (
     UnimplementedError,
     UnknownError,
 )
+from actorflow.graph.foreign import host_array
 from actorflow.ops.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
@@ -104,8 +105,9 @@ def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> 
     """A copy: the function may change its array later, or have given one of its inputs."""
     who = f"Value {number} of the function {function.name}"
     try:
-        array = np.array(value, dtype=object if dtype is dtypes.string else None, order="C")
-    except ValueError as error:
+        source = value if dtype is dtypes.string else host_array(value)
+        array = np.array(source, dtype=object if dtype is dtypes.string else None, order="C")
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise InvalidArgumentError(f"{who} is no tensor: {error}") from None
     if dtype is dtypes.string:
         array = _bytes(array, who)

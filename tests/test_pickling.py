@@ -102,7 +102,8 @@ def statistics() -> af.SessionStatistics:
 def traced() -> af.Trace:
     trace = af.Trace()
     with af.blocking.Session() as session:
-        session.run(af.placeholder_with_default(1.0, []) + 1.0, trace=trace)
+        x = af.placeholder(FLOAT, [])
+        session.run(x + 1.0, {x: 1.0}, trace=trace)
     assert trace.events
     return trace
 

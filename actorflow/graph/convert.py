@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.dtypes import DType
+from actorflow.graph.foreign import host_array, is_foreign
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 
@@ -55,7 +56,8 @@ def convert_to_tensor(
     """`value` as a tensor: itself, a variable's read, or a constant.
 
     Python numbers become float32, int32, complex128, bool; numpy arrays keep their type, unless `dtype` asks for
-    another. A list that holds tensors is stacked.
+    another. So do arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow, torch), and buffers. A list
+    that holds tensors is stacked.
 
     Raises:
         TypeError: a tensor of another type than `dtype`, or a value that has no such type.
@@ -83,6 +85,8 @@ def convert_to_tensor(
 
 def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = None) -> np.ndarray[Any, Any]:
     """`value` as a read-only numpy array of a tensor's element type (see `convert_to_tensor`)."""
+    if not isinstance(value, (np.ndarray, np.generic)) and is_foreign(value):
+        value = _taken(value)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind in "SUO" or dtype is dtypes.string:
             return _strings(value)
@@ -96,6 +100,14 @@ def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = N
         array = array.astype(array.dtype.newbyteorder("="))
     array.flags.writeable = False
     return array
+
+
+def _taken(value: Any) -> np.ndarray[Any, Any]:
+    """An array of another library."""
+    try:
+        return host_array(value)
+    except Exception as error:  # of that library
+        raise TypeError(f"A {type(value).__name__} can't become a tensor: {error}") from error
 
 
 def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow import shapes
 from actorflow.errors import FeedError, InvalidArgumentError
+from actorflow.graph.foreign import host_array
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Tensor
 
@@ -64,8 +65,8 @@ class Feed:
         if self._scalar is None:
             return self._strings(value)
         try:
-            array = np.asarray(value)
-        except (TypeError, ValueError) as error:
+            array = host_array(value)
+        except Exception as error:  # of the library that the value comes from
             raise self._error(f"It can't become an array: {error}", value) from None
         if array.dtype.kind not in "biufcV" and array.dtype != self._numpy:
             kind = {"O": f"holds a {_kind_in(array)}", "U": "is text", "S": "is bytes"}
@@ -78,7 +79,8 @@ class Feed:
         if array.size and array.dtype.kind in "iu" and self._dtype.kind in "iu":
             if array.min() < self._dtype.min or array.max() > self._dtype.max:
                 raise self._error(f"Its values don't fit {self._dtype}.", value)
-        return array.astype(self._numpy)
+        found = array.astype(self._numpy, copy=False)
+        return found if found.base is None else found.view()  # a view of an array: its memory has another owner
 
     def _strings(self, value: Any) -> np.ndarray[Any, Any]:
         source = np.asarray(value, dtype=object)
