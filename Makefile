@@ -31,12 +31,12 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-extras lint types unit soak fuzz simulate bench format clean test-gpu bench-gpu gpu-here gpu-wheels
+.PHONY: help run test test-extras lint types unit soak fuzz simulate bench names format clean test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
 	@echo 'make test    all checks: lint, types, unit'
-	@echo 'make lint    ruff check and ruff format --check'
+	@echo 'make lint    ruff check, ruff format --check, and whether make names has been run'
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    pytest'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
@@ -47,7 +47,8 @@ help:
 	@echo 'make mutants  applies planted bugs and mutants of the sources, and says which test notices each'
 	@echo '              (BUGS=1 the planted ones alone; MUTANTS=200 SEED=1 FIRST=0; MUTANTS_ARGS="--only inbox --results")'
 	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/gpu.md'
-	@echo 'make format  let ruff repair and format the sources'
+	@echo 'make names   write the tables of public names and the type stubs from the sources'
+	@echo 'make format  make names, and let ruff repair and format the sources'
 	@echo 'make bench   compare with TensorFlow (in an environment of its own, .venv-bench)'
 	@echo 'make clean   remove the environments, builds and caches'
 
@@ -62,6 +63,7 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python tools/public_names.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)
@@ -107,7 +109,11 @@ simulate: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m mutants --mutants $(MUTANTS) --seed $(SEED) --first $(FIRST) $(if $(BUGS),--planted) $(MUTANTS_ARGS)
 
-format: $(VENV)/.dev
+# The tables of public names and the type stubs, from the marks in the sources.
+names:
+	$(PYTHON) tools/public_names.py
+
+format: $(VENV)/.dev names
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 

@@ -14,8 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorflow.errors import UnimplementedError
+from actorflow.public import public
 
 
+@public("af", "tf.dtypes")
 class DType:
     """One element type; there is one object per type, so `is` compares.
 
@@ -121,6 +123,11 @@ bool = DType("bool", 10, "b", 1)
 string = DType("string", 7, "S", 0)
 resource = DType("resource", 20, "R", 0)
 variant = DType("variant", 21, "V", 0)
+public("af", "tf.dtypes", of="int8 int16 int32 int64 uint8 uint16 uint32 uint64 bfloat16 float16 float32 float64")
+public("af", "tf.dtypes", of="complex64 complex128 bool string")
+public("tf", "tf.dtypes", of="resource variant")
+public("tf:half", of="float16")
+public("tf:double", of="float64")
 
 _NUMBERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
 ALL: tuple[DType, ...] = (*_NUMBERS, complex64, complex128, bool, string)
@@ -195,6 +202,7 @@ def _lookup(value: Hashable) -> DType:
     return found
 
 
+@public("af", "tf.dtypes")
 def as_dtype(value: DTypeLike) -> DType:
     """`value` (a `DType`, its name, a numpy or Python type) as a `DType`.
 

@@ -10,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from actorflow.public import public
+
 if TYPE_CHECKING:
     from actorflow.graph.node import Where
+
+public("af:errors")
 
 _MAX_LINES = 25
 _MESSAGE_LINES = 12
 _MAX_LINE = 400
 
 
+@public("tf", "tf.errors")
 class OpError(Exception):
     """The root of all errors of a run.
 
@@ -61,64 +66,75 @@ class OpError(Exception):
         return error
 
 
+@public("tf.errors")
 class CancelledError(OpError):
     """The operation was cancelled, typically by a closed session or a failed step."""
 
     code = 1
 
 
+@public("tf.errors")
 class UnknownError(OpError):
     """A kernel failed in a way that has no name of its own; the cause is chained."""
 
     code = 2
 
 
+@public("tf.errors")
 class InvalidArgumentError(OpError, ValueError):
     """An input cannot be what it is: a shape, a value, a name. Feeds that don't fit raise it, so it is a ValueError too."""
 
     code = 3
 
 
+@public("tf.errors")
 class FeedError(InvalidArgumentError):
     """A value does not fit the tensor that it was fed to: the caller's mistake, and nothing was run."""
 
 
+@public("tf.errors")
 class DeadlineExceededError(OpError, TimeoutError):
     """The step's time was up; the message lists what had not finished."""
 
     code = 4
 
 
+@public("tf.errors")
 class NotFoundError(OpError):
     """Something that was named does not exist."""
 
     code = 5
 
 
+@public("tf.errors")
 class UnknownNameError(KeyError, ValueError):
     """Nothing of a graph has that name. A ValueError too, because TensorFlow's `run` raises that."""
 
     __str__ = Exception.__str__  # a KeyError shows the repr of its text
 
 
+@public("tf.errors")
 class AlreadyExistsError(OpError):
     """Something that was to be made exists already."""
 
     code = 6
 
 
+@public("tf.errors")
 class PermissionDeniedError(OpError):
     """The caller may not do this."""
 
     code = 7
 
 
+@public("tf.errors")
 class ResourceExhaustedError(OpError):
     """Memory or another bounded resource would be over its budget."""
 
     code = 8
 
 
+@public("tf.errors")
 class Overloaded(ResourceExhaustedError):
     """The session has its full number of steps running and waiting; come back after `retry_after` seconds."""
 
@@ -127,54 +143,63 @@ class Overloaded(ResourceExhaustedError):
         super().__init__(message, **facts)
 
 
+@public("tf.errors")
 class FailedPreconditionError(OpError):
     """The system is not in the state that this needs: a variable has no value yet, a session is closed."""
 
     code = 9
 
 
+@public("tf.errors")
 class AbortedError(OpError):
     """The step was stopped because something else failed; it may be tried again."""
 
     code = 10
 
 
+@public("tf.errors")
 class OutOfRangeError(OpError):
     """Read past a valid end: a closed and empty queue, an input at its end."""
 
     code = 11
 
 
+@public("tf.errors")
 class UnimplementedError(OpError):
     """No kernel, or an extra that is not installed."""
 
     code = 12
 
 
+@public("tf.errors")
 class InternalError(OpError):
     """A promise that the runtime makes to itself was broken: a bug in actorflow."""
 
     code = 13
 
 
+@public("tf.errors")
 class UnavailableError(OpError):
     """A peer cannot be reached now; may be tried again."""
 
     code = 14
 
 
+@public("tf.errors")
 class DataLossError(OpError):
     """Stored or received data is damaged."""
 
     code = 15
 
 
+@public("tf.errors")
 class UnauthenticatedError(OpError):
     """The caller did not prove who it is."""
 
     code = 16
 
 
+@public("tf.errors")
 class StarvationError(InternalError):
     """Nothing of a step can go on, and it is not finished: the report lists each waiting node and who should feed it."""
 

@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from actorflow.public import public
+
+public("af:nest")
+
 Rebuild: TypeAlias = "Callable[[Sequence[Any]], Any]"
 
 
+@public("tf.nest")
 def flatten(structure: Any, expand_composites: bool = True) -> list[Any]:
     """The leaves of `structure`; dicts go by sorted keys. Things made of tensors count as these, unless told otherwise."""
     return parse(structure, expand_composites)[0]
@@ -59,6 +64,7 @@ def _sequence(parts: Sequence[Any], expand_composites: bool) -> tuple[list[Any],
     return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
 
 
+@public("tf.nest")
 def pack_sequence_as(structure: Any, flat: Sequence[Any]) -> Any:
     """`flat` in the form of `structure`. Raises ValueError where there are more or fewer leaves."""
     leaves, rebuild = parse(structure)
@@ -67,6 +73,7 @@ def pack_sequence_as(structure: Any, flat: Sequence[Any]) -> Any:
     return rebuild(flat)
 
 
+@public("tf.nest")
 def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
     """`function` of the leaves at each place, in the form of the first structure. Raises as `assert_same_structure`."""
     for other in structures[1:]:
@@ -76,6 +83,7 @@ def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
     return rebuild([function(*each) for each in zip(leaves, *others)])
 
 
+@public("tf.nest")
 def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> None:
     """Raises ValueError where the nesting differs, TypeError where the kinds of containers do (with `check_types`)."""
     if is_nested(left) != is_nested(right):
@@ -101,6 +109,7 @@ def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> No
         assert_same_structure(one, other, check_types)
 
 
+@public("tf.nest")
 def is_nested(value: Any) -> bool:
     """Whether `value` is a container that this module looks into."""
     return isinstance(value, (list, tuple, Mapping))

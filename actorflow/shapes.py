@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from actorflow.public import public
+
 Shape: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
@@ -21,6 +23,7 @@ def _given(size: int | None) -> Any:
     return size if size_type is None else size_type(size)
 
 
+@public("af")
 class TensorShape:
     """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank."""
 

@@ -2,50 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from actorflow.public import namespace
 
-from actorflow.lazy import lazily
-
-if TYPE_CHECKING:
-    from actorflow.ops.strings import (
-        as_string,
-        regex_full_match,
-        regex_replace,
-        substr,
-        unicode_transcode,
-    )
-    from actorflow.ops.strings import string_join as join
-    from actorflow.ops.strings import string_length as length
-    from actorflow.ops.strings import string_lower as lower
-    from actorflow.ops.strings import string_strip as strip
-    from actorflow.ops.strings import string_to_number as to_number
-    from actorflow.ops.strings import string_upper as upper
-    from actorflow.ops.strings_hash import string_to_hash_bucket as to_hash_bucket
-    from actorflow.ops.strings_hash import string_to_hash_bucket_fast as to_hash_bucket_fast
-    from actorflow.ops.strings_hash import string_to_hash_bucket_strong as to_hash_bucket_strong
-    from actorflow.ops.strings_split import reduce_join, unsorted_segment_join
-    from actorflow.ops.strings_split import string_format as format
-    from actorflow.ops.strings_split import strings_split as split
-
-__getattr__, __dir__ = lazily(__name__, __file__)
-
-__all__ = [
-    "as_string",
-    "format",
-    "join",
-    "length",
-    "lower",
-    "reduce_join",
-    "regex_full_match",
-    "regex_replace",
-    "split",
-    "strip",
-    "substr",
-    "to_hash_bucket",
-    "to_hash_bucket_fast",
-    "to_hash_bucket_strong",
-    "to_number",
-    "unicode_transcode",
-    "unsorted_segment_join",
-    "upper",
-]
+__getattr__, __dir__, __all__ = namespace("af.strings", __name__)

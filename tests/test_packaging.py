@@ -39,7 +39,7 @@ def modules() -> Iterator[str]:
     """Every module of the tree under the name by which users import it."""
     for package, folder in PACKAGES.items():
         for path in files_of(folder):
-            if path.suffix == ".py":
+            if path.suffix == ".py" and path.stem.isidentifier():  # a hook for PyInstaller is no module
                 names = path.relative_to(ROOT / folder).with_suffix("").parts
                 yield ".".join([package, *names]).removesuffix(".__init__")
 
@@ -110,6 +110,10 @@ def test_wheel_installs_one_package(installed: Path) -> None:
         print(json.dumps(sorted(file.name for file in scripts)))
         for entry in installed.entry_points:
             entry.load()
+        from actorflow.registry.plugins import entry_points
+        from actorflow.registry.standard import ENTRY_POINTS
+        for group, entries in ENTRY_POINTS.items():
+            assert entries == {entry.name: entry.value for entry in entry_points(group=group)}, group
     """
     output = call(installed, "-I", "-c", textwrap.dedent(script), cwd=installed.parent)
     version = PROJECT["project"]["version"]
@@ -165,6 +169,10 @@ def test_a_part_is_not_imported_under_its_folder_name(part: str, monkeypatch: py
 def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for folder in PACKAGES.values() for path in files_of(folder) if path.suffix == ".py"}
     assert not [str(folder) for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+def test_the_tables_of_public_names_and_the_stubs_are_current() -> None:
+    call(sys.executable, ROOT / "tools" / "public_names.py", "--check", cwd=ROOT)
 
 
 # ---- the rules of the sources; a rule yields the offending nodes of one module and what is wrong with each

@@ -14,11 +14,13 @@ from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
 from actorflow.ops.gradient_ops import custom_gradient_op
+from actorflow.public import public
 
 # Where a graph keeps its Python rules: a collection that holds one dictionary, so that they live as long as the graph.
 _RULES = "_custom_gradients"
 
 
+@public("af")
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function with a gradient of its own: for a better conditioned formula, a clipped gradient, and the like.
 

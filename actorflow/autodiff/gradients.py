@@ -16,9 +16,11 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.filling import ones_like
+from actorflow.public import public
 from actorflow.shapes import compatible, show
 
 
+@public("af")
 class AggregationMethod:
     """TensorFlow's names for ways to sum gradients. All of them make one AddN here, which adds in place."""
 
@@ -28,6 +30,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+@public("af")
 def gradients(
     ys: Any,
     xs: Any,

@@ -11,9 +11,11 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
+from actorflow.public import public
 from actorflow.shapes import is_static, show
 
 
+@public("af")
 def hessians(
     ys: Any,
     xs: Any,

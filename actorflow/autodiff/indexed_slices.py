@@ -17,9 +17,11 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.cast import cast
 from actorflow.ops.joining import concat
 from actorflow.ops.segment import unsorted_segment_sum
+from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, show
 
 
+@public("af")
 class IndexedSlicesValue(NamedTuple):
     """The arrays of an `IndexedSlices`, as a run gives them; `dense_shape` is None where it is not known."""
 
@@ -28,6 +30,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any] | None
 
 
+@public("af")
 class IndexedSlices:
     """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
 

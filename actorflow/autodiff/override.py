@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from actorflow.errors import describe
 from actorflow.graph.tensor import Operation
+from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.opdef import MISSING_GRADIENT, GradientRule
 
@@ -22,6 +23,7 @@ OVERRIDE = "_gradient_op_type"
 _rules: dict[str, GradientRule | None] = {}
 
 
+@public("af")
 class RegisterGradient:
     """Registers a gradient rule under a name (`tf.RegisterGradient`).
 
@@ -45,6 +47,7 @@ class RegisterGradient:
         return f
 
 
+@public("af", "tf:NoGradient")
 def NotDifferentiable(op_type: str) -> None:
     """Says that the op `op_type` has no gradient (`tf.NotDifferentiable`, `tf.NoGradient`).
 

@@ -17,10 +17,12 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
 from actorflow.ops.control import identity
 from actorflow.ops.gradient_ops import custom_gradient_op
+from actorflow.public import public
 
 _CONTROL_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
 
 
+@public("af")
 def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function of tensors whose inner tensors are not kept for its gradient, but computed again when that runs.
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 
 from actorflow.errors import OpError
+from actorflow.registry import plugins
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="actorflow", description="Tools around actorflow.")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    entries = {entry.name: entry for entry in sorted(entry_points(group="actorflow.commands"), key=lambda e: e.name)}
+    entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
     wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
     commands: dict[str, Command] = {}
     for name in wanted:

@@ -11,10 +11,12 @@ from actorflow.cluster.child import LocalProcess
 from actorflow.cluster.credentials import Target
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import InvalidArgumentError
+from actorflow.public import public
 from actorflow.session.driver import LoopDriver
 from actorflow.unpicklable import unpicklable
 
 
+@public("af.blocking")
 class LocalCluster:
     """`actorflow.LocalCluster` for code without `await`; the arguments are the same, but it always has processes.
 

@@ -13,12 +13,14 @@ from actorflow.cluster import server as asynchronous
 from actorflow.cluster.credentials import Target
 from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import FailedPreconditionError
+from actorflow.public import public
 from actorflow.runtime.polling import new_event_loop
 from actorflow.unpicklable import unpicklable
 
 _CLOSE_SECONDS = 5.0
 
 
+@public("af.blocking", "tf.train")
 class Server:
     """`actorflow.Server` for code without `await`. Its event loop has a thread of its own, because a server answers while the
     program does something else.

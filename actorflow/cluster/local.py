@@ -27,6 +27,7 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.logs import LEVELS
+from actorflow.public import public
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class _Here:
     ended: anyio.Event = field(default_factory=anyio.Event)
 
 
+@public("af")
 class LocalCluster:
     """A process on this host for each task, with keys and ports of its own.
 

@@ -53,6 +53,7 @@ from actorflow.errors import (
 )
 from actorflow.passes.compile import Options
 from actorflow.passes.measuring import encode_observed
+from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session.devices import open_devices
 from actorflow.session.root import RootTask
@@ -66,6 +67,7 @@ MOST_SESSIONS = 1024
 _FLUSH_SECONDS = 1.0
 
 
+@public("af")
 class Server:
     """One task: it owns the task's devices, runs parts of steps for any master, and is a master for its clients.
 

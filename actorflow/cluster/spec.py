@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.public import public
 
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _TASK = re.compile(r"/job:([A-Za-z_][A-Za-z0-9_\-]*)(?:/replica:0)?/task:(\d{1,9})")
@@ -22,6 +23,7 @@ _EVERYWHERE = ("*", "0.0.0.0", "::")
 Tasks = Sequence[str] | Mapping[int, str]
 
 
+@public("af", "tf.train")
 class ClusterSpec:
     """The tasks of a cluster by job and index. It does not change.
 

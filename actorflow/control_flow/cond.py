@@ -18,10 +18,12 @@ from actorflow.ops.cast import cast
 from actorflow.ops.control import Assert, identity
 from actorflow.ops.joining import stack
 from actorflow.ops.logic import equal, less, logical_or
+from actorflow.public import public
 
 Branch = Callable[[], Any]
 
 
+@public("af")
 def cond(
     pred: TensorLike,
     true_fn: Branch | None = None,
@@ -106,6 +108,7 @@ def _check(yes: Any, no: Any, yes_flat: Sequence[Tensor], no_flat: Sequence[Tens
             )
 
 
+@public("af")
 def case(
     pred_fn_pairs: Mapping[Tensor, Branch] | Sequence[tuple[TensorLike, Branch]],
     default: Branch | None = None,
@@ -170,6 +173,7 @@ def _done(operation: Operation, pred: Tensor) -> Tensor:
         return identity(pred)
 
 
+@public("af")
 def switch_case(
     branch_index: TensorLike,
     branch_fns: Mapping[int, Branch] | Sequence[Branch],

@@ -26,9 +26,11 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.public import public
 from actorflow.shapes import Shape, as_shape, compatible
 
 
+@public("af")
 class Defun:
     """Makes a function of Python a function of graphs (`tf.Defun`, `function.Defun` of TensorFlow 1).
 

@@ -14,8 +14,10 @@ from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 
 
+@public("af")
 def map_fn(
     fn: Callable[[Any], Any],
     elems: Any,
@@ -60,6 +62,7 @@ def map_fn(
         return nest.pack_sequence_as(wanted, [_stacked(array, rows.static) for array in done])
 
 
+@public("af")
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -111,6 +114,7 @@ def scan(
         return nest.pack_sequence_as(start, [_stacked(array, rows.static) for array in done])
 
 
+@public("af")
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -124,6 +128,7 @@ def foldl(
     return _fold(fn, elems, initializer, False, parallel_iterations, back_prop, swap_memory, name or "foldl")
 
 
+@public("af")
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: Any,

@@ -18,9 +18,11 @@ from actorflow.ops import lists
 from actorflow.ops.cast import cast
 from actorflow.ops.control import identity, no_op
 from actorflow.ops.filling import range_
+from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
 
 
+@public("af")
 class TensorArray:
     """An array of tensors of one type, each of which is written once.
 

@@ -14,9 +14,11 @@ from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.logic import less, logical_and
+from actorflow.public import public
 from actorflow.shapes import TensorShape
 
 
+@public("af")
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],

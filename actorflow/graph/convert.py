@@ -12,10 +12,12 @@ from actorflow.dtypes import DType
 from actorflow.graph.foreign import host_array, is_foreign
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.public import public
 
 _CONVERSIONS: list[tuple[type | tuple[type, ...], Callable[..., Tensor]]] = []
 
 
+@public("af")
 def register_tensor_conversion_function(kind: type | tuple[type, ...], function: Callable[..., Tensor]) -> None:
     """`function(value, dtype=None, name=None)` makes tensors of values of this type (variables, indexed slices)."""
     _CONVERSIONS.append((kind, function))
@@ -46,6 +48,7 @@ def symbolic_dtype(value: Any) -> DType | None:
     return None
 
 
+@public("af")
 def convert_to_tensor(
     value: Any,
     dtype: dtypes.DTypeLike | None = None,

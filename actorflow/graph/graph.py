@@ -20,6 +20,7 @@ from actorflow.graph import scopes
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
 from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.unpicklable import unpicklable
 
@@ -30,10 +31,12 @@ _GROWTH_WARNING = 1000
 _keys = itertools.count()
 
 
+@public("af")
 class GraphGrowthWarning(UserWarning):
     """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
 
 
+@public("af")
 class Graph(Scoped):
     """A dataflow graph.
 
@@ -491,12 +494,14 @@ class Graph(Scoped):
 _process_default = Graph()
 
 
+@public("af")
 def get_default_graph() -> Graph:
     """The innermost `with graph.as_default()`, else the process-wide default graph."""
     entered = scopes.entered_graph()
     return _process_default if entered is None else entered
 
 
+@public("af")
 def reset_default_graph() -> None:
     """Starts a new process-wide default graph. Raises RuntimeError inside `with graph.as_default()`."""
     global _process_default
@@ -505,26 +510,31 @@ def reset_default_graph() -> None:
     _process_default = Graph()
 
 
+@public("af")
 def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> AbstractContextManager[str]:
     """`Graph.name_scope` of the default graph; `default_name` stands in where `name` is None."""
     return get_default_graph().name_scope(name if name is not None else default_name)
 
 
+@public("af")
 def device(name: str | DeviceSpec | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
     """`Graph.device` of the default graph."""
     return get_default_graph().device(name)
 
 
+@public("af")
 def colocate_with(element: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """`Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(element, ignore_existing)
 
 
+@public("af")
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
     """`Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
+@public("af")
 def lossy_sends(lossy: bool = True) -> AbstractContextManager[None]:
     """Inside, float32 values are made that go to other devices with 16 of their 32 bits (paper section 5.5).
 
@@ -539,6 +549,7 @@ def lossy_sends(lossy: bool = True) -> AbstractContextManager[None]:
     return get_default_graph().lossy_sends(lossy)
 
 
+@public("af")
 def container(name: str) -> AbstractContextManager[str]:
     """`Graph.container` of the default graph."""
     return get_default_graph().container(name)

@@ -13,9 +13,11 @@ from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, compatible, show
 
 
+@public("af")
 class SparseTensorValue(NamedTuple):
     """The arrays of a `SparseTensor`, as a run gives and takes them (`tf.SparseTensorValue`)."""
 
@@ -24,6 +26,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any]
 
 
+@public("af", "af.sparse")
 class SparseTensor:
     """The tensor of shape `dense_shape` with `values[i]` at `indices[i]`, and zero elsewhere (`tf.SparseTensor`).
 

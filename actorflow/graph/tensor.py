@@ -11,6 +11,7 @@ from actorflow import shapes
 from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node, Where
 from actorflow.graph.overloads import Overloads
+from actorflow.public import public
 from actorflow.shapes import ShapeLike, TensorShape
 from actorflow.unpicklable import unpicklable
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # What an op takes where it wants a tensor: a tensor, a variable, or a value that becomes a constant.
 TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
+public("af", of="TensorLike")
 
 
 default_session: Callable[[], Any] | None = None
@@ -36,6 +38,7 @@ def _session_for(session: Any, method: str) -> Any:
     return found
 
 
+@public("af")
 class Operation:
     """A node of a graph. Compared and hashed by identity; all it knows is in its immutable `node`."""
 
@@ -117,6 +120,7 @@ class Operation:
         return f"<actorflow.Operation '{self.name}' type={self.type}>"
 
 
+@public("af")
 class Tensor(Overloads):
     """A symbolic value: output `value_index` of `op`. Its name is `op:index`.
 

@@ -14,6 +14,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import no_output, scalar
+from actorflow.public import public
 from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, as_shape, merge
@@ -231,6 +232,7 @@ class ConditionalAccumulatorBase:
         return accumulator_close(self._ref, name=name)
 
 
+@public("af")
 class ConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums gradients until they are taken (`tf.ConditionalAccumulator`)."""
 
@@ -288,6 +290,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return accumulator_take_gradient(self._ref, num_required, dtype=self._dtype, shape=self._shape, name=name)
 
 
+@public("af")
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums gradients that are rows, index by index, until they are taken (`tf.SparseConditionalAccumulator`).
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from actorflow.dtypes import DTypeLike, int64
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.filling import linspace
 from actorflow.ops.scan import argmax, argmin
-from actorflow.ops.shaping import reverse
+from actorflow.public import public
 
 
+@public("af")
 def arg_max(
     input: TensorLike, dimension: TensorLike, output_type: DTypeLike = int64, name: str | None = None
 ) -> Tensor:
@@ -16,12 +16,9 @@ def arg_max(
     return argmax(input, dimension, name, output_type=output_type)
 
 
+@public("af")
 def arg_min(
     input: TensorLike, dimension: TensorLike, output_type: DTypeLike = int64, name: str | None = None
 ) -> Tensor:
     """`argmin` along `dimension` (`tf.arg_min`)."""
     return argmin(input, dimension, name, output_type=output_type)
-
-
-lin_space = linspace
-reverse_v2 = reverse

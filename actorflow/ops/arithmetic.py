@@ -18,11 +18,13 @@ from actorflow.ops.complex import conj
 from actorflow.ops.logic import greater, greater_equal, less_equal, not_equal, where_v2
 from actorflow.ops.shape_rules import elementwise, merged
 from actorflow.ops.unary import log
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import num_elements
 
 
+@public("af", "af.math")
 @op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
 def add(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x + y, elementwise with broadcasting. Integers wrap around."""
@@ -33,6 +35,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy, dy]
 
 
+@public("af", "af.math")
 @op("Sub", shape=elementwise, dtypes=NUMERIC, broadcasts=True)
 def subtract(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x - y, elementwise with broadcasting. Integers wrap around."""
@@ -43,6 +46,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy, -dy]
 
 
+@public("af", "af.math")
 @op("Mul", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
 def multiply(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x · y, elementwise with broadcasting. Integers wrap around."""
@@ -57,6 +61,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 # ---- division
 
 
+@public("af")
 @op("RealDiv", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=4)
 def realdiv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y of floating or complex tensors, elementwise with broadcasting. x / 0 is ±inf, 0 / 0 is NaN."""
@@ -68,6 +73,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy / y, dy * (-x / y / y)]
 
 
+@public("af", "af.math:divide_no_nan")
 @op("DivNoNan", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=5)
 def div_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y, and 0 where y is 0, of floating or complex tensors, elementwise with broadcasting."""
@@ -79,6 +85,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [div_no_nan(dy, y), dy * div_no_nan(div_no_nan(-x, y), y)]
 
 
+@public("af")
 @op("FloorDiv", shape=elementwise, dtypes=REAL, gradient=None, broadcasts=True, work=4)
 def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y rounded towards minus infinity, elementwise with broadcasting.
@@ -86,6 +93,7 @@ def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
     Raises InvalidArgumentError in the run for an integer division by zero."""
 
 
+@public("af", "af:mod", "af.math", "af.math:mod")
 @op("FloorMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
 def floormod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """What is left of x by `floordiv`, elementwise with broadcasting; it has the sign of y.
@@ -99,6 +107,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy, dy * -floor_div(x, y)]
 
 
+@public("af")
 @op("TruncateDiv", shape=elementwise, dtypes=INTEGER, gradient=None, broadcasts=True, work=6)
 def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y of integers rounded towards zero, as in C, elementwise with broadcasting.
@@ -106,6 +115,7 @@ def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
     Raises InvalidArgumentError in the run for a division by zero."""
 
 
+@public("af")
 @op("TruncateMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
 def truncatemod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """What is left of x by `truncatediv`, elementwise with broadcasting; it has the sign of x, as in C.
@@ -126,6 +136,7 @@ def _quotient_type(dtype: dt.DType) -> dt.DType:
     return dt.float32 if dtype.size <= 2 else dt.float64
 
 
+@public("af", "af.math")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python 3's rule, elementwise with broadcasting: integers give float64 (float32 from 8 and 16 bits).
 
@@ -137,11 +148,13 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return realdiv(cast(left, dtype), cast(right, dtype), name=name or "truediv")
 
 
+@public("af", "af.math")
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python's rule (`tf.divide`); see `truediv`."""
     return truediv(x, y, name=name)
 
 
+@public("af")
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python 2's rule, elementwise with broadcasting: integers are rounded towards minus infinity.
 
@@ -152,12 +165,10 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return (floor_div if left.dtype.is_integer else realdiv)(left, right, name=name or "div")
 
 
+@public("af", "af.math")
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y rounded towards minus infinity, elementwise with broadcasting (`tf.floordiv`)."""
     return floor_div(x, y, name=name or "floordiv")
-
-
-mod = floormod
 
 
 def _alike(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
@@ -170,6 +181,7 @@ def _alike(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
 # ---- powers, extremes, differences
 
 
+@public("af", "af.math")
 @op("Pow", shape=elementwise, dtypes=NUMERIC, broadcasts=True, work=20)
 def pow(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x to the power of y, elementwise with broadcasting.
@@ -186,6 +198,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * y * pow(x, y - 1), dy * z * log_x]
 
 
+@public("af", "af.math")
 @op("Maximum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
 def maximum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The larger of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
@@ -198,6 +211,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where_v2(first, dy, 0), where_v2(first, 0, dy)]
 
 
+@public("af", "af.math")
 @op("Minimum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
 def minimum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The smaller of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
@@ -210,6 +224,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where_v2(first, dy, 0), where_v2(first, 0, dy)]
 
 
+@public("af", "af.math")
 @op("SquaredDifference", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True, work=2)
 def squared_difference(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """(x - y)², elementwise with broadcasting."""
@@ -222,6 +237,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dx, -dx]
 
 
+@public("af", "af.math")
 @op("Atan2", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=20)
 def atan2(y: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The angle of the point (x, y) in radians, in [-π, π], elementwise with broadcasting."""
@@ -253,6 +269,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy] * len(node.inputs)
 
 
+@public("af", "af.math")
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """The sum of `inputs`, tensors of one shape and type (`tf.add_n`).
 
@@ -271,6 +288,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     return only if name is None else identity(only, name=name)
 
 
+@public("af", "af.math")
 def accumulate_n(
     inputs: Sequence[TensorLike], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
@@ -283,6 +301,7 @@ def accumulate_n(
     return total
 
 
+@public("af.math")
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
     """The polynomial with these coefficients, that of the highest power first, at x, elementwise (`tf.math.polyval`).
 
@@ -302,6 +321,7 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
         return total
 
 
+@public("af", "af.math")
 def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
     """`x`, a tensor or indexed slices, times a scalar (`tf.scalar_mul`). Raises ValueError where `scalar` is none."""
     sparse = hasattr(x, "indices") and hasattr(x, "values")

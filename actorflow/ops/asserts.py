@@ -22,6 +22,7 @@ from actorflow.ops import logic
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.control import Assert
 from actorflow.ops.reduction import reduce_all
+from actorflow.public import public
 from actorflow.registry.op import Op
 
 Comparison = Callable[[Any, Any], Any]
@@ -61,6 +62,7 @@ def _both(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
     return first, convert_to_tensor(y, preferred_dtype=first.dtype)
 
 
+@public("af", "tf.debugging")
 def assert_equal(
     x: TensorLike,
     y: TensorLike,
@@ -78,6 +80,7 @@ def assert_equal(
     return _compare("assert_equal", "==", logic.equal, np.equal, x, y, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_none_equal(
     x: TensorLike,
     y: TensorLike,
@@ -90,6 +93,7 @@ def assert_none_equal(
     return _compare("assert_none_equal", "!=", logic.not_equal, np.not_equal, x, y, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_less(
     x: TensorLike,
     y: TensorLike,
@@ -102,6 +106,7 @@ def assert_less(
     return _compare("assert_less", "<", logic.less, np.less, x, y, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_less_equal(
     x: TensorLike,
     y: TensorLike,
@@ -114,6 +119,7 @@ def assert_less_equal(
     return _compare("assert_less_equal", "<=", logic.less_equal, np.less_equal, x, y, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_greater(
     x: TensorLike,
     y: TensorLike,
@@ -126,6 +132,7 @@ def assert_greater(
     return _compare("assert_greater", ">", logic.greater, np.greater, x, y, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_greater_equal(
     x: TensorLike,
     y: TensorLike,
@@ -140,6 +147,7 @@ def assert_greater_equal(
     )
 
 
+@public("af", "tf.debugging")
 def assert_negative(
     x: TensorLike,
     data: Sequence[Any] | None = None,
@@ -151,6 +159,7 @@ def assert_negative(
     return _with_zero("assert_negative", "<", assert_less, x, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_positive(
     x: TensorLike,
     data: Sequence[Any] | None = None,
@@ -162,6 +171,7 @@ def assert_positive(
     return _with_zero("assert_positive", ">", assert_greater, x, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_non_negative(
     x: TensorLike,
     data: Sequence[Any] | None = None,
@@ -173,6 +183,7 @@ def assert_non_negative(
     return _with_zero("assert_non_negative", ">=", assert_greater_equal, x, data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_non_positive(
     x: TensorLike,
     data: Sequence[Any] | None = None,
@@ -202,6 +213,7 @@ def _with_zero(
         return against(tensor, zero, data, summarize, message)
 
 
+@public("af", "tf.debugging")
 def assert_near(
     x: TensorLike,
     y: TensorLike,

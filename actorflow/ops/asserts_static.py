@@ -16,9 +16,11 @@ from actorflow.ops.control import Assert, no_op
 from actorflow.ops.logic import equal, greater_equal
 from actorflow.ops.reduction import reduce_any
 from actorflow.ops.shaping import rank as rank_of
+from actorflow.public import public
 from actorflow.shapes import show
 
 
+@public("af", "tf.debugging")
 def assert_rank(
     x: TensorLike,
     rank: TensorLike,
@@ -35,6 +37,7 @@ def assert_rank(
     return _assert_rank("assert_rank", "rank", x, [rank], data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_rank_at_least(
     x: TensorLike,
     rank: TensorLike,
@@ -47,6 +50,7 @@ def assert_rank_at_least(
     return _assert_rank("assert_rank_at_least", "rank at least", x, [rank], data, summarize, message, name)
 
 
+@public("af", "tf.debugging")
 def assert_rank_in(
     x: TensorLike,
     ranks: Sequence[TensorLike],
@@ -105,6 +109,7 @@ def _assert_rank(
         return Assert(condition, [message or "", *data], summarize)
 
 
+@public("af", "tf.debugging")
 def assert_type(
     tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
@@ -119,6 +124,7 @@ def assert_type(
         return no_op(name="statically_determined_correct_type")
 
 
+@public("af", "tf.debugging")
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """Raises TypeError unless the elements of `x` are integers (`tf.assert_integer`). Gives an operation that does
     nothing."""
@@ -129,6 +135,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         return no_op(name="statically_determined_was_integer")
 
 
+@public("af", "tf.debugging")
 def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:
     """`tensor` itself (`tf.assert_scalar`). Raises ValueError unless the graph shows that it is a scalar."""
     with composite(name, "assert_scalar", tensor):
@@ -140,6 +147,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
         return found
 
 
+@public("af", "tf.debugging")
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The floating type that all `tensors` (None entries are left out) and `dtype` share (`tf.assert_same_float_dtype`).
 
@@ -160,6 +168,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
     return dt.float32 if found is None else found
 
 
+@public("af", "tf.debugging")
 def assert_proper_iterable(values: Any) -> None:
     """Raises TypeError unless `values` is an iterable that is no tensor, array or text (`tf.assert_proper_iterable`)."""
     if is_symbolic(values) or isinstance(values, (np.ndarray, bytes, str)) or not isinstance(values, Iterable):

@@ -9,8 +9,10 @@ from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.gathering import gather
 from actorflow.ops.joining import concat
 from actorflow.ops.shaping import broadcast_to, expand_dims, rank, reshape, shape, transpose
+from actorflow.public import public
 
 
+@public("af")
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """`params[..., indices[..., i]]`, all dimensions of `indices` but the last being common to both (`tf.batch_gather`).
 

@@ -15,6 +15,7 @@ from actorflow.graph.convert import graph_of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.random import seeds
 from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
 from actorflow.registry.op import Op, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -147,6 +148,7 @@ def compute_accidental_hits_op(
     """Where a sampled class is a true one. See `compute_accidental_hits`."""
 
 
+@public("af.nn", "tf.random")
 def uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -174,6 +176,7 @@ def uniform_candidate_sampler(
     return uniform_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
 
+@public("af.nn", "tf.random")
 def log_uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -189,6 +192,7 @@ def log_uniform_candidate_sampler(
     return log_uniform_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
 
+@public("af.nn", "tf.random")
 def learned_unigram_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -204,6 +208,7 @@ def learned_unigram_candidate_sampler(
     return learned_unigram_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
 
+@public("af.nn", "tf.random")
 def fixed_unigram_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -250,6 +255,7 @@ def fixed_unigram_candidate_sampler(
     )
 
 
+@public("af.nn", "tf.random")
 def all_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -263,6 +269,7 @@ def all_candidate_sampler(
     return all_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
 
+@public("af.nn")
 def compute_accidental_hits(
     true_classes: TensorLike,
     sampled_candidates: TensorLike,

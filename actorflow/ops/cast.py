@@ -9,6 +9,7 @@ from actorflow.dtypes import ANY, STRING, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 
@@ -33,6 +34,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [cast(dy, source) if differentiable else None]
 
 
+@public("af", "tf.dtypes")
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """`x` with the element type `dtype` (`tf.cast`); x itself where it has it already.
 
@@ -47,6 +49,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     return tensor if tensor.dtype is target else cast_op(tensor, DstT=target, name=name)
 
 
+@public("af", "tf.dtypes")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """`cast` of `value` clipped to what `dtype` can hold (`tf.saturate_cast`)."""
     from actorflow.ops.arithmetic import maximum, minimum
@@ -60,36 +63,43 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
         return cast(tensor, target)
 
 
+@public("af")
 def to_float(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to float32."""
     return cast(x, dt.float32, name or "ToFloat")
 
 
+@public("af")
 def to_double(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to float64."""
     return cast(x, dt.float64, name or "ToDouble")
 
 
+@public("af")
 def to_complex64(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to complex64."""
     return cast(x, dt.complex64, name or "ToComplex64")
 
 
+@public("af")
 def to_complex128(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to complex128."""
     return cast(x, dt.complex128, name or "ToComplex128")
 
 
+@public("af")
 def to_int32(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to int32."""
     return cast(x, dt.int32, name or "ToInt32")
 
 
+@public("af")
 def to_int64(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to int64."""
     return cast(x, dt.int64, name or "ToInt64")
 
 
+@public("af")
 def to_bfloat16(x: TensorLike, name: str | None = None) -> Tensor:
     """`cast` to bfloat16."""
     return cast(x, dt.bfloat16, name or "ToBFloat16")

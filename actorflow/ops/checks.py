@@ -9,8 +9,10 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.control import group, with_dependencies
 from actorflow.ops.ordering import check_numerics
+from actorflow.public import public
 
 
+@public("af", "tf.debugging:assert_all_finite")
 def verify_tensor_all_finite(
     t: TensorLike | None = None,
     msg: str | None = None,
@@ -32,6 +34,7 @@ def verify_tensor_all_finite(
         return with_dependencies([check_numerics(tensor, text)], tensor)
 
 
+@public("af")
 def add_check_numerics_ops() -> Operation:
     """An operation that checks each floating tensor of the default graph (`tf.add_check_numerics_ops`).
 

@@ -12,8 +12,10 @@ from actorflow.ops.building import composite
 from actorflow.ops.logic import greater, where_v2
 from actorflow.ops.reduction import reduce_mean, reduce_sum
 from actorflow.ops.unary import is_finite, sqrt, square
+from actorflow.public import public
 
 
+@public("af")
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -34,6 +36,7 @@ def clip_by_value(
         return clipped
 
 
+@public("af")
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
     """`t`, a floating tensor, scaled down so that its Euclidean norm is at most the scalar `clip_norm`.
 
@@ -45,6 +48,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: s
         return realdiv(values * clip_norm, maximum(norm, clip_norm), name=scope)
 
 
+@public("af")
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """`t`, a floating tensor, scaled down so that the norm divided by the number of elements is at most `clip_norm`."""
     with composite(name, "clip_by_average_norm", t, clip_norm) as scope:
@@ -55,6 +59,7 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
         return realdiv(values * clip_norm, maximum(average, clip_norm), name=scope)
 
 
+@public("af", "af.linalg")
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None:
     """The Euclidean norm of all `t_list` together (`tf.global_norm`): a scalar, or None where all entries are None.
 
@@ -71,6 +76,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None
         return sqrt(add_n([reduce_sum(square(t)) for t in tensors]), name=scope)
 
 
+@public("af")
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Tensor | None]:

@@ -13,6 +13,7 @@ from actorflow.dtypes import COMPLEX, DType
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import elementwise, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 
@@ -92,17 +93,20 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [complex_op(0, dy) / conj(x)]
 
 
+@public("af", "tf.dtypes")
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
     """real + imag·i (`tf.complex`). Raises TypeError where the parts are not both float32 or both float64."""
     return complex_op(real, imag, name=name or "Complex")
 
 
+@public("af", "af.math")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
     """The real part of a complex tensor; a real one as it is."""
     tensor = convert_to_tensor(input)
     return real_op(tensor, name=name) if tensor.dtype.is_complex else tensor
 
 
+@public("af", "af.math")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """The imaginary part of a complex tensor; zeros of a real one."""
     from actorflow.ops.filling import zeros_like
@@ -111,11 +115,13 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
     return imag_op(tensor, name=name) if tensor.dtype.is_complex else zeros_like(tensor, name=name)
 
 
+@public("af", "af.math")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """The angle of a complex tensor in radians, in (-π, π]. Raises TypeError for a real one."""
     return angle_op(input, name=name)
 
 
+@public("af", "af.math")
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
     tensor = convert_to_tensor(x)

@@ -10,9 +10,11 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import no_output, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 
 
+@public("af")
 @op("Identity", shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
 def identity(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, of its shape and type. Useful to put a control dependency on a value."""
@@ -23,16 +25,19 @@ def _(node: Operation, dy: Tensor) -> list[Tensor]:
     return [dy]
 
 
+@public("af")
 @op("StopGradient", shape=unchanged, view=True, gradient=None, work=0)
 def stop_gradient(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, which `gradients` takes for a constant."""
 
 
+@public("af")
 @op("NoOp", shape=no_output, result=None, gradient=None, stateful=True, work=0)
 def no_op(*, name: str | None = None) -> Operation:
     """Does nothing: a target that waits for its control inputs."""
 
 
+@public("af")
 @op("ControlTrigger", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
 def control_trigger(*, name: str | None = None) -> Operation:
     """A `no_op` that fires live although a control input is dead: edges that only schedule end in one."""
@@ -61,6 +66,7 @@ def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
     return [dy] + [None] * (len(node.inputs) - 1)
 
 
+@public("af")
 def Print(
     input_: TensorLike,
     data: Sequence[Any],
@@ -85,6 +91,7 @@ def Print(
     )
 
 
+@public("af")
 def Assert(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:
@@ -92,6 +99,7 @@ def Assert(
     return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)
 
 
+@public("af")
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that is done when all `inputs` (operations or tensors) are (`tf.group`)."""
     flat: list[Any] = []
@@ -103,6 +111,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
             return no_op(name=name or "group_deps")
 
 
+@public("af", "tf:tuple")
 def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, name: str | None = None) -> list[Any]:
     """`tensors`, each of which is available only when all of them are (`tf.tuple`). None entries stay None."""
     real = [t for t in tensors if t is not None]
@@ -115,6 +124,7 @@ def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, 
             return [None if t is None else identity(t) for t in tensors]
 
 
+@public("af")
 def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str | None = None) -> Tensor:
     """`output` after all `dependencies` have run."""
     tensor = convert_to_tensor(output)

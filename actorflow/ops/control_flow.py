@@ -12,6 +12,7 @@ from actorflow.dtypes import ANY, BOOLEAN, DType, int32, variant
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.logic import equal
 from actorflow.ops.shape_rules import require_rank, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, compatible, show
@@ -49,6 +50,7 @@ def _enter_shape(c: Inference) -> Shape:
     return invariant
 
 
+@public("af")
 @op(
     "Switch",
     shape=_switch_shapes,
@@ -64,6 +66,7 @@ def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> li
     output is dead: what hangs on it does not run."""
 
 
+@public("af")
 @op(
     "Merge",
     shape=lambda c: [_agreed(c.shapes), ()],
@@ -78,6 +81,7 @@ def merge(inputs: Sequence[TensorLike], *, name: str | None = None) -> list[Tens
     """The one of `inputs` that is alive, as soon as it comes, and its index (int32). Dead where all are."""
 
 
+@public("af")
 @op("Enter", shape=_enter_shape, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
 def enter(
     data: TensorLike,
@@ -93,16 +97,19 @@ def enter(
     static shape is `shape`, to which all iterations keep."""
 
 
+@public("af:exit")
 @op("Exit", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, emits_dead=True, work=0)
 def exit_(data: TensorLike, *, name: str | None = None) -> Tensor:
     """`data` outside of the frame that it is in."""
 
 
+@public("af")
 @op("NextIteration", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
 def next_iteration(data: TensorLike, *, name: str | None = None) -> Tensor:
     """`data` in the next iteration of the frame that it is in."""
 
 
+@public("af")
 @op("LoopCond", shape=unchanged, dtypes=BOOLEAN, view=True, gradient=None, work=0)
 def loop_cond(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The scalar that says whether the loop goes on; one in each frame."""

@@ -13,13 +13,11 @@ from actorflow.ops.conv_ops import (
     conv2d_backprop_filter_op,
     conv2d_backprop_input_op,
     conv2d_op,
-    conv3d_backprop_filter_op,
     conv3d_op,
 )
 from actorflow.ops.shaping import expand_dims, squeeze
+from actorflow.public import public
 from actorflow.shapes import show
-
-conv3d_backprop_filter_v2 = conv3d_backprop_filter_op
 
 
 def either(new: Any, old: Any, names: str) -> Any:
@@ -29,6 +27,7 @@ def either(new: Any, old: Any, names: str) -> Any:
     return old if new is None else new
 
 
+@public("af.nn")
 def conv2d(
     input: TensorLike,
     filter: TensorLike | None = None,
@@ -74,6 +73,7 @@ def conv2d(
     )
 
 
+@public("af.nn")
 def conv2d_backprop_input(
     input_sizes: TensorLike,
     filter: TensorLike | None = None,
@@ -105,6 +105,7 @@ def conv2d_backprop_input(
     )
 
 
+@public("af.nn")
 def conv2d_backprop_filter(
     input: TensorLike,
     filter_sizes: TensorLike,
@@ -140,6 +141,7 @@ def _given(value: Any, name: str) -> Any:
     return value
 
 
+@public("af.nn")
 def conv3d(
     input: TensorLike,
     filter: TensorLike | None = None,
@@ -170,6 +172,7 @@ def conv3d(
     )
 
 
+@public("af.nn")
 def conv1d(
     value: TensorLike | None = None,
     filters: TensorLike | None = None,
@@ -213,6 +216,7 @@ def flattened(steps: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*steps[:axis], 1, *steps[axis:])
 
 
+@public("af.nn")
 def convolution(
     input: TensorLike,
     filter: TensorLike | None,

@@ -13,6 +13,7 @@ from actorflow.ops.conv_geometry import explicit_padding, steps_of
 from actorflow.ops.conv_ops import attributes_of, conv2d_op, convolved_shape
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
@@ -79,6 +80,7 @@ def depthwise_op(
     """Each channel of `input` convolved with its own filters. See `depthwise_conv2d`."""
 
 
+@public("af.nn", "af.nn:depthwise_conv2d_backprop_input")
 @op(
     "DepthwiseConv2dNativeBackpropInput", shape=_images, dtypes=FLOATING, types={"input_sizes": INDEX}, work=_operations
 )
@@ -98,6 +100,7 @@ def depthwise_conv2d_native_backprop_input(
     (`tf.nn.depthwise_conv2d_backprop_input`)."""
 
 
+@public("af.nn", "af.nn:depthwise_conv2d_backprop_filter")
 @op(
     "DepthwiseConv2dNativeBackpropFilter",
     shape=_filters,
@@ -119,10 +122,6 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` for its filter, whose shape is `filter_sizes`
     (`tf.nn.depthwise_conv2d_backprop_filter`)."""
-
-
-depthwise_conv2d_backprop_input = depthwise_conv2d_native_backprop_input
-depthwise_conv2d_backprop_filter = depthwise_conv2d_native_backprop_filter
 
 
 @depthwise_op.gradient
@@ -157,6 +156,7 @@ def _(node: Operation, ddw: Tensor) -> list[Any]:
     ]
 
 
+@public("af.nn")
 def depthwise_conv2d_native(
     input: TensorLike,
     filter: TensorLike,
@@ -190,6 +190,7 @@ def depthwise_conv2d_native(
     )
 
 
+@public("af.nn")
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -213,6 +214,7 @@ def depthwise_conv2d(
     return depthwise_conv2d_native(input, filter, steps, padding, layout, rates, name or "depthwise")
 
 
+@public("af.nn")
 def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,

@@ -18,6 +18,7 @@ from actorflow.ops.conv_geometry import (
     spatial,
 )
 from actorflow.ops.shape_rules import from_value, require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
@@ -186,6 +187,7 @@ def conv3d_backprop_input_op(
     """The gradient of Conv3D for its input, whose shape is `input_sizes`."""
 
 
+@public("af.nn:conv3d_backprop_filter_v2")
 @op("Conv3DBackpropFilterV2", shape=_filters, dtypes=FLOATING, types={"filter_sizes": INDEX}, work=_flops(2))
 def conv3d_backprop_filter_op(
     input: TensorLike,

@@ -10,6 +10,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.conv_geometry import check_attributes, output_size
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -90,6 +91,7 @@ def _(node: Operation, ddx: Tensor) -> list[Any]:
     return [None, extract_image_patches_op(ddx, **_patch_attributes(node))]
 
 
+@public("af")
 def extract_image_patches(
     images: TensorLike,
     ksizes: Sequence[int] | None = None,

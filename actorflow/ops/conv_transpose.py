@@ -12,8 +12,10 @@ from actorflow.ops.conv_geometry import FORMATS, steps_of
 from actorflow.ops.conv_ops import conv2d_backprop_input_op, conv2d_op, conv3d_backprop_input_op
 from actorflow.ops.joining import concat
 from actorflow.ops.shaping import expand_dims, squeeze
+from actorflow.public import public
 
 
+@public("af.nn")
 def conv2d_transpose(
     value: TensorLike | None = None,
     filter: TensorLike | None = None,
@@ -52,6 +54,7 @@ def conv2d_transpose(
         )
 
 
+@public("af.nn")
 def conv3d_transpose(
     value: TensorLike | None,
     filter: TensorLike | None = None,
@@ -80,6 +83,7 @@ def conv3d_transpose(
         )
 
 
+@public("af.nn")
 def conv1d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -118,6 +122,7 @@ def _wanted(output_shape: Any) -> Any:
     return output_shape
 
 
+@public("af.nn")
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the elements of the filter `rate` from each other (`tf.nn.atrous_conv2d`).
 
@@ -133,6 +138,7 @@ def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: st
     )
 
 
+@public("af.nn")
 def atrous_conv2d_transpose(
     value: TensorLike,
     filters: TensorLike,

@@ -22,6 +22,7 @@ from actorflow.ops.reduction import reduce_max
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import size, squeeze
 from actorflow.ops.unary import floor
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -48,6 +49,7 @@ def bincount_op(arr: TensorLike, size: TensorLike, weights: TensorLike, *, name:
     """The counts (or sums of weights) of the integers from 0 to `size` - 1 in `arr`. See `bincount`."""
 
 
+@public("af", "af.math")
 def bincount(
     arr: TensorLike,
     weights: TensorLike | None = None,
@@ -108,6 +110,7 @@ def histogram_fixed_width_op(
     """The counts of the values in bins of equal width. See `histogram_fixed_width`."""
 
 
+@public("af")
 def histogram_fixed_width(
     values: TensorLike,
     value_range: TensorLike,
@@ -127,6 +130,7 @@ def histogram_fixed_width(
     return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=name or "histogram_fixed_width")
 
 
+@public("af")
 def histogram_fixed_width_bins(
     values: TensorLike,
     value_range: TensorLike,
@@ -148,6 +152,7 @@ def histogram_fixed_width_bins(
 # ---- confusion matrices
 
 
+@public("af", "af.math")
 def confusion_matrix(
     labels: TensorLike,
     predictions: TensorLike,

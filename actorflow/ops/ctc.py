@@ -19,6 +19,7 @@ from actorflow.ops.losses import is_zero
 from actorflow.ops.reduction import reduce_max, reduce_sum
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import expand_dims, reshape, shape, size, transpose
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -77,6 +78,7 @@ def _(node: Operation, d_loss: Tensor, d_gradient: Tensor) -> list[Any]:
     return [expand_dims(expand_dims(d_loss, 0), -1) * node.outputs[1], None, None, None]
 
 
+@public("af.nn")
 def ctc_loss(
     labels: SparseTensor,
     inputs: TensorLike | None = None,
@@ -147,6 +149,7 @@ def ctc_greedy_decoder_op(
     """The best class at each time without blanks, as indices, values and shape, and scores. See `ctc_greedy_decoder`."""
 
 
+@public("af.nn")
 def ctc_greedy_decoder(
     inputs: TensorLike, sequence_length: TensorLike, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
@@ -196,6 +199,7 @@ def ctc_beam_search_decoder_op(
     `ctc_beam_search_decoder`."""
 
 
+@public("af.nn")
 def ctc_beam_search_decoder(
     inputs: TensorLike,
     sequence_length: TensorLike,
@@ -232,6 +236,7 @@ def ctc_beam_search_decoder(
     return [SparseTensor(*found[i : 3 * n : n]) for i in range(n)], found[-1]
 
 
+@public("af.nn")
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
@@ -239,6 +244,7 @@ def ctc_beam_search_decoder_v2(
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 
+@public("af.nn")
 def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """`labels` without those that repeat the one before (`tf.nn.collapse_repeated`).
 

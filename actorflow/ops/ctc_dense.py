@@ -19,8 +19,10 @@ from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.scan import argmax, cumsum
 from actorflow.ops.shaping import expand_dims, shape, transpose
 from actorflow.ops.sparse import sparse_of
+from actorflow.public import public
 
 
+@public("af.nn")
 def ctc_loss_v2(
     labels: TensorLike | SparseTensor,
     logits: TensorLike,
@@ -94,6 +96,7 @@ def _sparse(rows: Tensor, counts: Tensor) -> SparseTensor:
     return SparseTensor(places, gather_nd(known, places), cast(shape(rows), int64))
 
 
+@public("af.nn")
 def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The distinct labels of each row, and which of them each label is (`tf.nn.ctc_unique_labels`).
 

@@ -12,6 +12,7 @@ from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.shape_rules import require_rank, scalar, unchanged, unknown
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -33,6 +34,7 @@ def decode_raw_op(
     """See `decode_raw`."""
 
 
+@public("af", "af.io")
 def decode_raw(
     input_bytes: TensorLike | None = None,
     out_type: DTypeLike | None = None,
@@ -87,6 +89,7 @@ def decode_csv_op(
     """See `decode_csv`."""
 
 
+@public("af", "af.io")
 def decode_csv(
     records: TensorLike,
     record_defaults: Sequence[Any],
@@ -157,6 +160,7 @@ def decode_compressed_op(bytes: TensorLike, *, compression_type: str = "", name:
     """See `decode_compressed`."""
 
 
+@public("af", "af.io")
 def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """Each string unpacked (`tf.io.decode_compressed`): `compression_type` is "", "ZLIB" or "GZIP".
 
@@ -169,6 +173,7 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
     return decode_compressed_op(bytes, compression_type=compression_type, name=name or "DecodeCompressed")
 
 
+@public("af", "af.io")
 @op("DecodeJSONExample", shape=unchanged, types={"json_examples": string}, result=string, gradient=None, work=2000)
 def decode_json_example(json_examples: TensorLike, *, name: str | None = None) -> Tensor:
     """Each JSON form of an Example as the message (`tf.decode_json_example`), for `parse_example`.
@@ -176,6 +181,7 @@ def decode_json_example(json_examples: TensorLike, *, name: str | None = None) -
     Raises InvalidArgumentError in the run where a string is no such JSON."""
 
 
+@public("af", "af.io")
 @op("SerializeTensor", shape=scalar, dtypes=ANY, result=string, gradient=None)
 def serialize_tensor(tensor: TensorLike, *, name: str | None = None) -> Tensor:
     """A tensor as a TensorProto message, a scalar string (`tf.serialize_tensor`)."""
@@ -191,6 +197,7 @@ def parse_tensor_op(serialized: TensorLike, *, out_type: DTypeLike, name: str | 
     """See `parse_tensor`."""
 
 
+@public("af", "af.io")
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """The tensor in a TensorProto message (`tf.parse_tensor`).
 
@@ -204,6 +211,7 @@ def decode_npy_op(contents: TensorLike, *, out_type: DTypeLike, name: str | None
     """See `decode_npy`."""
 
 
+@public("af.io")
 def decode_npy(contents: TensorLike, out_type: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """The array in a numpy `.npy` file's content, a scalar string; nothing of it is executed.
 

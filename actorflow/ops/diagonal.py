@@ -7,6 +7,7 @@ from typing import Any
 from actorflow.dtypes import ANY, NUMERIC, STRING
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import at_least_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
@@ -19,6 +20,7 @@ def _diag_shape(c: Inference) -> Shape:
     return None if shape is None else shape + shape
 
 
+@public("af", "af.linalg:tensor_diag")
 @op("Diag", shape=_diag_shape, dtypes=NUMERIC)
 def diag(diagonal: TensorLike, *, name: str | None = None) -> Tensor:
     """A tensor of twice the rank, with `diagonal` where both halves of the index agree, else zeros (`tf.diag`).
@@ -35,6 +37,7 @@ def _diag_part_shape(c: Inference) -> Shape:
     return merge(shape[: len(shape) // 2], shape[len(shape) // 2 :])
 
 
+@public("af", "af.linalg:tensor_diag_part")
 @op("DiagPart", shape=_diag_part_shape, dtypes=NUMERIC)
 def diag_part(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The elements where both halves of the index agree: the diagonal of a matrix (`tf.diag_part`).
@@ -57,6 +60,7 @@ def _matrix_diag_shape(c: Inference) -> Shape:
     return None if shape is None else (*shape, shape[-1])
 
 
+@public("af", "af.linalg:diag")
 @op("MatrixDiag", shape=_matrix_diag_shape, dtypes=ANY - STRING)
 def matrix_diag(diagonal: TensorLike, *, name: str | None = None) -> Tensor:
     """Square matrices with the vectors in the last dimension of `diagonal` as their diagonals (`tf.matrix_diag`)."""
@@ -70,6 +74,7 @@ def _matrix_diag_part_shape(c: Inference) -> Shape:
     return (*shape[:-2], None if rows is None or columns is None else min(rows, columns))
 
 
+@public("af", "af.linalg:diag_part")
 @op("MatrixDiagPart", shape=_matrix_diag_part_shape, dtypes=ANY - STRING)
 def matrix_diag_part(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The diagonals of matrices, which need not be square (`tf.matrix_diag_part`)."""
@@ -83,6 +88,7 @@ def _set_diag_shape(c: Inference) -> Shape:
     return shape
 
 
+@public("af", "af.linalg:set_diag")
 @op("MatrixSetDiag", shape=_set_diag_shape, dtypes=ANY - STRING)
 def matrix_set_diag(input: TensorLike, diagonal: TensorLike, *, name: str | None = None) -> Tensor:
     """Matrices with the vectors in the last dimension of `diagonal` for their diagonals (`tf.matrix_set_diag`)."""

@@ -11,6 +11,7 @@ from actorflow.dtypes import NUMERIC
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.complex import conj
 from actorflow.ops.reduction import unreduce
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -80,6 +81,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return gradients
 
 
+@public("af", "af.linalg")
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tensor:
     """The sum of products over labelled dimensions (`tf.einsum`): "ij,jk->ik" is a product of matrices.
 

@@ -19,8 +19,10 @@ from actorflow.ops.partitioning import dynamic_partition, dynamic_stitch
 from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shaping import rank, reshape, shape, size
 from actorflow.ops.unary import sqrt, square
+from actorflow.public import public
 
 
+@public("af.nn")
 def embedding_lookup(
     params: Any,
     ids: TensorLike,

@@ -24,6 +24,7 @@ from actorflow.ops.sparse import sparse_of
 from actorflow.ops.sparse_segment import sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum
 from actorflow.ops.sparse_shape import sparse_fill_empty_rows, sparse_reshape, sparse_retain
 from actorflow.ops.unary import sqrt, square
+from actorflow.public import public
 
 _UNWEIGHTED = {"mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n, "sum": sparse_segment_sum}
 
@@ -33,6 +34,7 @@ def _check_combiner(combiner: str) -> None:
         raise ValueError(f"The combiner is one of 'mean', 'sqrtn' and 'sum', not {combiner!r}.")
 
 
+@public("af.nn")
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: SparseTensor,
@@ -82,6 +84,7 @@ def embedding_lookup_sparse(
         return realdiv(total, sqrt(where_v2(squares > 0, squares, ones_like(squares))), name=scope)
 
 
+@public("af.nn")
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: SparseTensor,

@@ -25,6 +25,7 @@ from actorflow.ops.ordering import matrix_band_part
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.ops.shaping import expand_dims
 from actorflow.ops.unary import reciprocal, square
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -95,6 +96,7 @@ def _tall_qr_gradient(q: Tensor, r: Tensor, dq: Tensor, dr: Tensor) -> Tensor:
     return _adjoint(matrix_triangular_solve(r, _adjoint(outer), lower=False))
 
 
+@public("af", "af.linalg")
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Q with orthonormal columns and the upper triangular R with Q · R = input (`tf.qr`).
 
@@ -177,6 +179,7 @@ def _without_complement(vectors: Tensor, gradient: Tensor, inner: int) -> tuple[
     return first, gradient[..., :, :inner] - turned
 
 
+@public("af", "af.linalg")
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values s (largest first) and vectors u, v with tensor = u · diag(s) · vᴴ (`tf.svd`).
 
@@ -220,6 +223,7 @@ def _(node: Operation, de: Tensor, dv: Tensor) -> list[Any]:
     return [matrix_set_diag(lower, matrix_diag_part(lower) / 2)]
 
 
+@public("af", "af.linalg:eigh")
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues e (smallest first) and eigenvectors v, in columns, of Hermitian matrices (`tf.self_adjoint_eig`).
 
@@ -229,6 +233,7 @@ def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tenso
     return self_adjoint_eig_op(tensor, compute_v=True, name=name)
 
 
+@public("af", "af.linalg:eigvalsh")
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The eigenvalues of Hermitian matrices, smallest first (`tf.self_adjoint_eigvals`). See `self_adjoint_eig`."""
     return self_adjoint_eig_op(tensor, compute_v=False, name=name)[0]
@@ -275,6 +280,7 @@ class Lu(NamedTuple):
     p: Tensor
 
 
+@public("af.linalg")
 def lu(input: TensorLike, output_idx_type: DTypeLike = dt.int32, name: str | None = None) -> Lu:
     """L and U with gather(input, p) = L · U, and the permutation p (`tf.linalg.lu`), of square matrices.
 

@@ -12,6 +12,7 @@ from typing import Any
 from actorflow.dtypes import float32
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import at_least_rank, merged, require_rank, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -26,6 +27,7 @@ def _settings(node: Operation) -> dict[str, Any]:
 # ---- a range of plain numbers
 
 
+@public("af", "tf.quantization")
 @op("FakeQuantWithMinMaxArgs", shape=unchanged, **_SINGLE)
 def fake_quant_with_min_max_args(
     inputs: TensorLike,
@@ -42,6 +44,7 @@ def fake_quant_with_min_max_args(
     """
 
 
+@public("af", "tf.quantization")
 @op("FakeQuantWithMinMaxArgsGradient", shape=merged, gradient=None, **_SINGLE)
 def fake_quant_with_min_max_args_gradient(
     gradients: TensorLike,
@@ -72,6 +75,7 @@ def _one_range(c: Inference) -> Shape:
     return c.shapes[0]
 
 
+@public("af", "tf.quantization")
 @op("FakeQuantWithMinMaxVars", shape=_one_range, **_SINGLE)
 def fake_quant_with_min_max_vars(
     inputs: TensorLike,
@@ -95,6 +99,7 @@ def _one_range_gradient(c: Inference) -> list[Shape]:
     return [merge(c.shapes[0], c.shapes[1]), (), ()]
 
 
+@public("af", "tf.quantization")
 @op(
     "FakeQuantWithMinMaxVarsGradient",
     shape=_one_range_gradient,
@@ -130,6 +135,7 @@ def _range_per_channel(c: Inference) -> Shape:
     return None if source is None or last is None else (*source[:-1], *last)
 
 
+@public("af", "tf.quantization")
 @op("FakeQuantWithMinMaxVarsPerChannel", shape=_range_per_channel, **_SINGLE)
 def fake_quant_with_min_max_vars_per_channel(
     inputs: TensorLike,
@@ -150,6 +156,7 @@ def _range_per_channel_gradient(c: Inference) -> list[Shape]:
     return [source, last or (None,), last or (None,)]
 
 
+@public("af", "tf.quantization")
 @op(
     "FakeQuantWithMinMaxVarsPerChannelGradient",
     shape=_range_per_channel_gradient,

@@ -29,6 +29,7 @@ from actorflow.ops.padding import pad
 from actorflow.ops.reduction import reduce_prod
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -47,31 +48,37 @@ def _of_rank(rank: int) -> Any:
     return lambda c: at_least_rank(c, 0, rank)
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("FFT", shape=_of_rank(1), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The discrete Fourier transform of a complex tensor over its last dimension (`tf.fft`)."""
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("IFFT", shape=_of_rank(1), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The inverse of `fft` (`tf.ifft`)."""
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("FFT2D", shape=_of_rank(2), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft2d(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The discrete Fourier transform of a complex tensor over its last two dimensions (`tf.fft2d`)."""
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("IFFT2D", shape=_of_rank(2), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft2d(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The inverse of `fft2d` (`tf.ifft2d`)."""
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("FFT3D", shape=_of_rank(3), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft3d(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The discrete Fourier transform of a complex tensor over its last three dimensions (`tf.fft3d`)."""
 
 
+@public("af", "af.signal", "tf.spectral")
 @op("IFFT3D", shape=_of_rank(3), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft3d(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The inverse of `fft3d` (`tf.ifft3d`)."""
@@ -250,6 +257,7 @@ def _transform(inverse: bool, rank: int, x: TensorLike, fft_length: TensorLike |
         return (_REAL_BACKWARD if inverse else _REAL_FORWARD)[rank](source, lengths, name=scope)
 
 
+@public("af.signal", "tf.spectral")
 def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The discrete Fourier transform of a real tensor over its last dimension (`tf.signal.rfft`).
 
@@ -264,16 +272,19 @@ def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: s
     return _transform(False, 1, input_tensor, fft_length, name)
 
 
+@public("af.signal", "tf.spectral")
 def rfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """`rfft` over the last two dimensions, with two lengths (`tf.signal.rfft2d`). Only the last one is halved."""
     return _transform(False, 2, input_tensor, fft_length, name)
 
 
+@public("af.signal", "tf.spectral")
 def rfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """`rfft` over the last three dimensions, with three lengths (`tf.signal.rfft3d`). Only the last one is halved."""
     return _transform(False, 3, input_tensor, fft_length, name)
 
 
+@public("af.signal", "tf.spectral")
 def irfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft` (`tf.signal.irfft`).
 
@@ -285,11 +296,13 @@ def irfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: 
     return _transform(True, 1, input_tensor, fft_length, name)
 
 
+@public("af.signal", "tf.spectral")
 def irfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft2d`, with two lengths (`tf.signal.irfft2d`). See `irfft`."""
     return _transform(True, 2, input_tensor, fft_length, name)
 
 
+@public("af.signal", "tf.spectral")
 def irfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft3d`, with three lengths (`tf.signal.irfft3d`). See `irfft`."""
     return _transform(True, 3, input_tensor, fft_length, name)
@@ -298,6 +311,7 @@ def irfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name
 # ---- the order of frequencies
 
 
+@public("af.signal")
 def fftshift(x: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
     """`x` with the frequency zero in the middle of its dimensions, or of those named (`tf.signal.fftshift`).
 
@@ -306,6 +320,7 @@ def fftshift(x: TensorLike, axes: Any = None, name: str | None = None) -> Tensor
         return _rotated(x, axes, lambda size: size - size // 2)
 
 
+@public("af.signal")
 def ifftshift(x: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift` (`tf.signal.ifftshift`)."""
     with composite(name, "ifftshift", x):

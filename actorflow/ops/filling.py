@@ -14,6 +14,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.shape_rules import from_value, require_rank, unchanged
 from actorflow.ops.shaping import broadcast_to, expand_dims, reshape, shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, is_static, merge, normalize_axis
@@ -28,6 +29,7 @@ def _filled(c: Inference) -> Shape:
     return from_value(0)(c)
 
 
+@public("af")
 @op("Fill", shape=_filled, types={"dims": INDEX})
 def fill(dims: TensorLike, value: TensorLike, *, name: str | None = None) -> Tensor:
     """A tensor of the shape in the vector `dims` with the scalar `value` everywhere (`tf.fill`).
@@ -53,11 +55,13 @@ def ones_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
     """Ones of the shape and type of `x`. See `ones_like`."""
 
 
+@public("af")
 def zeros(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
     """Zeros (False, empty strings) of a shape that may be a tensor (`tf.zeros`)."""
     return _constant_of(shape, _zero(as_dtype(dtype)), as_dtype(dtype), name, "zeros")
 
 
+@public("af")
 def ones(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
     """Ones (True) of a shape that may be a tensor (`tf.ones`). Raises TypeError for strings."""
     if as_dtype(dtype) is dt.string:
@@ -65,6 +69,7 @@ def ones(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str
     return _constant_of(shape, 1, as_dtype(dtype), name, "ones")
 
 
+@public("af")
 def zeros_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -80,6 +85,7 @@ def zeros_like(
     return zeros_like_op(source, name=name or "zeros_like")
 
 
+@public("af")
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -137,6 +143,7 @@ def range_op(start: TensorLike, limit: TensorLike, delta: TensorLike, *, name: s
     """start, start + delta, ... before `limit`. See `range`."""
 
 
+@public("af", "tf:range")
 def range_(
     start: TensorLike,
     limit: TensorLike | None = None,
@@ -187,6 +194,7 @@ def _linspace(c: Inference) -> Shape:
     return (None if num is None else int(num),)
 
 
+@public("af", "af:lin_space")
 @op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
 def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
     """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
@@ -229,6 +237,7 @@ def one_hot_op(
     """`on_value` at the position that each index names, `off_value` elsewhere. See `one_hot`."""
 
 
+@public("af")
 def one_hot(
     indices: TensorLike,
     depth: TensorLike,
@@ -265,6 +274,7 @@ def _type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
     )
 
 
+@public("af")
 def sequence_mask(
     lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dt.bool, name: str | None = None
 ) -> Tensor:
@@ -286,6 +296,7 @@ def sequence_mask(
         return cast(row < column, dtype, name=scope)
 
 
+@public("af")
 def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
     """The coordinates of a grid over the given vectors, one tensor for each of them (`tf.meshgrid`).
 
@@ -328,6 +339,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy]
 
 
+@public("af")
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """A tensor that gives `input` where a run feeds nothing, of any value that fits `shape` (`tf.placeholder_with_default`)."""
     return placeholder_with_default_op(input, shape=shape, name=name)

@@ -17,6 +17,7 @@ from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shape_rules import elementwise
 from actorflow.ops.special import lgamma
 from actorflow.ops.unary import exp
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
@@ -24,6 +25,7 @@ from actorflow.shapes import Shape, merge
 _WIDE = frozenset((float32, float64))
 
 
+@public("af", "af.math")
 @op("Igamma", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=60)
 def igamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The lower regularized incomplete gamma function P(a, x), elementwise with broadcasting (`tf.igamma`).
@@ -31,6 +33,7 @@ def igamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     NaN where a is not positive or x is negative."""
 
 
+@public("af", "af.math")
 @op("Igammac", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=60)
 def igammac(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x), elementwise with broadcasting
@@ -76,6 +79,7 @@ def _betainc_shape(c: Inference) -> Shape:
     return shape
 
 
+@public("af", "af.math")
 @op("Betainc", shape=_betainc_shape, dtypes=_WIDE, broadcasts=True, work=100)
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The regularized incomplete beta function of x in [0, 1], elementwise (`tf.betainc`).
@@ -90,6 +94,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, None, dy * exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)]
 
 
+@public("af", "af.math")
 @op("Zeta", shape=elementwise, dtypes=_WIDE, broadcasts=True, work=60)
 def zeta(x: TensorLike, q: TensorLike, *, name: str | None = None) -> Tensor:
     """Hurwitz' zeta function Σ 1 / (q + k)^x over k = 0, 1, ..., elementwise with broadcasting (`tf.zeta`).
@@ -103,6 +108,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, dy * -x * zeta(x + 1, q)]
 
 
+@public("af", "af.math")
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """log |Beta(x)| along the last dimension: Σ log Γ(xᵢ) - log Γ(Σ xᵢ) (`tf.lbeta`).
 

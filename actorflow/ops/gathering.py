@@ -13,6 +13,7 @@ from actorflow.ops.building import composite, known_value
 from actorflow.ops.joining import concat
 from actorflow.ops.shape_rules import at_least_rank, from_value, require_rank
 from actorflow.ops.shaping import rank, reshape, shape, size, squeeze, transpose
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
@@ -102,6 +103,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [transpose(summed, back), None, None]
 
 
+@public("af")
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -149,6 +151,7 @@ def gather_nd_op(params: TensorLike, indices: TensorLike, *, name: str | None = 
     """The elements or slices of `params` at points. See `gather_nd`."""
 
 
+@public("af", "tf.manip")
 def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """The elements or slices of `params` at points: `indices[..., :]` indexes its first dimensions (`tf.gather_nd`).
 
@@ -186,6 +189,7 @@ def _unraveled(c: Inference) -> Shape:
     return (None if dims is None else dims[0], *indices)
 
 
+@public("af")
 @op("UnravelIndex", shape=_unraveled, dtypes=INDEX, gradient=None, prefer=int32)
 def unravel_index(indices: TensorLike, dims: TensorLike, *, name: str | None = None) -> Tensor:
     """The point in a tensor of the sizes `dims` that each number of an element in row-major order names, one column an
@@ -208,6 +212,7 @@ def _scattered(c: Inference) -> Shape:
     return wanted
 
 
+@public("af", "tf.manip")
 @op("ScatterNd", shape=_scattered, types={"indices": INDEX, "shape": INDEX})
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at the points `indices[..., :]` (`tf.scatter_nd`); equal points add up.
@@ -223,6 +228,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, gather_nd(dy, node.inputs[0]), None]
 
 
+@public("af")
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """The elements or slices of `tensor` for which `mask` is true (`tf.boolean_mask`).
 

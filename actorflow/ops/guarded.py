@@ -18,6 +18,7 @@ from actorflow.ops.filling import ones_like, zeros_like
 from actorflow.ops.logic import not_equal
 from actorflow.ops.shape_rules import elementwise
 from actorflow.ops.unary import square
+from actorflow.public import public
 from actorflow.registry.op import op
 
 _WIDE = frozenset((float32, float64))
@@ -28,6 +29,7 @@ def _is_nonzero(x: Tensor) -> Tensor:
     return cast(not_equal(x, zeros_like(x)), x.dtype)
 
 
+@public("af.math")
 @op("Xlogy", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=12)
 def xlogy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x · log(y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlogy`)."""
@@ -39,6 +41,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * xlogy(_is_nonzero(x), y), dy * xdivy(x, y)]
 
 
+@public("af.math")
 @op("Xlog1py", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=12)
 def xlog1py(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x · log(1 + y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlog1py`)."""
@@ -50,6 +53,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * xlog1py(_is_nonzero(x), y), dy * xdivy(x, y + 1)]
 
 
+@public("af.math")
 @op("Xdivy", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=5)
 def xdivy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y, and 0 where x is 0, elementwise with broadcasting (`tf.math.xdivy`)."""
@@ -61,6 +65,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * xdivy(_is_nonzero(x), y), dy * xdivy(-x, square(y))]
 
 
+@public("af.math")
 @op("MulNoNan", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=2)
 def multiply_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x · y, and 0 where y is 0, even where x is NaN or infinite (`tf.math.multiply_no_nan`)."""
@@ -72,6 +77,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [multiply_no_nan(dy, y), multiply_no_nan(x, dy)]
 
 
+@public("af.math")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0, elementwise (`tf.math.reciprocal_no_nan`)."""
     with composite(name, "reciprocal_no_nan", x) as scope:
@@ -79,6 +85,7 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
         return div_no_nan(ones_like(values), values, name=scope)
 
 
+@public("af.math")
 @op("NextAfter", shape=elementwise, dtypes=_WIDE, broadcasts=True)
 def nextafter(x1: TensorLike, x2: TensorLike, *, name: str | None = None) -> Tensor:
     """The next number of the type after x1 on the way to x2, elementwise with broadcasting (`tf.math.nextafter`)."""

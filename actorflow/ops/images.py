@@ -5,6 +5,7 @@ from __future__ import annotations
 from actorflow.dtypes import DTypeLike, as_dtype, string, uint8, uint16
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -33,6 +34,7 @@ def _encoded(c: Inference) -> Shape:
     return ()
 
 
+@public("af.io")
 @op("DecodePng", shape=_decoded, types={"contents": string}, result="dtype", gradient=None, work=_WORK)
 def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """A PNG image as `[height, width, channels]` (`tf.image.decode_png`).
@@ -42,6 +44,7 @@ def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = ui
     """
 
 
+@public("af.io")
 @op("DecodeJpeg", shape=_decoded, types={"contents": string}, result=uint8, gradient=None, work=_WORK)
 def decode_jpeg(
     contents: TensorLike,
@@ -69,6 +72,7 @@ def decode_image_op(
     """See `decode_image`."""
 
 
+@public("af.io")
 def decode_image(
     contents: TensorLike, channels: int | None = None, dtype: DTypeLike = uint8, name: str | None = None
 ) -> Tensor:
@@ -79,6 +83,7 @@ def decode_image(
     return decode_image_op(contents, channels=channels or 0, dtype=as_dtype(dtype), name=name or "decode_image")
 
 
+@public("af.io")
 @op(
     "EncodePng",
     shape=_encoded,
@@ -94,6 +99,7 @@ def encode_png(image: TensorLike, *, compression: int = -1, name: str | None = N
     """
 
 
+@public("af.io")
 @op("EncodeJpeg", shape=_encoded, dtypes=frozenset((uint8,)), result=string, gradient=None, work=_WORK)
 def encode_jpeg(
     image: TensorLike, *, format: str = "", quality: int = 95, progressive: bool = False, name: str | None = None

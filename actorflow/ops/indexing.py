@@ -16,11 +16,13 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.shape_rules import from_value
 from actorflow.ops.shaping import reshape, shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 
 newaxis = None
+public("af", of="newaxis")
 """In an index, a new dimension of size 1."""
 
 _BOUNDS = {"begin": INDEX, "end": INDEX, "strides": INDEX}
@@ -72,6 +74,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [pad(dy, stack([begin, after], axis=1)), None, None]
 
 
+@public("af", "tf:slice")
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
     """The part of `input_` of `size[d]` elements from `begin[d]` on in each dimension d (`tf.slice`).
 
@@ -212,6 +215,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, None, None, None, strided_slice_op(dy, begin, end, strides, **_masks(node))]
 
 
+@public("af")
 def strided_slice(
     input_: TensorLike,
     begin: TensorLike,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from actorflow.dtypes import string
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -30,6 +31,7 @@ def _paths(c: Inference) -> Shape:
     return (None,)
 
 
+@public("af", "af.io")
 @op(
     "ReadFile",
     shape=_one_path,
@@ -49,6 +51,7 @@ def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 
+@public("af", "af.io")
 @op(
     "WriteFile",
     shape=_write_shapes,
@@ -65,6 +68,7 @@ def write_file(filename: TensorLike, contents: TensorLike, *, name: str | None =
     """
 
 
+@public("af", "af.io")
 @op(
     "MatchingFiles",
     shape=_paths,

@@ -12,6 +12,7 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import known_value, or_zeros, outputs_of
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, is_static, merge, normalize_axis, show
@@ -62,6 +63,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [*outputs_of(split_v_op(dy, sizes, axis, num_split=len(values))), None]
 
 
+@public("af")
 def concat(values: Sequence[TensorLike] | TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """`values`, tensors of one type that differ in the size of `axis` only, one after another along it (`tf.concat`).
 
@@ -138,6 +140,7 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     return [concat_op(or_zeros(dys, node.outputs), node.inputs[2]), None, None]
 
 
+@public("af")
 def split(
     value: TensorLike,
     num_or_size_splits: TensorLike,
@@ -189,6 +192,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return outputs_of(unpack_op(dy, num=len(node.inputs), axis=node.get_attr("axis")))
 
 
+@public("af")
 def stack(values: Sequence[TensorLike] | TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one type and shape along a new dimension `axis` (`tf.stack`).
 
@@ -200,6 +204,7 @@ def stack(values: Sequence[TensorLike] | TensorLike, axis: int = 0, name: str = 
     return pack_op(parts, axis=axis, N=len(parts), name=name)
 
 
+@public("af")
 def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
     """`stack` along a first dimension (`tf.parallel_stack`), for which all shapes have to be known.
 
@@ -232,6 +237,7 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     return [pack_op(or_zeros(dys, node.outputs), axis=node.get_attr("axis"), N=len(dys))]
 
 
+@public("af")
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The parts of `value` along its dimension `axis`, which they lose (`tf.unstack`).
 

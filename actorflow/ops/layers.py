@@ -21,21 +21,25 @@ from actorflow.ops.random import random_uniform
 from actorflow.ops.reduction import reduce_mean, reduce_sum
 from actorflow.ops.shaping import shape, squeeze
 from actorflow.ops.unary import negative, rsqrt, sigmoid, square
+from actorflow.public import public
 from actorflow.shapes import as_shape
 
 
+@public("af.nn")
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """matmul(x, weights) + biases, of [batch, in], [in, out] and [out] (`tf.nn.xw_plus_b`)."""
     with composite(name, "xw_plus_b", x, weights, biases) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
 
 
+@public("af.nn")
 def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """relu(matmul(x, weights) + biases) (`tf.nn.relu_layer`)."""
     with composite(name, "relu_layer", x, weights, biases) as scope:
         return relu(bias_add(matmul(x, weights), biases), name=scope)
 
 
+@public("af.nn")
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """The positive part of `features`, and after it along `axis` the negative part, both positive (`tf.nn.crelu`)."""
     with composite(name, "CRelu", features) as scope:
@@ -43,6 +47,7 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
         return relu(concat([tensor, negative(tensor)], axis), name=scope)
 
 
+@public("af.nn")
 def swish(features: TensorLike, name: str | None = None) -> Tensor:
     """features · sigmoid(features), elementwise (`tf.nn.swish`)."""
     with composite(name, "swish", features) as scope:
@@ -50,6 +55,7 @@ def swish(features: TensorLike, name: str | None = None) -> Tensor:
         return multiply(tensor, sigmoid(tensor), name=scope)
 
 
+@public("af.math", "af.nn")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The share of zeros among the elements of `value`, as a float32 scalar (`tf.nn.zero_fraction`)."""
     with composite(name, "zero_fraction", value) as scope:
@@ -57,6 +63,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
         return reduce_mean(cast(equal(tensor, zeros_like(tensor)), float32), name=scope)
 
 
+@public("af.math", "af.linalg", "af.nn")
 def l2_normalize(
     x: TensorLike,
     axis: Any = None,
@@ -71,6 +78,7 @@ def l2_normalize(
         return multiply(tensor, rsqrt(maximum(total, epsilon)), name=scope)
 
 
+@public("af.nn")
 def moments(
     x: TensorLike,
     axes: Sequence[int],
@@ -94,6 +102,7 @@ def moments(
         return cast(mean, tensor.dtype), cast(variance, tensor.dtype)
 
 
+@public("af.nn")
 def batch_normalization(
     x: TensorLike,
     mean: TensorLike,
@@ -118,6 +127,7 @@ def batch_normalization(
         return tensor * cast(factor, tensor.dtype) + cast(shift, tensor.dtype)
 
 
+@public("af.nn")
 def dropout(
     x: TensorLike,
     keep_prob: TensorLike | None = None,

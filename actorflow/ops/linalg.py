@@ -19,6 +19,7 @@ from actorflow.ops.logic import equal
 from actorflow.ops.matmul import matmul
 from actorflow.ops.reduction import reduce_sum, unreduce
 from actorflow.ops.shape_rules import at_least_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, show
@@ -49,6 +50,7 @@ def cubic(c: Inference) -> float:
     return float(np.prod(shape)) * float(shape[-1]) if shape and is_static(shape) else 1e5  # type: ignore[arg-type]
 
 
+@public("af", "af.linalg:inv")
 @op("MatrixInverse", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 2 * cubic(c))
 def matrix_inverse(input: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverses of square matrices (`tf.matrix_inverse`); of their conjugate transposes with `adjoint`.
@@ -63,6 +65,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [-matmul(inverse, inner, adjoint_a=not adjoint)]
 
 
+@public("af", "af.linalg:det")
 @op("MatrixDeterminant", shape=batch_of_matrices, dtypes=SOLVABLE, work=cubic)
 def matrix_determinant(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The determinants of square matrices (`tf.matrix_determinant`), without the last two dimensions."""
@@ -89,6 +92,7 @@ def _solution(c: Inference) -> Shape:
     return right
 
 
+@public("af", "af.linalg:solve")
 @op("MatrixSolve", shape=_solution, dtypes=SOLVABLE, work=cubic)
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """X with matrix · X = rhs (`tf.matrix_solve`); with `adjoint` the conjugate transpose of the matrix stands there.
@@ -105,6 +109,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [-product, right]
 
 
+@public("af", "af.linalg")
 @op("Cholesky", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: cubic(c) / 3)
 def cholesky(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The lower triangular L with L · Lᴴ = input (`tf.cholesky`), of Hermitian positive definite matrices.
@@ -130,6 +135,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 # ---- made of others
 
 
+@public("af", "af.linalg", "af.linalg:transpose")
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
     """`a` with its last two dimensions exchanged (`tf.matrix_transpose`); conjugated too where asked for.
 
@@ -153,12 +159,14 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
         return transpose(tensor, order, name=scope, conjugate=conjugate)
 
 
+@public("af", "af.linalg")
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """The sums along the diagonals of matrices (`tf.trace`), of the shape of `x` without its last two dimensions."""
     with composite(name, "Trace", x) as scope:
         return reduce_sum(matrix_diag_part(x), [-1], name=scope)
 
 
+@public("af", "af.linalg")
 def eye(
     num_rows: Any,
     num_columns: Any = None,

@@ -14,6 +14,7 @@ from actorflow.ops.matmul import matmul
 from actorflow.ops.ordering import matrix_band_part
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, show
@@ -47,6 +48,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [-matrix_band_part(product, *triangle), right]
 
 
+@public("af", "af.linalg:triangular_solve")
 def matrix_triangular_solve(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
@@ -71,6 +73,7 @@ def _alike(matrix: TensorLike, rhs: TensorLike) -> tuple[Tensor, Tensor]:
     return left, convert_to_tensor(rhs, left.dtype.base_dtype, graph=graph)
 
 
+@public("af", "af.linalg")
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """X with A · X = rhs, where `chol` is the Cholesky factor of A (`tf.cholesky_solve`).
 
@@ -131,6 +134,7 @@ def _normal_factor(matrix: Tensor, regularizer: Tensor, tall: bool) -> Tensor:
     return cholesky(gram + cast(regularizer, matrix.dtype) * identity)
 
 
+@public("af", "af.linalg:lstsq")
 def matrix_solve_ls(
     matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:

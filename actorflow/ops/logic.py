@@ -8,6 +8,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, BOOLEAN, REAL, STRING
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import elementwise, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
@@ -15,31 +16,37 @@ from actorflow.shapes import Shape, compatible, merge, show
 # ---- comparisons
 
 
+@public("af", "af.math")
 @op("Less", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def less(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x < y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
 
 
+@public("af", "af.math")
 @op("LessEqual", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def less_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x <= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
 
 
+@public("af", "af.math")
 @op("Greater", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def greater(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x > y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
 
 
+@public("af", "af.math")
 @op("GreaterEqual", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def greater_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x >= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
 
 
+@public("af", "af.math")
 @op("Equal", shape=elementwise, dtypes=ANY, result=dt.bool, gradient=None, commutative=True)
 def equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x == y, elementwise with broadcasting, of any type; a bool tensor. NaN equals nothing."""
 
 
+@public("af", "af.math")
 @op("NotEqual", shape=elementwise, dtypes=ANY, result=dt.bool, gradient=None, commutative=True)
 def not_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x != y, elementwise with broadcasting, of any type; a bool tensor. NaN differs from everything."""
@@ -48,21 +55,25 @@ def not_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
 # ---- boolean logic
 
 
+@public("af", "af.math")
 @op("LogicalAnd", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_and(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x and y, elementwise with broadcasting, of bool tensors."""
 
 
+@public("af", "af.math")
 @op("LogicalOr", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_or(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x or y, elementwise with broadcasting, of bool tensors."""
 
 
+@public("af", "af.math")
 @op("LogicalXor", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_xor(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether exactly one of x and y is true, elementwise with broadcasting, of bool tensors."""
 
 
+@public("af", "af.math")
 @op("LogicalNot", shape=unchanged, dtypes=BOOLEAN, gradient=None)
 def logical_not(x: TensorLike, *, name: str | None = None) -> Tensor:
     """not x, elementwise, of a bool tensor."""
@@ -93,6 +104,7 @@ def select(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | N
     shape, or is a scalar that chooses one of them whole, or a vector that chooses row by row."""
 
 
+@public("af")
 @op("SelectV2", shape=elementwise, types={"condition": BOOLEAN}, broadcasts=True)
 def where_v2(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """`x` where `condition` is true, else `y`, elementwise with broadcasting of all three."""
@@ -122,6 +134,7 @@ def where_indices(condition: TensorLike, *, name: str | None = None) -> Tensor:
     """The indices of the true (or nonzero) elements in row-major order: int64 of shape (how many, rank)."""
 
 
+@public("af")
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> Tensor:

@@ -19,6 +19,7 @@ from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import expand_dims, rank, reshape, shape, transpose
 from actorflow.ops.unary import abs, exp, log1p, negative
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, normalize_axis, show
@@ -103,6 +104,7 @@ def _(node: Operation, d_loss: Tensor, d_backprop: Tensor) -> list[Any]:
     return [of_logits, None]
 
 
+@public("af.nn")
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: TensorLike | None = None,
@@ -134,6 +136,7 @@ def softmax_cross_entropy_with_logits(
     )
 
 
+@public("af.nn")
 def softmax_cross_entropy_with_logits_v2(
     labels: TensorLike, logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
@@ -192,6 +195,7 @@ def _matrix(tensor: Tensor) -> Tensor:
     return reshape(tensor, [reduce_prod(sizes[:-1]), sizes[-1]])
 
 
+@public("af.nn")
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: TensorLike | None = None,
@@ -231,6 +235,7 @@ def sparse_softmax_cross_entropy_with_logits(
         return cast(result, kind)
 
 
+@public("af.nn")
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: TensorLike | None = None,
@@ -259,6 +264,7 @@ def sigmoid_cross_entropy_with_logits(
         return add(where(positive, x, zeros) - x * z, log1p(exp(where(positive, negative(x), x))), name=scope)
 
 
+@public("af.nn")
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -282,6 +288,7 @@ def _check_named(function: str, sentinel: Any, labels: Any, logits: Any) -> None
         raise ValueError(f"{function} needs both labels and logits.")
 
 
+@public("af.nn")
 def log_poisson_loss(
     targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:

@@ -12,6 +12,7 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.complex import conj
 from actorflow.ops.shape_rules import at_least_rank, require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, is_static, show
@@ -104,6 +105,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
             return [batch_matmul(y, dy, adj_x=True, adj_y=True), batch_matmul(dy, x, adj_x=True, adj_y=True)]
 
 
+@public("af", "af.linalg")
 def matmul(
     a: TensorLike,
     b: TensorLike,

@@ -37,6 +37,7 @@ from actorflow.ops.shape_rules import merged
 from actorflow.ops.shaping import expand_dims, reshape, shape, squeeze
 from actorflow.ops.statistics import norm
 from actorflow.ops.unary import log
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible
@@ -62,6 +63,7 @@ def _(node: Operation, _: Tensor, dlog: Tensor) -> list[Any]:
     return [expand_dims(expand_dims(weights, -1), -1) * matrix_inverse(source, adjoint=True)]
 
 
+@public("af.linalg")
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """The sign and the logarithm of the magnitude of the determinants of square matrices (`tf.linalg.slogdet`).
 
@@ -69,6 +71,7 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     return LogMatrixDeterminant(*slogdet_op(input, name=name))
 
 
+@public("af.linalg")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of Hermitian positive definite matrices, as a real number (`tf.linalg.logdet`).
 
@@ -81,6 +84,7 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 # ---- roots and exponentials
 
 
+@public("af.linalg")
 @op("MatrixSquareRoot", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 30 * cubic(c))
 def sqrtm(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The principal square root X of square matrices, with X · X = input (`tf.linalg.sqrtm`).
@@ -115,6 +119,7 @@ def _with_last(x: Tensor, sizes: list[int]) -> Tensor:
     return reshape(x, concat([shape(x)[:-2], sizes], 0))
 
 
+@public("af.linalg")
 @op("MatrixExponential", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 30 * cubic(c))
 def expm(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The exponential Σ inputᵏ / k! of square matrices (`tf.linalg.expm`)."""
@@ -132,11 +137,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 # ---- made of others
 
 
+@public("af.linalg")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The conjugate transposes of matrices (`tf.linalg.adjoint`)."""
     return matrix_transpose(matrix, name=name or "adjoint", conjugate=True)
 
 
+@public("af.linalg")
 def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The pseudo-inverses of Moore and Penrose of floating matrices (`tf.linalg.pinv`).
 
@@ -157,6 +164,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
         return matmul(v * expand_dims(cast(inverse, v.dtype), -2), u, adjoint_b=True, name=scope)
 
 
+@public("af.linalg")
 def matvec(
     a: TensorLike,
     b: TensorLike,
@@ -172,6 +180,7 @@ def matvec(
         return squeeze(product, [-1], name=scope)
 
 
+@public("af.linalg")
 def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -194,6 +203,7 @@ def _cross(c: Inference) -> Shape:
     return both
 
 
+@public("af", "af.linalg")
 @op("Cross", shape=_cross, dtypes=REAL, work=3)
 def cross(a: TensorLike, b: TensorLike, *, name: str | None = None) -> Tensor:
     """The cross products of vectors of three numbers in the last dimension; `a` and `b` have one shape (`tf.cross`)."""

@@ -19,8 +19,10 @@ from actorflow.ops.layers import batch_normalization
 from actorflow.ops.reduction import reduce_prod, reduce_sum
 from actorflow.ops.shaping import shape, squeeze
 from actorflow.ops.unary import reciprocal, square
+from actorflow.public import public
 
 
+@public("af.nn")
 def sufficient_statistics(
     x: TensorLike,
     axes: Sequence[int],
@@ -61,6 +63,7 @@ def sufficient_statistics(
         )
 
 
+@public("af.nn")
 def normalize_moments(
     counts: TensorLike,
     mean_ss: TensorLike,
@@ -79,6 +82,7 @@ def normalize_moments(
         return mean, subtract(multiply(variance_ss, share), square(off), name="variance")
 
 
+@public("af.nn")
 def weighted_moments(
     x: TensorLike,
     axes: Sequence[int],
@@ -109,6 +113,7 @@ def weighted_moments(
         return cast(mean, kind), cast(variance, kind)
 
 
+@public("af.nn")
 def batch_norm_with_global_normalization(
     t: TensorLike | None = None,
     m: TensorLike | None = None,

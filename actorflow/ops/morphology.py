@@ -14,6 +14,7 @@ from actorflow.ops.conv_geometry import check_attributes, output_size
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import reverse
 from actorflow.ops.unary import negative
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements
@@ -98,6 +99,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dilation2d_backprop_input(x, w, dy, **attrs), dilation2d_backprop_filter(x, w, dy, **attrs)]
 
 
+@public("af.nn")
 def dilation2d(
     input: TensorLike,
     filter: TensorLike | None = None,
@@ -136,6 +138,7 @@ def dilation2d(
     )
 
 
+@public("af.nn")
 def erosion2d(
     value: TensorLike,
     kernel: TensorLike,

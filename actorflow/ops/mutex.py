@@ -15,6 +15,7 @@ from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.control import identity
 from actorflow.ops.shape_rules import no_output, scalar
+from actorflow.public import public
 from actorflow.registry.op import RefLike, op
 
 _HANDLE = {"mutex": resource}
@@ -56,6 +57,7 @@ def consume_mutex_lock(mutex: RefLike, mutex_lock: TensorLike, *, name: str | No
 _COLLECTION = "critical_section_executions"
 
 
+@public("af")
 class CriticalSection:
     """A part of a graph that at most one step executes at a time: all that is built inside `execute`.
 

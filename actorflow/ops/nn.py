@@ -13,6 +13,7 @@ from actorflow.ops.filling import zeros_like
 from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shape_rules import at_least_rank, require_rank, scalar, unchanged
 from actorflow.ops.unary import exp, sigmoid
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
@@ -25,6 +26,7 @@ def _same(c: Inference) -> Shape:
     return merge(c.shapes[0], c.shapes[1])
 
 
+@public("af.nn")
 @op("Relu", shape=unchanged, dtypes=REAL)
 def relu(features: TensorLike, *, name: str | None = None) -> Tensor:
     """max(features, 0), elementwise (`tf.nn.relu`)."""
@@ -45,6 +47,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
     return [relu_grad(ddy, node.inputs[1]), None]
 
 
+@public("af.nn")
 @op("Relu6", shape=unchanged, dtypes=REAL, work=2)
 def relu6(features: TensorLike, *, name: str | None = None) -> Tensor:
     """min(max(features, 0), 6), elementwise (`tf.nn.relu6`)."""
@@ -87,6 +90,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
     return [leaky_relu_grad(ddy, node.inputs[1], alpha=node.get_attr("alpha")), None]
 
 
+@public("af.nn")
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """`features` where they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`).
 
@@ -98,6 +102,7 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
     return leaky_relu_op(tensor, alpha=float(alpha), name=name)
 
 
+@public("af.nn")
 @op("Elu", shape=unchanged, dtypes=FLOATING, work=12)
 def elu(features: TensorLike, *, name: str | None = None) -> Tensor:
     """exp(features) - 1 where they are negative, else the features, elementwise (`tf.nn.elu`).
@@ -124,6 +129,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
     return [elu_grad(ddy, y), where(y < 0, ddy * dy, zeros_like(y))]
 
 
+@public("af.nn")
 @op("Selu", shape=unchanged, dtypes=FLOATING, work=12)
 def selu(features: TensorLike, *, name: str | None = None) -> Tensor:
     """scale · alpha · (exp(features) - 1) where they are negative, else scale · features (`tf.nn.selu`).
@@ -150,6 +156,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
     return [selu_grad(ddy, y), where(y < 0, ddy * dy, zeros_like(y))]
 
 
+@public("af.math", "af.nn")
 @op("Softplus", shape=unchanged, dtypes=FLOATING, work=20)
 def softplus(features: TensorLike, *, name: str | None = None) -> Tensor:
     """log(exp(features) + 1), elementwise and without overflow (`tf.nn.softplus`)."""
@@ -160,6 +167,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * sigmoid(node.inputs[0])]
 
 
+@public("af.math", "af.nn")
 @op("Softsign", shape=unchanged, dtypes=FLOATING, work=6)
 def softsign(features: TensorLike, *, name: str | None = None) -> Tensor:
     """features / (1 + |features|), elementwise (`tf.nn.softsign`)."""
@@ -225,6 +233,7 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
     return [bias_add_op(zeros_like(node.inputs[0]), ddy, data_format=node.get_attr("data_format"))]
 
 
+@public("af.nn")
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` with the vector `bias` added to its channels (`tf.nn.bias_add`).
 
@@ -244,6 +253,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     return bias_add_op(value, bias, data_format=layout, name=name or "BiasAdd")
 
 
+@public("af.nn")
 @op("L2Loss", shape=scalar, dtypes=FLOATING, work=2)
 def l2_loss(t: TensorLike, *, name: str | None = None) -> Tensor:
     """sum(t²) / 2 over all elements, as a scalar (`tf.nn.l2_loss`)."""
@@ -283,6 +293,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy - reduce_sum(dy, axis, keepdims=True) * exp(y)]
 
 
+@public("af.math", "af.nn")
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)) along `axis`, the last dimension by default, without overflow (`tf.nn.softmax`).
 
@@ -291,6 +302,7 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
     return softmax_op(logits, axis=_axis(logits, axis, dim), name=name)
 
 
+@public("af.math", "af.nn")
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """logits - log(sum(exp(logits))) along `axis`, the last dimension by default, without overflow (`tf.nn.log_softmax`).
 

@@ -14,6 +14,7 @@ from actorflow.ops.reduction import reduce_mean, reduce_sum
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import transpose
 from actorflow.ops.unary import rsqrt, square
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
@@ -67,6 +68,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [lrn_grad(dy, node.inputs[0], node.outputs[0], **attrs)]
 
 
+@public("af.nn", "af.nn:lrn")
 def local_response_normalization(
     input: TensorLike,
     depth_radius: int = 5,
@@ -86,8 +88,6 @@ def local_response_normalization(
     """
     return lrn_op(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)
 
-
-lrn = local_response_normalization
 
 # ---- over batches
 
@@ -249,6 +249,7 @@ def _plain_gradient(
     return cast(dx, x.dtype), dscale, doffset
 
 
+@public("af.nn")
 def fused_batch_norm(
     x: TensorLike,
     scale: TensorLike,

@@ -10,6 +10,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import at_least_rank, require_rank, unchanged
 from actorflow.ops.shaping import expand_dims, reshape, shape, size
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, normalize_axis, show
@@ -58,6 +59,7 @@ def _(node: Operation, dy: Tensor, _: Any) -> list[Any]:
     return [reshape(flat, shape(source)), None]
 
 
+@public("af.math", "af.nn")
 def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None) -> TopK:
     """The `k` largest elements along the last dimension, largest first, and their int32 indices (`tf.nn.top_k`).
 
@@ -76,6 +78,7 @@ def _in_top_k(c: Inference) -> Shape:
     return targets or (None if predictions is None else predictions[0],)
 
 
+@public("af.math", "af.nn")
 @op(
     "InTopKV2",
     shape=_in_top_k,
@@ -143,6 +146,7 @@ class ListDiff(NamedTuple):
     idx: Tensor
 
 
+@public("af")
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The distinct elements `y` of a vector in the order of their first appearance, and `idx` with y[idx] = x (`tf.unique`).
 
@@ -151,6 +155,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
     return Unique(*unique_op(x, out_idx=out_idx, name=name))
 
 
+@public("af")
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
     """`unique`, and `count`, how often each distinct element comes (`tf.unique_with_counts`)."""
     return UniqueWithCounts(*unique_with_counts_op(x, out_idx=out_idx, name=name))
@@ -169,6 +174,7 @@ def list_diff_op(
     """The elements of `x` that are not in `y`. See `setdiff1d`."""
 
 
+@public("af")
 def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = int32, name: str | None = None) -> ListDiff:
     """The elements of the vector `x` that are not in the vector `y`, in order and with repetitions, and their indices
     (`tf.setdiff1d`, formerly `tf.listdiff`)."""
@@ -182,6 +188,7 @@ def _permutation(c: Inference) -> Shape:
     return require_rank(c, 0, 1) or (None,)
 
 
+@public("af", "af.math")
 @op("InvertPermutation", shape=_permutation, dtypes=INDEX, gradient=None, prefer=int32)
 def invert_permutation(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The vector y with y[x[i]] = i (`tf.invert_permutation`).
@@ -215,6 +222,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [reverse_sequence_op(dy, node.inputs[1], **dims), None]
 
 
+@public("af")
 def reverse_sequence(
     input: TensorLike,
     seq_lengths: TensorLike,
@@ -249,6 +257,7 @@ def _rolled(c: Inference) -> Shape:
     return source
 
 
+@public("af", "tf.manip")
 @op("Roll", shape=_rolled, types={"shift": INDEX, "axis": INDEX})
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` with the elements moved `shift` places along `axis`, those that leave at the end coming in at the front
@@ -280,6 +289,7 @@ def _matrix(c: Inference) -> Shape:
     return at_least_rank(c, 0, 2)
 
 
+@public("af", "af.linalg:band_part")
 @op("MatrixBandPart", shape=_matrix, dtypes=ANY - dt.STRING, types={"num_lower": INDEX, "num_upper": INDEX})
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, *, name: str | None = None
@@ -307,6 +317,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [check_numerics_op(dy, message=message)]
 
 
+@public("af", "tf.debugging")
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """`tensor` itself (`tf.check_numerics`). Raises InvalidArgumentError with `message` in the run where it has a NaN or
     an infinity."""

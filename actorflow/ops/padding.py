@@ -12,6 +12,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.joining import stack
 from actorflow.ops.shaping import rank, reshape, shape, transpose
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
@@ -107,6 +108,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [mirror_pad_op(dy, node.inputs[1], mode=node.get_attr("mode")), None]
 
 
+@public("af")
 def pad(
     tensor: TensorLike,
     paddings: TensorLike,
@@ -154,6 +156,7 @@ def _tiled(c: Inference) -> Shape:
     return tuple(0 if t == 0 else None if s is None or t is None else s * t for s, t in zip(source, times, strict=True))
 
 
+@public("af", "tf.manip")
 @op("Tile", shape=_tiled, types={"multiples": INDEX})
 def tile(input: TensorLike, multiples: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` repeated `multiples[d]` times along each dimension d (`tf.tile`).
@@ -176,6 +179,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [summed, None]
 
 
+@public("af")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element along `axis` repeated `repeats` times, where it stands (`tf.repeat`).
 

@@ -23,9 +23,11 @@ from actorflow.ops.parsing_ops import (
     parse_single_example_op,
     parse_single_sequence_example_op,
 )
+from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, as_shape, is_static, num_elements, show
 
 
+@public("af", "af.io")
 class FixedLenFeature(NamedTuple):
     """A feature of `shape` in each example (`tf.FixedLenFeature`), one without a `default_value` in every one."""
 
@@ -34,12 +36,14 @@ class FixedLenFeature(NamedTuple):
     default_value: Any = None
 
 
+@public("af", "af.io")
 class VarLenFeature(NamedTuple):
     """A feature of any length, which may be missing; it becomes a sparse tensor (`tf.VarLenFeature`)."""
 
     dtype: DTypeLike
 
 
+@public("af", "af.io")
 class FixedLenSequenceFeature(NamedTuple):
     """Any number of values of `shape` (`tf.FixedLenSequenceFeature`).
 
@@ -135,6 +139,7 @@ def _safe(key: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in key)
 
 
+@public("af", "af.io")
 def parse_example(
     serialized: TensorLike,
     features: Mapping[str, FixedLenFeature | VarLenFeature | FixedLenSequenceFeature],
@@ -157,6 +162,7 @@ def parse_example(
     return _parse(parse_example_op, "ParseExample", serialized, features, name, names)
 
 
+@public("af", "af.io")
 def parse_single_example(
     serialized: TensorLike,
     features: Mapping[str, FixedLenFeature | VarLenFeature | FixedLenSequenceFeature],
@@ -186,6 +192,7 @@ def _parse(
         return plan.take(outputs_of(made))
 
 
+@public("af", "af.io")
 def parse_single_sequence_example(
     serialized: TensorLike,
     context_features: Mapping[str, FixedLenFeature | VarLenFeature] | None = None,

@@ -11,6 +11,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, or_zeros, outputs_of
 from actorflow.ops.gathering import gather
 from actorflow.ops.shaping import reshape, shape, size
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
@@ -54,6 +55,7 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     return [reshape(joined, shape(data)), None]
 
 
+@public("af")
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
@@ -108,6 +110,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None] * count + [gather(dy, indices) for indices in node.inputs[:count]]
 
 
+@public("af")
 def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Puts the elements of the tensors `data` where `indices` say: result[indices[m][i]] = data[m][i] (`tf.dynamic_stitch`).
 
@@ -126,6 +129,7 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
         return dynamic_stitch_op([*places, *parts], name=scope)
 
 
+@public("af")
 def parallel_dynamic_stitch(
     indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None
 ) -> Tensor:

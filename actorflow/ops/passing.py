@@ -8,6 +8,7 @@ from typing import Any
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import or_zeros, outputs_of
 from actorflow.ops.shape_rules import unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, merge
@@ -27,6 +28,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy]
 
 
+@public("af")
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """`x` itself, of which the graph then knows that it has `shape`, in part unknown perhaps (`tf.ensure_shape`).
 
@@ -52,6 +54,7 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     return or_zeros(dys, node.outputs)
 
 
+@public("af")
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
     """The tensors `input` themselves, each of which is given when all of them are there (`tf.identity_n`).
 
@@ -60,6 +63,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     return outputs_of(identity_n_op(list(input), name=name))
 
 
+@public("af")
 @op("GuaranteeConst", shape=unchanged, view=True, gradient=None, work=0)
 def guarantee_const(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, with the promise that its value never changes (`tf.guarantee_const`). Nothing is checked, and there

@@ -14,6 +14,7 @@ from actorflow.ops.conv_geometry import FORMATS, spatial, steps_of
 from actorflow.ops.pool_ops import avg_pool3d_op, avg_pool_op, max_pool3d_op, max_pool_op, max_pool_with_argmax_op
 from actorflow.ops.shaping import expand_dims, squeeze
 from actorflow.ops.spatial import with_space_to_batch
+from actorflow.public import public
 
 
 def _pooled(function: Any, value: Any, ksize: Any, strides: Any, padding: str, layout: str, name: str | None) -> Tensor:
@@ -46,6 +47,7 @@ def _pooled_sequence(
         return squeeze(made, [axis], name=scope)
 
 
+@public("af.nn")
 def max_pool(
     value: TensorLike | None,
     ksize: Any,
@@ -75,6 +77,7 @@ def max_pool(
     return _pooled(max_pool_op, either(input, value, "`value` and `input`"), ksize, strides, padding, data_format, name)
 
 
+@public("af.nn")
 def avg_pool(
     value: TensorLike | None,
     ksize: Any,
@@ -91,6 +94,7 @@ def avg_pool(
     return _pooled(avg_pool_op, either(input, value, "`value` and `input`"), ksize, strides, padding, data_format, name)
 
 
+@public("af.nn")
 def max_pool2d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
@@ -98,6 +102,7 @@ def max_pool2d(
     return _pooled(max_pool_op, input, ksize, strides, padding, data_format, name or "max_pool2d")
 
 
+@public("af.nn")
 def avg_pool2d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
@@ -105,6 +110,7 @@ def avg_pool2d(
     return _pooled(avg_pool_op, input, ksize, strides, padding, data_format, name or "avg_pool2d")
 
 
+@public("af.nn")
 def max_pool3d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
@@ -116,6 +122,7 @@ def max_pool3d(
     return _pooled(max_pool3d_op, input, ksize, strides, padding, data_format, name or "max_pool3d")
 
 
+@public("af.nn")
 def avg_pool3d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
@@ -123,6 +130,7 @@ def avg_pool3d(
     return _pooled(avg_pool3d_op, input, ksize, strides, padding, data_format, name or "avg_pool3d")
 
 
+@public("af.nn")
 def max_pool1d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -134,6 +142,7 @@ def max_pool1d(
     return _pooled_sequence(max_pool_op, input, ksize, strides, padding, data_format, name, "max_pool1d")
 
 
+@public("af.nn")
 def avg_pool1d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -141,6 +150,7 @@ def avg_pool1d(
     return _pooled_sequence(avg_pool_op, input, ksize, strides, padding, data_format, name, "avg_pool1d")
 
 
+@public("af.nn")
 def max_pool_with_argmax(
     input: TensorLike,
     ksize: Any,
@@ -179,6 +189,7 @@ def max_pool_with_argmax(
     )
 
 
+@public("af.nn")
 def pool(
     input: TensorLike,
     window_shape: Sequence[int],

@@ -25,6 +25,7 @@ from actorflow.ops.reduction import reduce_all, reduce_sum
 from actorflow.ops.shaping import rank, reshape, shape, squeeze
 from actorflow.ops.unary import abs, log, square
 from actorflow.ops.weighted_loss import Reduction, add_loss, compute_weighted_loss, present, weight_checks
+from actorflow.public import public
 from actorflow.shapes import compatible, show
 from actorflow.variables.collections import GraphKeys
 
@@ -44,6 +45,7 @@ def _floats(scope: str | None, default: str, predictions: Any, labels: Any, weig
         yield name, x, t
 
 
+@public("af.losses")
 def absolute_difference(
     labels: TensorLike,
     predictions: TensorLike,
@@ -57,6 +59,7 @@ def absolute_difference(
         return compute_weighted_loss(abs(subtract(x, t)), weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def mean_squared_error(
     labels: TensorLike,
     predictions: TensorLike,
@@ -70,6 +73,7 @@ def mean_squared_error(
         return compute_weighted_loss(square(subtract(x, t)), weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def cosine_distance(
     labels: TensorLike,
     predictions: TensorLike,
@@ -92,6 +96,7 @@ def cosine_distance(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def hinge_loss(
     labels: TensorLike,
     logits: TensorLike,
@@ -107,6 +112,7 @@ def hinge_loss(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def huber_loss(
     labels: TensorLike,
     predictions: TensorLike,
@@ -127,6 +133,7 @@ def huber_loss(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def log_loss(
     labels: TensorLike,
     predictions: TensorLike,
@@ -145,6 +152,7 @@ def log_loss(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def mean_pairwise_squared_error(
     labels: TensorLike,
     predictions: TensorLike,
@@ -180,6 +188,7 @@ def mean_pairwise_squared_error(
 # ---- losses of classifiers
 
 
+@public("af.losses")
 def sigmoid_cross_entropy(
     multi_class_labels: TensorLike,
     logits: TensorLike,
@@ -203,6 +212,7 @@ def sigmoid_cross_entropy(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def softmax_cross_entropy(
     onehot_labels: TensorLike,
     logits: TensorLike,
@@ -228,6 +238,7 @@ def softmax_cross_entropy(
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+@public("af.losses")
 def sparse_softmax_cross_entropy(
     labels: TensorLike,
     logits: TensorLike,

@@ -16,6 +16,7 @@ from actorflow.ops.building import composite
 from actorflow.ops.control import identity
 from actorflow.ops.shape_rules import no_output
 from actorflow.ops.strings_split import string_format
+from actorflow.public import public
 from actorflow.registry.op import op
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -28,6 +29,7 @@ def print_op(
     """Prints a scalar string to a stream of the process that runs it. See `print_`."""
 
 
+@public("af", "tf:print")
 def print_(
     *inputs: Any,
     output_stream: Any = None,

@@ -12,6 +12,7 @@ from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.graph import Graph
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -73,6 +74,7 @@ def py_func_stateless(input: Sequence[Any], *, token: str, Tout: Types, name: st
     """`PyFunc` for a function that always gives the same for the same inputs, and does nothing else."""
 
 
+@public("af")
 def py_func(
     func: Callable[..., Any],
     inp: Sequence[Any],
@@ -127,6 +129,7 @@ def _keep(graph: Graph, function: PythonFunction) -> None:
     graph.get_collection_ref(_KEPT).append(function)
 
 
+@public("af")
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """`py_func` for a function with effects (`tf.numpy_function`)."""
     return py_func(func, inp, Tout, True, name)

@@ -15,6 +15,7 @@ from actorflow.dtypes import DTypeLike, as_dtype, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
@@ -77,6 +78,7 @@ def quantize_v2_op(
     """`input` as integers of type `T`. See `quantize_v2`."""
 
 
+@public("af")
 def quantize_v2(
     input: TensorLike,
     min_range: TensorLike,
@@ -129,6 +131,7 @@ def quantize_v2(
     )
 
 
+@public("af", "tf.quantization")
 def quantize(
     input: TensorLike,
     min_range: TensorLike,
@@ -182,6 +185,7 @@ def dequantize_op(
     """The float32 values of quantized integers. See `dequantize`."""
 
 
+@public("af", "tf.quantization")
 def dequantize(
     input: TensorLike,
     min_range: TensorLike,

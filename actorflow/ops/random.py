@@ -16,6 +16,7 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.shape_rules import from_value, require_rank, unchanged
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -26,6 +27,7 @@ _LARGEST_SEED = 2**31 - 1
 # ---- seeds
 
 
+@public("af", "tf.random")
 def set_random_seed(seed: int | None) -> None:
     """Sets the seed of the default graph (`tf.set_random_seed`): all its random nodes made from here on draw the same
     numbers in each program that builds the graph in the same order. None takes it back."""
@@ -154,6 +156,7 @@ def multinomial_op(
 # ---- functions
 
 
+@public("af", "tf.random:uniform")
 def random_uniform(
     shape: TensorLike,
     minval: TensorLike = 0,
@@ -197,6 +200,7 @@ def _is_plain(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else None
 
 
+@public("af", "tf.random:normal")
 def random_normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
@@ -212,6 +216,7 @@ def random_normal(
     return _scaled(random_normal_op, "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
+@public("af", "tf.random")
 def truncated_normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
@@ -242,11 +247,13 @@ def _scaled(
         return add(draw(shape, dtype=kind, **given) * width, centre, name=scope)
 
 
+@public("af", "tf.random:shuffle")
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` (along dimension 0) in random order, anew in each run (`tf.random_shuffle`)."""
     return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 
+@public("af", "tf.random", "tf.random:categorical")
 def multinomial(
     logits: TensorLike,
     num_samples: TensorLike,

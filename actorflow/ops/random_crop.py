@@ -11,8 +11,10 @@ from actorflow.ops.logic import greater_equal
 from actorflow.ops.random import random_uniform
 from actorflow.ops.reduction import reduce_all
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 
 
+@public("af")
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """A part of `value` of the sizes in the vector `size`, at a place drawn uniformly in each run (`tf.random_crop`).
 

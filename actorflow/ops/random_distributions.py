@@ -13,6 +13,7 @@ from actorflow.ops.gradient_ops import sum_to
 from actorflow.ops.random import seeds
 from actorflow.ops.shape_rules import elementwise, from_value
 from actorflow.ops.shaping import shape as shape_of
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -72,6 +73,7 @@ def random_poisson_op(
     """Samples of the Poisson distribution, of shape `shape` for each element of `rate`. See `random_poisson`."""
 
 
+@public("af", "tf.random:gamma")
 def random_gamma(
     shape: TensorLike,
     alpha: TensorLike,
@@ -105,6 +107,7 @@ def random_gamma(
         return maximum(drawn / scales, convert_to_tensor(tiny, kind, graph=graph), name=scope)
 
 
+@public("af", "tf.random:poisson")
 def random_poisson(
     lam: TensorLike,
     shape: TensorLike,

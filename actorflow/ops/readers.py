@@ -17,6 +17,7 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import no_output, require_rank, scalar
+from actorflow.public import public
 from actorflow.records.formats import FixedLength
 from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
@@ -149,6 +150,7 @@ class RecordVectors(NamedTuple):
     values: Any
 
 
+@public("af")
 class ReaderBase:
     """What all readers have (`tf.ReaderBase`). `queue` is a queue of scalar strings, or its handle."""
 
@@ -209,6 +211,7 @@ def _queue_ref(queue: Any) -> Any:
     return getattr(queue, "queue_ref", queue)
 
 
+@public("af")
 class WholeFileReader(ReaderBase):
     """Each file is one record, its name the key (`tf.WholeFileReader`)."""
 
@@ -216,6 +219,7 @@ class WholeFileReader(ReaderBase):
         super().__init__(whole_file_reader(container=_container(), name=name))
 
 
+@public("af")
 class TextLineReader(ReaderBase):
     """Lines without their ends, `\\n` or `\\r\\n` (`tf.TextLineReader`); the key has the line's number, from 1.
 
@@ -228,6 +232,7 @@ class TextLineReader(ReaderBase):
         super().__init__(text_line_reader(container=_container(), skip_header_lines=skip_header_lines or 0, name=name))
 
 
+@public("af")
 class FixedLengthRecordReader(ReaderBase):
     """Records of `record_bytes` (`tf.FixedLengthRecordReader`); the key has the record's number, from 0.
 
@@ -263,6 +268,7 @@ class FixedLengthRecordReader(ReaderBase):
         )
 
 
+@public("af")
 class TFRecordReader(ReaderBase):
     """The records of TFRecord files, their checksums checked (`tf.TFRecordReader`); the key has the record's offset.
 
@@ -277,6 +283,7 @@ class TFRecordReader(ReaderBase):
         )
 
 
+@public("af")
 class IdentityReader(ReaderBase):
     """The names in the queue are the records, key and value alike (`tf.IdentityReader`)."""
 

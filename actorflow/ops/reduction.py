@@ -14,6 +14,7 @@ from actorflow.ops.building import known_value, small_constant
 from actorflow.ops.cast import cast
 from actorflow.ops.logic import equal, where_v2
 from actorflow.ops.shape_rules import axes_of, from_value, reduction
+from actorflow.public import public
 from actorflow.registry.op import Op, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static
@@ -195,6 +196,7 @@ def _reduce(
     return result
 
 
+@public("af", "af.math")
 def reduce_sum(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -221,6 +223,7 @@ def reduce_sum(
     return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_mean(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -233,6 +236,7 @@ def reduce_mean(
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_prod(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -245,6 +249,7 @@ def reduce_prod(
     return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_max(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -257,6 +262,7 @@ def reduce_max(
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_min(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -269,6 +275,7 @@ def reduce_min(
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_any(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -281,6 +288,7 @@ def reduce_any(
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@public("af", "af.math")
 def reduce_all(
     input_tensor: TensorLike,
     axis: Any = None,

@@ -20,11 +20,13 @@ from actorflow.ops.matmul import matmul
 from actorflow.ops.reduction import reduce_any, reduce_sum
 from actorflow.ops.shaping import expand_dims, reshape, shape
 from actorflow.ops.unary import log
+from actorflow.public import public
 
 # What takes an accidental hit out of a softmax, TensorFlow's -FLT_MAX.
 _NEVER = -3.4028234663852886e38
 
 
+@public("af.nn")
 def nce_loss(
     weights: Any,
     biases: Any,
@@ -76,6 +78,7 @@ def nce_loss(
         return reduce_sum(losses, 1)
 
 
+@public("af.nn")
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,

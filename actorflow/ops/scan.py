@@ -9,6 +9,7 @@ from actorflow.dtypes import FLOATING, INDEX, NUMERIC, REAL, DTypeLike
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.reduction import input_size
 from actorflow.ops.shape_rules import axes_of
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -70,6 +71,7 @@ def _arg_axis(axis: Any, dimension: Any) -> Any:
     return 0 if chosen is None else chosen
 
 
+@public("af", "af.math")
 def argmax(
     input: TensorLike,
     axis: Any = None,
@@ -93,6 +95,7 @@ def argmax(
     return argmax_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)
 
 
+@public("af", "af.math")
 def argmin(
     input: TensorLike,
     axis: Any = None,
@@ -138,6 +141,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [div_no_nan(total, conj(node.inputs[0])), None]
 
 
+@public("af", "af.math")
 def cumsum(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
@@ -154,6 +158,7 @@ def cumsum(
     return cumsum_op(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
+@public("af", "af.math")
 def cumprod(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
@@ -185,6 +190,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [part(dy) - part(-dy), None]
 
 
+@public("af.math")
 def cumulative_logsumexp(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:

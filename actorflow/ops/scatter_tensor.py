@@ -9,6 +9,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.gathering import gather_nd, scatter_nd
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
@@ -28,6 +29,7 @@ def _same_tensor(c: Inference) -> Shape:
 _INDICES: dict[str, Any] = {"indices": INDEX}
 
 
+@public("af", "af:tensor_scatter_nd_update")
 @op("TensorScatterUpdate", shape=_same_tensor, types=_INDICES)
 def tensor_scatter_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
@@ -44,6 +46,7 @@ def tensor_scatter_update(
     """
 
 
+@public("af", "af:tensor_scatter_nd_add")
 @op("TensorScatterAdd", shape=_same_tensor, dtypes=NUMERIC, types=_INDICES)
 def tensor_scatter_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
@@ -52,6 +55,7 @@ def tensor_scatter_add(
     (`tf.tensor_scatter_nd_add`). See `tensor_scatter_update`."""
 
 
+@public("af", "af:tensor_scatter_nd_sub")
 @op("TensorScatterSub", shape=_same_tensor, dtypes=NUMERIC, types=_INDICES)
 def tensor_scatter_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
@@ -60,6 +64,7 @@ def tensor_scatter_sub(
     See `tensor_scatter_update`."""
 
 
+@public("af")
 @op("TensorScatterMin", shape=_same_tensor, dtypes=REAL, types=_INDICES)
 def tensor_scatter_nd_min(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
@@ -68,6 +73,7 @@ def tensor_scatter_nd_min(
     (`tf.tensor_scatter_nd_min`). See `tensor_scatter_update`."""
 
 
+@public("af")
 @op("TensorScatterMax", shape=_same_tensor, dtypes=REAL, types=_INDICES)
 def tensor_scatter_nd_max(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
@@ -77,9 +83,6 @@ def tensor_scatter_nd_max(
 
 
 # TensorFlow's later names of the same functions.
-tensor_scatter_nd_update = tensor_scatter_update
-tensor_scatter_nd_add = tensor_scatter_add
-tensor_scatter_nd_sub = tensor_scatter_sub
 
 
 @tensor_scatter_update.gradient

@@ -15,6 +15,7 @@ from actorflow.ops.gathering import gather
 from actorflow.ops.joining import concat
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.ops.shaping import expand_dims, rank, reshape, shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
@@ -37,6 +38,7 @@ def _segments(c: Inference) -> Shape:
 # ---- sorted ids
 
 
+@public("af", "af.math")
 @op("SegmentSum", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_sum(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
     """Row i is the sum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_sum`).
@@ -50,6 +52,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [gather(dy, node.inputs[1]), None]
 
 
+@public("af", "af.math")
 @op("SegmentMean", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_mean(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
     """Row i is the mean of the rows of `data` whose id is i; zeros where there are none (`tf.segment_mean`).
@@ -69,6 +72,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [gather(div_no_nan(dy, counts), ids), None]
 
 
+@public("af", "af.math")
 @op("SegmentProd", shape=_segments, dtypes=NUMERIC, types=_SORTED)
 def segment_prod(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
     """Row i is the product of the rows of `data` whose id is i; ones where there are none (`tf.segment_prod`).
@@ -95,6 +99,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [gather(weights, ids) * conj(where(is_zero, of_zero, of_rest)), None]
 
 
+@public("af", "af.math")
 @op("SegmentMax", shape=_segments, dtypes=REAL, types=_SORTED)
 def segment_max(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
     """Row i is the maximum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_max`).
@@ -103,6 +108,7 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
     """
 
 
+@public("af", "af.math")
 @op("SegmentMin", shape=_segments, dtypes=REAL, types=_SORTED)
 def segment_min(data: TensorLike, segment_ids: TensorLike, *, name: str | None = None) -> Tensor:
     """Row i is the minimum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_min`).
@@ -142,6 +148,7 @@ def _unsorted(c: Inference) -> Shape:
     return (None if count is None else int(count), *data[len(ids) :])
 
 
+@public("af", "af.math")
 @op("UnsortedSegmentSum", shape=_unsorted, dtypes=NUMERIC, types=_UNSORTED)
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
@@ -173,6 +180,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where(kept, rows, zeros_like(rows)), None, None]
 
 
+@public("af", "af.math")
 @op("UnsortedSegmentMax", shape=_unsorted, dtypes=REAL, types=_UNSORTED)
 def unsorted_segment_max(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
@@ -181,6 +189,7 @@ def unsorted_segment_max(
     where there are none. Ids are as in `unsorted_segment_sum`."""
 
 
+@public("af", "af.math")
 @op("UnsortedSegmentMin", shape=_unsorted, dtypes=REAL, types=_UNSORTED)
 def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
@@ -204,6 +213,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where(chosen, share, zeros_like(data)), None, None]
 
 
+@public("af", "af.math")
 @op("UnsortedSegmentProd", shape=_unsorted, dtypes=NUMERIC, types=_UNSORTED)
 def unsorted_segment_prod(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
@@ -231,6 +241,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [where(kept, rows * conj(others), zeros_like(rows)), None, None]
 
 
+@public("af", "af.math")
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -244,6 +255,7 @@ def unsorted_segment_mean(
         return mean
 
 
+@public("af", "af.math")
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:

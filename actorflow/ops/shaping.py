@@ -13,6 +13,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value, small_constant
 from actorflow.ops.shape_rules import from_value, require_rank, scalar
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, num_elements, show
@@ -40,6 +41,7 @@ def rank_op(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The number of dimensions of `input`. See `rank`."""
 
 
+@public("af")
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
     """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant where it is fully known."""
     tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
@@ -48,12 +50,14 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
     return shape_op(tensor, out_type=dtype, name=name)
 
 
+@public("af")
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
     """The shape of each tensor of a list (`tf.shape_n`)."""
     with composite(name, "ShapeN", *input):
         return [shape(t, out_type=out_type) for t in input]
 
 
+@public("af")
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
     """The number of elements of `input` as a scalar (`tf.size`). A constant where it is known."""
     tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
@@ -63,6 +67,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
     return size_op(tensor, out_type=dtype, name=name)
 
 
+@public("af")
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant where it is known."""
     tensor = convert_to_tensor(input)
@@ -109,6 +114,7 @@ def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int
     return have // want
 
 
+@public("af", "tf.manip")
 @op("Reshape", shape=_reshaped, types={"shape": INDEX}, view=True, work=0)
 def reshape(tensor: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
     """The elements of `tensor`, in order, under the shape that the vector `shape` spells (`tf.reshape`).
@@ -145,6 +151,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [reshape(dy, shape(node.inputs[0])), None]
 
 
+@public("af")
 def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Tensor:
@@ -179,6 +186,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [reshape(dy, shape(node.inputs[0]))]
 
 
+@public("af")
 def squeeze(
     input: TensorLike,
     axis: int | Sequence[int] | None = None,
@@ -231,6 +239,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [transpose_op(dy, invert_permutation(perm)), None]
 
 
+@public("af")
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
 ) -> Tensor:
@@ -264,6 +273,7 @@ def _broadcast_to(c: Inference) -> Shape:
     return wanted
 
 
+@public("af")
 @op("BroadcastTo", shape=_broadcast_to, types={"shape": INDEX}, broadcasts=True, view=True, work=0)
 def broadcast_to(input: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` repeated along dimensions of 1 and new leading ones up to the vector `shape` (`tf.broadcast_to`).
@@ -287,6 +297,7 @@ def _reversed(c: Inference) -> Shape:
     return source
 
 
+@public("af", "af:reverse_v2", "tf.manip")
 @op("ReverseV2", shape=_reversed, types={"axis": INDEX}, view=True, work=0)
 def reverse(tensor: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
     """`tensor` with the order reversed along each dimension in the vector `axis` (`tf.reverse`)."""
@@ -317,6 +328,7 @@ def bitcast_op(input: TensorLike, *, type: DTypeLike, name: str | None = None) -
     """The bytes of `input` read as elements of `type`. See `bitcast`."""
 
 
+@public("af")
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """The bytes of `input`, little-endian, read as elements of `type` (`tf.bitcast`).
 

@@ -14,6 +14,7 @@ from actorflow.ops.joining import concat
 from actorflow.ops.ordering import top_k
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import rank, reshape, shape, transpose
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, normalize_axis, show
@@ -21,6 +22,7 @@ from actorflow.shapes import Shape, compatible, normalize_axis, show
 # ---- sort
 
 
+@public("af")
 def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """`values` sorted along `axis` (`tf.sort`), of the same shape.
 
@@ -36,6 +38,7 @@ def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING"
         return _along(convert_to_tensor(values), axis, direction, scope, indices=False)
 
 
+@public("af")
 def argsort(
     values: TensorLike,
     axis: TensorLike = -1,
@@ -138,6 +141,7 @@ def upper_bound_op(
     """For each value of a row, how many elements of that row of `sorted_inputs` are less or equal. See `searchsorted`."""
 
 
+@public("af")
 def searchsorted(
     sorted_sequence: TensorLike,
     values: TensorLike,

@@ -10,6 +10,7 @@ from actorflow.graph.convert import as_array
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.shape_rules import from_attr
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike
@@ -30,6 +31,7 @@ def placeholder_op(*, dtype: DTypeLike, shape: ShapeLike = None, name: str | Non
     """A value that each run feeds. Made by `placeholder`."""
 
 
+@public("af")
 def constant(
     value: Any, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str = "Const", verify_shape: bool = False
 ) -> Tensor:
@@ -74,6 +76,7 @@ def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
     return filled
 
 
+@public("af")
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """A tensor that has to be fed in each run that needs it (`tf.placeholder`); with no `shape`, any shape may be fed."""
     return placeholder_op(dtype=dtype, shape=shape, name=name)

@@ -23,6 +23,7 @@ from actorflow.ops.ordering import setdiff1d
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.ops.shaping import expand_dims, shape
 from actorflow.ops.source import placeholder
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, as_shape, is_static
@@ -47,6 +48,7 @@ def neutral(graph: Any, dtype: DType) -> Tensor:
     return small_constant(graph, b"" if dtype.kind == "S" else 0, dtype, "default_value")
 
 
+@public("af", "af.sparse:placeholder")
 def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor that has to be fed, with a `SparseTensorValue` or a tuple of three arrays (`tf.sparse_placeholder`).
 
@@ -119,6 +121,7 @@ def _points(indices: Tensor) -> Tensor:
     return reshape(indices, concat([full, ones], 0)[:2])
 
 
+@public("af")
 def sparse_to_dense(
     sparse_indices: TensorLike,
     output_shape: TensorLike,
@@ -146,6 +149,7 @@ def sparse_to_dense(
         )
 
 
+@public("af", "af.sparse:to_dense")
 def sparse_tensor_to_dense(
     sp_input: SparseTensor,
     default_value: TensorLike | None = None,
@@ -161,6 +165,7 @@ def sparse_tensor_to_dense(
     return found
 
 
+@public("af.sparse:from_dense")
 def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The sparse tensor of the elements of `tensor` that are not zero (`tf.sparse.from_dense`)."""
     with composite(name, "dense_to_sparse", tensor):
@@ -170,6 +175,7 @@ def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTens
         return with_shape(found, source.static_shape)
 
 
+@public("af.sparse:eye")
 def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> SparseTensor:
@@ -184,6 +190,7 @@ def sparse_eye(
 # ---- ids
 
 
+@public("af", "af.sparse:merge")
 def sparse_merge(
     sp_ids: SparseTensor | Sequence[SparseTensor],
     sp_values: SparseTensor,
@@ -219,6 +226,7 @@ def sparse_merge(
         return merged if already_sorted else sparse_reorder(merged)
 
 
+@public("af", "af.sparse:to_indicator")
 def sparse_to_indicator(sp_input: SparseTensor, vocab_size: TensorLike, name: str | None = None) -> Tensor:
     """The dense bool tensor that is true at `[..., id]` for each id in the rows of `sp_input` (`tf.sparse_to_indicator`).
 
@@ -233,6 +241,7 @@ def sparse_to_indicator(sp_input: SparseTensor, vocab_size: TensorLike, name: st
         return sparse_tensor_to_dense(merged, False, validate_indices=False, name=scope)
 
 
+@public("af", "af.sparse:mask")
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """The slices of `a` whose indices are not among `mask_indices` (`tf.sparse_mask`)."""
     with composite(name, "sparse_mask", a.values, mask_indices):
@@ -277,6 +286,7 @@ def _edit_distance(
     """The edit distances of sequences. See `edit_distance`."""
 
 
+@public("af")
 def edit_distance(
     hypothesis: SparseTensor, truth: SparseTensor, normalize: bool = True, name: str | None = None
 ) -> Tensor:

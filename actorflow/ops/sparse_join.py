@@ -16,6 +16,7 @@ from actorflow.ops.reduction import reduce_max
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse import sparse_of
 from actorflow.ops.sparse_shape import rank_in
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, normalize_axis
@@ -45,6 +46,7 @@ def _sparse_concat(inputs: Sequence[Any], *, concat_dim: int, name: str | None =
     """One sparse tensor of several: `inputs` are all indices, then all values, then all shapes. See `sparse_concat`."""
 
 
+@public("af", "af.sparse:concat")
 def sparse_concat(
     axis: int,
     sp_inputs: Sequence[SparseTensor],
@@ -117,6 +119,7 @@ def _sparse_split(
     """`num_split` sparse tensors: all indices, then all values, then all shapes. See `sparse_split`."""
 
 
+@public("af", "af.sparse:split")
 def sparse_split(
     *,
     sp_input: SparseTensor,

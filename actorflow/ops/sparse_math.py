@@ -21,6 +21,7 @@ from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import reshape, shape, size
 from actorflow.ops.sparse import sparse_of, with_shape
 from actorflow.ops.sparse_shape import rank_in
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge
@@ -83,6 +84,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     ]
 
 
+@public("af", "af.sparse:matmul", "af.sparse:sparse_dense_matmul")
 def sparse_tensor_dense_matmul(
     sp_a: SparseTensor,
     b: TensorLike,
@@ -271,6 +273,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, gather_nd(dy, node.inputs[0]), None, dy]
 
 
+@public("af", "af.sparse:add")
 def sparse_add(
     a: Any, b: Any, threshold: TensorLike | None = None, thresh: TensorLike | None = None, name: str | None = None
 ) -> Any:
@@ -334,12 +337,14 @@ def _sparse_minimum(
     """The smaller elements of two sparse tensors. See `sparse_minimum`."""
 
 
+@public("af", "af.sparse:maximum")
 def sparse_maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """The larger of the elements at each place where one of two sparse tensors has one; what is missing is 0
     (`tf.sparse_maximum`). No broadcasting, and no gradient. Raises InvalidArgumentError in the run for other shapes."""
     return _extreme(_sparse_maximum, sp_a, sp_b, name)
 
 
+@public("af", "af.sparse:minimum")
 def sparse_minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """The smaller of the elements at each place; see `sparse_maximum` (`tf.sparse_minimum`)."""
     return _extreme(_sparse_minimum, sp_a, sp_b, name)

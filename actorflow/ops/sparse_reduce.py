@@ -20,6 +20,7 @@ from actorflow.ops.shaping import reshape, size
 from actorflow.ops.sparse import sparse_of, with_shape
 from actorflow.ops.sparse_math import paired
 from actorflow.ops.sparse_shape import rank_in, rank_of
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -49,6 +50,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, (dy - gather_nd(sums, indices[:, :-1])) * y, None]
 
 
+@public("af", "af.sparse:softmax")
 def sparse_softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """The softmax over the elements that are there along the last dimension (`tf.sparse_softmax`).
 
@@ -176,6 +178,7 @@ def _reduce(
         return build(*source.__tensor_components__(), axes, keep_dims=keep, name=scope)
 
 
+@public("af", "af.sparse:reduce_sum")
 def sparse_reduce_sum(
     sp_input: SparseTensor,
     axis: TensorLike | None = None,
@@ -193,6 +196,7 @@ def sparse_reduce_sum(
     return found
 
 
+@public("af", "af.sparse:reduce_max")
 def sparse_reduce_max(
     sp_input: SparseTensor,
     axis: TensorLike | None = None,
@@ -207,6 +211,7 @@ def sparse_reduce_max(
     return found
 
 
+@public("af", "af.sparse:reduce_sum_sparse")
 def sparse_reduce_sum_sparse(
     sp_input: SparseTensor,
     axis: TensorLike | None = None,
@@ -219,6 +224,7 @@ def sparse_reduce_sum_sparse(
     return SparseTensor(*_reduce(_sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims, name))
 
 
+@public("af", "af.sparse:reduce_max_sparse")
 def sparse_reduce_max_sparse(
     sp_input: SparseTensor,
     axis: TensorLike | None = None,

@@ -18,6 +18,7 @@ from actorflow.ops.segment import unsorted_segment_sum
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.ops.shaping import expand_dims, rank, reshape, shape
 from actorflow.ops.unary import sqrt
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible
@@ -120,6 +121,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return _gradient(node, dy, sqrt)
 
 
+@public("af", "af.sparse:segment_sum")
 def sparse_segment_sum(
     data: TensorLike,
     indices: TensorLike,
@@ -144,6 +146,7 @@ def sparse_segment_sum(
     return sparse_segment_sum_counted(source, indices, segment_ids, num_segments, name=name)
 
 
+@public("af", "af.sparse:segment_mean")
 def sparse_segment_mean(
     data: TensorLike,
     indices: TensorLike,
@@ -159,6 +162,7 @@ def sparse_segment_mean(
     return sparse_segment_mean_counted(source, indices, segment_ids, num_segments, name=name)
 
 
+@public("af", "af.sparse:segment_sqrt_n")
 def sparse_segment_sqrt_n(
     data: TensorLike,
     indices: TensorLike,

@@ -18,6 +18,7 @@ from actorflow.ops.logic import where
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import reshape, reverse, shape, size
 from actorflow.ops.sparse import sparse_of, with_shape
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
@@ -32,6 +33,7 @@ def rank_in(c: Inference, indices: int, dense_shape: int) -> int | None:
     return None if found is None else found[0]
 
 
+@public("af", "af.sparse:reorder")
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """The same sparse tensor with its elements in row-major order (`tf.sparse_reorder`); equal indices keep theirs."""
     source = sparse_of(sp_input)
@@ -97,6 +99,7 @@ def _(node: Operation, _: Any, dy: Tensor, __: Any) -> list[Any]:
     return [None, scatter_nd(kept, dy, shape(values, out_type=dt.int64)), None, None, None]
 
 
+@public("af", "af.sparse:slice")
 def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The box that begins at `start` and has `size`, or what the tensor has of it (`tf.sparse_slice`).
 
@@ -109,6 +112,7 @@ def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, na
         return SparseTensor(*made)
 
 
+@public("af", "af.sparse:retain")
 def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     """The elements for which the bool vector `to_retain` is true (`tf.sparse_retain`).
 
@@ -170,6 +174,7 @@ def _sparse_reshape(
     """Indices and shape of the same elements under another shape. See `sparse_reshape`."""
 
 
+@public("af", "af.sparse:reshape")
 def sparse_reshape(sp_input: SparseTensor, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The same elements in row-major order under another dense shape, in which one size may be -1 (`tf.sparse_reshape`).
 
@@ -193,6 +198,7 @@ def _as_int64(value: TensorLike) -> Tensor:
     return found if found.dtype is dt.int64 else cast(found, dt.int64)
 
 
+@public("af", "af.sparse:reset_shape")
 def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> SparseTensor:
     """The same elements in a larger dense shape, or without one in the smallest that holds them (`tf.sparse_reset_shape`).
 
@@ -232,6 +238,7 @@ def _ones(like: Tensor) -> Tensor:
     return ones_like(like)
 
 
+@public("af", "af.sparse:transpose")
 def sparse_transpose(sp_input: SparseTensor, perm: TensorLike | None = None, name: str | None = None) -> SparseTensor:
     """Dimension i of the result is dimension perm[i]; without `perm` they are reversed (`tf.sparse_transpose`)."""
     source = sparse_of(sp_input)
@@ -251,6 +258,7 @@ def rank_of(source: SparseTensor) -> Tensor:
     return size(source.dense_shape)
 
 
+@public("af.sparse:expand_dims")
 def sparse_expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """The same sparse tensor with a dimension of 1 before `axis`, by default the last (`tf.sparse.expand_dims`)."""
     source = sparse_of(sp_input)
@@ -303,6 +311,7 @@ def _(node: Operation, _: Any, dy: Tensor | None, *__: Any) -> list[Any]:
     return [None, gather(gradient, places), None, reduce_sum(added)]
 
 
+@public("af", "af.sparse:fill_empty_rows")
 def sparse_fill_empty_rows(
     sp_input: SparseTensor, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:

@@ -15,6 +15,7 @@ from actorflow.ops.conv_geometry import channel_axis
 from actorflow.ops.joining import stack
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
@@ -94,6 +95,7 @@ def cropped(size: int, by: int) -> int:
     return size - by
 
 
+@public("af", "tf.manip")
 @op("SpaceToBatchND", shape=_to_batch, types={"block_shape": INDEX, "paddings": INDEX})
 def space_to_batch_nd(
     input: TensorLike, block_shape: TensorLike, paddings: TensorLike, *, name: str | None = None
@@ -114,6 +116,7 @@ def space_to_batch_nd(
     """
 
 
+@public("af", "tf.manip")
 @op("BatchToSpaceND", shape=_to_space, types={"block_shape": INDEX, "crops": INDEX})
 def batch_to_space_nd(
     input: TensorLike, block_shape: TensorLike, crops: TensorLike, *, name: str | None = None
@@ -141,6 +144,7 @@ def _block_of(block_size: Any, block_shape: Any) -> Any:
     return block_shape if block_size is None else [block_size, block_size]
 
 
+@public("af", "af.nn")
 def space_to_batch(
     input: TensorLike,
     paddings: TensorLike,
@@ -152,6 +156,7 @@ def space_to_batch(
     return space_to_batch_nd(input, _block_of(block_size, block_shape), paddings, name=name)
 
 
+@public("af", "af.nn")
 def batch_to_space(
     input: TensorLike,
     crops: TensorLike,
@@ -163,6 +168,7 @@ def batch_to_space(
     return batch_to_space_nd(input, _block_of(block_size, block_shape), crops, name=name)
 
 
+@public("af")
 def required_space_to_batch_paddings(
     input_shape: TensorLike,
     block_shape: TensorLike,
@@ -205,6 +211,7 @@ def required_space_to_batch_paddings(
         return stack([first, second + missing], 1), stack([missing * 0, missing], 1)
 
 
+@public("af.nn")
 def with_space_to_batch(
     input: TensorLike,
     dilation_rate: Any,
@@ -349,6 +356,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [space_to_depth_op(dy, **attrs)]
 
 
+@public("af", "af.nn")
 def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Each square block of an image as channels of one element (`tf.space_to_depth`).
 
@@ -360,6 +368,7 @@ def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, 
     return space_to_depth_op(input, block_size=block_size, data_format=data_format, name=name)
 
 
+@public("af", "af.nn")
 def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """The inverse of `space_to_depth` (`tf.depth_to_space`).
 

@@ -12,12 +12,14 @@ from actorflow.ops.building import composite
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.ops.unary import abs as abs_
 from actorflow.ops.unary import exp, sign, square
+from actorflow.public import public
 from actorflow.registry.op import op
 
 _SLOPE = 2 / math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
+@public("af", "af.math")
 @op("Erf", shape=unchanged, dtypes=FLOATING, work=20)
 def erf(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The Gauss error function, elementwise."""
@@ -28,6 +30,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (_SLOPE * exp(-square(node.inputs[0])))]
 
 
+@public("af", "af.math")
 @op("Erfc", shape=unchanged, dtypes=FLOATING, work=20)
 def erfc(x: TensorLike, *, name: str | None = None) -> Tensor:
     """1 less the Gauss error function, elementwise; exact to the last digits for a large x."""
@@ -38,6 +41,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (-_SLOPE * exp(-square(node.inputs[0])))]
 
 
+@public("af.math")
 @op("Erfinv", shape=unchanged, dtypes=FLOATING, work=30)
 def erfinv(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The inverse of `erf` on [-1, 1], elementwise (`tf.math.erfinv`); NaN outside."""
@@ -48,6 +52,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (exp(square(node.outputs[0])) / _SLOPE)]
 
 
+@public("af.math")
 @op("Ndtri", shape=unchanged, dtypes=FLOATING, work=30)
 def ndtri(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The quantile of the standard normal distribution at x in [0, 1], elementwise (`tf.math.ndtri`); NaN outside."""
@@ -58,6 +63,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (_ROOT_TWO_PI * exp(square(node.outputs[0]) / 2))]
 
 
+@public("af.math")
 @op("BesselI0e", shape=unchanged, dtypes=FLOATING, work=30)
 def bessel_i0e(x: TensorLike, *, name: str | None = None) -> Tensor:
     """exp(-|x|) times the modified Bessel function of order 0, elementwise (`tf.math.bessel_i0e`)."""
@@ -69,6 +75,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (bessel_i1e(x) - sign(x) * y)]
 
 
+@public("af.math")
 @op("BesselI1e", shape=unchanged, dtypes=FLOATING, work=30)
 def bessel_i1e(x: TensorLike, *, name: str | None = None) -> Tensor:
     """exp(-|x|) times the modified Bessel function of order 1, elementwise (`tf.math.bessel_i1e`)."""
@@ -85,6 +92,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (bessel_i0e(x) - sign(x) * y - quotient)]
 
 
+@public("af.math")
 def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0, elementwise (`tf.math.bessel_i0`)."""
     from actorflow.ops.arithmetic import multiply
@@ -94,6 +102,7 @@ def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
         return multiply(exp(abs_(values)), bessel_i0e(values), name=scope)
 
 
+@public("af.math")
 def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1, elementwise (`tf.math.bessel_i1`)."""
     from actorflow.ops.arithmetic import multiply
@@ -103,6 +112,7 @@ def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
         return multiply(exp(abs_(values)), bessel_i1e(values), name=scope)
 
 
+@public("af", "af.math")
 @op("Lgamma", shape=unchanged, dtypes=FLOATING, work=30)
 def lgamma(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The logarithm of |Γ(x)|, elementwise; inf at the poles 0, -1, -2, ..."""
@@ -113,6 +123,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * digamma(node.inputs[0])]
 
 
+@public("af", "af.math")
 @op("Digamma", shape=unchanged, dtypes=FLOATING, work=30)
 def digamma(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The derivative of `lgamma`, elementwise; NaN at its poles 0, -1, -2, ..."""
@@ -123,6 +134,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * polygamma(1, node.inputs[0])]
 
 
+@public("af", "af.math")
 @op("Polygamma", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=60)
 def polygamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The a-th derivative of `digamma` at x, elementwise with broadcasting; a is a whole number of x's type."""
@@ -134,6 +146,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [None, dy * polygamma(a + 1, x)]
 
 
+@public("af", "af.math")
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """log(sigmoid(x)), elementwise and without overflow (`tf.log_sigmoid`). Raises TypeError for other than floats."""
     from actorflow.ops.nn import softplus

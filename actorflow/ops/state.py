@@ -11,6 +11,7 @@ from actorflow.dtypes import ANY, NUMERIC, DTypeLike
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import from_attr, scalar, unchanged
+from actorflow.public import public
 from actorflow.registry.op import RefLike, T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, compatible, merge, show
@@ -37,6 +38,7 @@ def variable_handle(
     name) and has no value before its first Assign."""
 
 
+@public("af")
 @op("ReadVariableOp", shape=unchanged, result=T, stateful=True, work=0)
 def read_variable(ref: RefLike, *, name: str | None = None) -> Tensor:
     """The variable's value as it is when the node runs; no later update changes it.

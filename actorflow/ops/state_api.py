@@ -16,8 +16,10 @@ from actorflow.ops.building import composite
 from actorflow.ops.filling import range_
 from actorflow.ops.joining import stack
 from actorflow.ops.shaping import reshape, shape
+from actorflow.public import public
 
 
+@public("af")
 def assign(
     ref: Any,
     value: TensorLike,
@@ -36,16 +38,19 @@ def assign(
     return state.assign_value(ref, value, name=name)
 
 
+@public("af")
 def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Adds `value`, of the variable's shape; gives the sum. Raises as `assign` does."""
     return state.assign_add_value(ref, value, name=name)
 
 
+@public("af")
 def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Subtracts `value`, of the variable's shape; gives the difference. Raises as `assign` does."""
     return state.assign_sub_value(ref, value, name=name)
 
 
+@public("af")
 def scatter_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
@@ -60,6 +65,7 @@ def scatter_update(
     return state_sparse.scatter_update_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_add(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -69,6 +75,7 @@ def scatter_add(
     return state_sparse.scatter_add_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_sub(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -77,6 +84,7 @@ def scatter_sub(
     return state_sparse.scatter_sub_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """Adds 1 to a scalar int32 or int64 variable; gives the value before.
 
@@ -84,6 +92,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     return state_sparse.count_up_to_op(ref, limit=limit, name=name)
 
 
+@public("af")
 def scatter_mul(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -92,6 +101,7 @@ def scatter_mul(
     return state_scatter.scatter_mul_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_div(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -100,6 +110,7 @@ def scatter_div(
     return state_scatter.scatter_div_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_min(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -108,6 +119,7 @@ def scatter_min(
     return state_scatter.scatter_min_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_max(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -116,6 +128,7 @@ def scatter_max(
     return state_scatter.scatter_max_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_nd_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
@@ -131,6 +144,7 @@ def scatter_nd_update(
     return state_scatter.scatter_nd_update_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_nd_add(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -138,6 +152,7 @@ def scatter_nd_add(
     return state_scatter.scatter_nd_add_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def scatter_nd_sub(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
@@ -145,6 +160,7 @@ def scatter_nd_sub(
     return state_scatter.scatter_nd_sub_value(ref, indices, updates, name=name)
 
 
+@public("af")
 def batch_scatter_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:

@@ -15,6 +15,7 @@ from actorflow.ops.arithmetic import add
 from actorflow.ops.building import composite
 from actorflow.ops.random import samples_shape, uniform_integers_shape
 from actorflow.ops.shape_rules import from_value
+from actorflow.public import public
 from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
@@ -90,6 +91,7 @@ def stateless_multinomial_op(
     """Numbers of classes drawn with probabilities softmax(logits). See `stateless_multinomial`."""
 
 
+@public("af", "tf.random:stateless_uniform")
 def stateless_random_uniform(
     shape: TensorLike,
     seed: TensorLike,
@@ -123,6 +125,7 @@ def stateless_random_uniform(
         return add(stateless_random_uniform_op(shape, seed, dtype=kind) * (high - low), low, name=scope)
 
 
+@public("af", "tf.random:stateless_normal")
 def stateless_random_normal(
     shape: TensorLike,
     seed: TensorLike,
@@ -137,6 +140,7 @@ def stateless_random_normal(
     )
 
 
+@public("af", "tf.random")
 def stateless_truncated_normal(
     shape: TensorLike,
     seed: TensorLike,
@@ -159,6 +163,7 @@ def _scaled(draw: Any, name: str, shape: Any, seed: Any, mean: Any, stddev: Any,
         return add(draw(shape, seed, dtype=kind) * width, centre, name=scope)
 
 
+@public("af", "tf.random")
 def stateless_multinomial(
     logits: TensorLike,
     num_samples: TensorLike,

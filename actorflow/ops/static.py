@@ -12,21 +12,25 @@ from actorflow.graph.constant_value import constant_value, shape_value
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, broadcast
 
 
+@public("af")
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor, a variable, or another value that converts to a tensor of the graph (`tf.is_tensor`)."""
     return is_symbolic(x)
 
 
+@public("af", "tf.debugging")
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether `tensor` is a tensor of numbers: not of truth values, strings or references (`tf.is_numeric_tensor`)."""
     return isinstance(tensor, Tensor) and tensor.dtype in dt.NUMERIC
 
 
+@public("af")
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The value of `tensor` as an array where the graph alone decides it, else None (`tf.get_static_value`).
 
@@ -43,6 +47,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     return None if sizes is None or not any(s is not None for s in sizes) else np.array(sizes, object)
 
 
+@public("af")
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
     """The shape of an elementwise result of tensors of two shapes (`tf.broadcast_static_shape`).
 
@@ -60,6 +65,7 @@ def _longer(c: Inference) -> Shape:
     return (None if None in lengths else max(n for n in lengths if n is not None),)
 
 
+@public("af")
 @op("BroadcastArgs", shape=_longer, dtypes=INDEX, gradient=None, prefer=dt.int32, work=0)
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike, *, name: str | None = None) -> Tensor:
     """The shape of an elementwise result of tensors of two shapes, which are vectors themselves

@@ -18,8 +18,10 @@ from actorflow.ops.reduction import reduce_all, reduce_max, reduce_mean, reduce_
 from actorflow.ops.shaping import reshape
 from actorflow.ops.unary import abs as abs_
 from actorflow.ops.unary import exp, is_finite, log, sqrt
+from actorflow.public import public
 
 
+@public("af", "af.math")
 def reduce_logsumexp(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -42,6 +44,7 @@ def reduce_logsumexp(
         return add(total, shift if keep else reduce_sum(shift, axis), name=scope)
 
 
+@public("af", "af.math")
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -51,6 +54,7 @@ def reduce_euclidean_norm(
         return sqrt(reduce_sum(values * conj(values), axis, keepdims=keepdims), name=scope)
 
 
+@public("af", "af.math")
 def reduce_variance(
     input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -63,12 +67,14 @@ def reduce_variance(
         return reduce_mean(squared_difference(values, mean), axis, keepdims=keepdims, name=scope)
 
 
+@public("af", "af.math")
 def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The root of `reduce_variance` (`tf.math.reduce_std`)."""
     with composite(name, "reduce_std", input_tensor, axis) as scope:
         return sqrt(reduce_variance(input_tensor, axis, keepdims), name=scope)
 
 
+@public("af", "af.math")
 def count_nonzero(
     input_tensor: TensorLike,
     axis: Any = None,
@@ -90,6 +96,7 @@ def count_nonzero(
         return cast(reduce_sum(counted, axis, keepdims=keep), dtype, name=scope)
 
 
+@public("af", "af.linalg")
 def norm(
     tensor: TensorLike,
     ord: Any = "euclidean",
@@ -130,6 +137,7 @@ def norm(
         return pow(reduce_sum(pow(size, ord), axis, keepdims=keep), 1 / ord)
 
 
+@public("af", "af.math", "tf.debugging")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether no element is less than the one before it, in row-major order: a bool scalar (`tf.is_non_decreasing`)."""
     with composite(name, "is_non_decreasing", x) as scope:
@@ -137,6 +145,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
         return reduce_all(less_equal(before, after), name=scope)
 
 
+@public("af", "af.math", "tf.debugging")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether each element is more than the one before it, in row-major order: a bool scalar
     (`tf.is_strictly_increasing`)."""

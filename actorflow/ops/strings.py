@@ -12,6 +12,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, INDEX, STRING, DTypeLike
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import require_rank, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, merge, show
@@ -43,6 +44,7 @@ def _string_join(inputs: Sequence[TensorLike], *, separator: str = "", name: str
     """The strings at the same places of all inputs, one after the other. See `string_join`."""
 
 
+@public("af", "af.strings:join")
 def string_join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> Tensor:
     """Joins the strings at the same places of all inputs with `separator` between (`tf.string_join`, `tf.strings.join`).
 
@@ -69,6 +71,7 @@ def _as_string(
     """Each element as text. See `as_string`."""
 
 
+@public("af", "af.strings", "tf.dtypes")
 def as_string(
     input: TensorLike,
     precision: int = -1,
@@ -110,6 +113,7 @@ def _string_to_number(
     """The number that each string spells. See `string_to_number`."""
 
 
+@public("af", "af.strings:to_number")
 def string_to_number(
     string_tensor: TensorLike | None = None,
     out_type: DTypeLike = dt.float32,
@@ -132,6 +136,7 @@ def _string_lower(input: TensorLike, *, encoding: str = "", name: str | None = N
     """Each string in lower case. See `strings.lower`."""
 
 
+@public("af.strings:lower")
 def string_lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in lower case: the letters of ASCII, or all of Unicode's with `encoding="utf-8"` (`tf.strings.lower`).
 
@@ -145,11 +150,13 @@ def _string_upper(input: TensorLike, *, encoding: str = "", name: str | None = N
     """Each string in upper case. See `strings.upper`."""
 
 
+@public("af.strings:upper")
 def string_upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in upper case (`tf.strings.upper`); see `string_lower`."""
     return _string_upper(input, encoding=encoding, name=name)
 
 
+@public("af", "af.strings:strip")
 @op("StringStrip", shape=unchanged, dtypes=STRING, gradient=None)
 def string_strip(input: TensorLike, *, name: str | None = None) -> Tensor:
     """Each string without the white space of ASCII at its ends (`tf.string_strip`, `tf.strings.strip`)."""
@@ -165,6 +172,7 @@ def _string_length(input: TensorLike, *, unit: str = "BYTE", name: str | None = 
     """The length of each string. See `strings.length`."""
 
 
+@public("af.strings:length")
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The number of bytes of each string, or of characters with `unit="UTF8_CHAR"`, as int32 (`tf.strings.length`).
 
@@ -189,6 +197,7 @@ def _substr(
     """A part of each string. See `substr`."""
 
 
+@public("af", "af.strings")
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The part of each string that begins at `pos` and has `len` bytes, or what there is of it (`tf.substr`).
 
@@ -226,6 +235,7 @@ def _unicode_transcode(
     """Each string in another encoding. See `strings.unicode_transcode`."""
 
 
+@public("af.strings")
 def unicode_transcode(
     input: TensorLike,
     input_encoding: str,
@@ -274,6 +284,7 @@ def _regex_replace(
     """Each string with what matches `pattern` rewritten. See `regex_replace`."""
 
 
+@public("af", "af.strings")
 def regex_replace(
     input: TensorLike,
     pattern: TensorLike,
@@ -301,6 +312,7 @@ def _matched(c: Inference) -> Shape:
     return c.shapes[0]
 
 
+@public("af.strings")
 @op("RegexFullMatch", shape=_matched, dtypes=STRING, result=dt.bool, gradient=None, work=50)
 def regex_full_match(input: TensorLike, pattern: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether all of each string matches the scalar `pattern` (`tf.strings.regex_full_match`); see `regex_replace`."""
@@ -314,11 +326,13 @@ def _encode_base64(input: TensorLike, *, pad: bool = False, name: str | None = N
     """Each string in base64. See `encode_base64`."""
 
 
+@public("af", "tf.io")
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Each string in the base64 that is safe in URLs, with `=` at its end where `pad` says so (`tf.encode_base64`)."""
     return _encode_base64(input, pad=pad, name=name)
 
 
+@public("af", "tf.io")
 @op("DecodeBase64", shape=unchanged, dtypes=STRING, gradient=None)
 def decode_base64(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The strings that base64 safe in URLs stands for, with or without padding (`tf.decode_base64`).

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from actorflow import dtypes as dt
 from actorflow.dtypes import STRING
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
@@ -23,6 +24,7 @@ def _string_to_hash_bucket(string_tensor: TensorLike, *, num_buckets: int, name:
     """The bucket of each string. See `string_to_hash_bucket`."""
 
 
+@public("af", "af.strings:to_hash_bucket")
 def string_to_hash_bucket(
     string_tensor: TensorLike | None = None,
     num_buckets: int = 0,
@@ -42,6 +44,7 @@ def _string_to_hash_bucket_fast(input: TensorLike, *, num_buckets: int, name: st
     """The bucket of each string. See `string_to_hash_bucket_fast`."""
 
 
+@public("af", "af.strings:to_hash_bucket_fast")
 def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:
     """The bucket in [0, num_buckets) of each string, int64, by FarmHash's Fingerprint64 (`tf.string_to_hash_bucket_fast`).
 
@@ -57,6 +60,7 @@ def _string_to_hash_bucket_strong(
     """The bucket of each string. See `string_to_hash_bucket_strong`."""
 
 
+@public("af", "af.strings:to_hash_bucket_strong")
 def string_to_hash_bucket_strong(
     input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Tensor:

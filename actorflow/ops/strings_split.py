@@ -18,6 +18,7 @@ from actorflow.ops.gathering import unravel_index
 from actorflow.ops.joining import concat
 from actorflow.ops.shape_rules import require_rank, scalar
 from actorflow.ops.shaping import rank, reshape, shape, transpose
+from actorflow.public import public
 from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
@@ -45,6 +46,7 @@ def _string_split_v2(
     """The parts of each string between separators. See `strings_split`."""
 
 
+@public("af")
 def string_split(
     source: TensorLike | None = None,
     sep: TensorLike | None = None,
@@ -71,6 +73,7 @@ def string_split(
     return SparseTensor(*_string_split(given, b" " if between is None else between, skip_empty=skip_empty, name=name))
 
 
+@public("af.strings:split")
 def strings_split(
     input: TensorLike | None = None,
     sep: TensorLike | None = None,
@@ -146,6 +149,7 @@ def _reduce_join(
     """The strings along some axes joined. See `reduce_join`."""
 
 
+@public("af", "af.strings")
 def reduce_join(
     inputs: TensorLike,
     axis: TensorLike | None = None,
@@ -204,6 +208,7 @@ def _unsorted_segment_join(
     """The strings of each segment joined. See `unsorted_segment_join`."""
 
 
+@public("af.strings")
 def unsorted_segment_join(
     inputs: TensorLike,
     segment_ids: TensorLike,
@@ -234,6 +239,7 @@ def _string_format(
     """A text with tensors in it. See `strings.format`."""
 
 
+@public("af.strings:format")
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:

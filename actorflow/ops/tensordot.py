@@ -12,9 +12,11 @@ from actorflow.ops.building import composite
 from actorflow.ops.logic import less, where_v2
 from actorflow.ops.matmul import matmul_op
 from actorflow.ops.reduction import reduce_prod
+from actorflow.public import public
 from actorflow.shapes import is_static, normalize_axis
 
 
+@public("af", "af.linalg")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over pairs of axes, one of `a` and one of `b` each (`tf.tensordot`).
 

@@ -13,12 +13,14 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.complex import complex_abs, conj
 from actorflow.ops.shape_rules import merged, unchanged
+from actorflow.public import public
 from actorflow.registry.op import op
 
 # Arithmetic operations that a transcendental function costs for an element, about.
 FUNCTION = 10.0
 
 
+@public("af", "af.math")
 @op("Neg", shape=unchanged, dtypes=SIGNED)
 def negative(x: TensorLike, *, name: str | None = None) -> Tensor:
     """-x, elementwise, of a signed type. The smallest integer stays as it is."""
@@ -39,12 +41,14 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * sign(node.inputs[0])]
 
 
+@public("af", "af.math")
 def abs(x: TensorLike, name: str | None = None) -> Tensor:
     """|x|, elementwise; of complex numbers their magnitude, which is float32 or float64."""
     tensor = convert_to_tensor(x)
     return complex_abs(tensor, name=name) if tensor.dtype.is_complex else abs_op(tensor, name=name)
 
 
+@public("af", "af.math")
 @op("Sign", shape=unchanged, dtypes=SIGNED)
 def sign(x: TensorLike, *, name: str | None = None) -> Tensor:
     """-1, 0 or 1 as x is, elementwise; x / |x| of a complex x, and 0 of 0."""
@@ -57,6 +61,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [zeros_like(dy)]
 
 
+@public("af", "af.math")
 @op("Square", shape=unchanged, dtypes=NUMERIC)
 def square(x: TensorLike, *, name: str | None = None) -> Tensor:
     """x², elementwise."""
@@ -67,6 +72,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * (2 * conj(node.inputs[0]))]
 
 
+@public("af", "af.math")
 @op("Sqrt", shape=unchanged, dtypes=INEXACT, work=4)
 def sqrt(x: TensorLike, *, name: str | None = None) -> Tensor:
     """√x, elementwise; NaN of a negative number."""
@@ -77,6 +83,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * 0.5 / conj(node.outputs[0])]
 
 
+@public("af", "af.math")
 @op("Rsqrt", shape=unchanged, dtypes=INEXACT, work=8)
 def rsqrt(x: TensorLike, *, name: str | None = None) -> Tensor:
     """1 / √x, elementwise; inf of 0 and NaN of a negative number."""
@@ -88,6 +95,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * -0.5 * (y * square(y))]
 
 
+@public("af", "af.math")
 @op("Reciprocal", shape=unchanged, dtypes=INEXACT, work=4)
 def reciprocal(x: TensorLike, *, name: str | None = None) -> Tensor:
     """1 / x, elementwise."""
@@ -101,6 +109,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 # ---- exponentials and logarithms
 
 
+@public("af", "af.math")
 @op("Exp", shape=unchanged, dtypes=INEXACT, work=FUNCTION)
 def exp(x: TensorLike, *, name: str | None = None) -> Tensor:
     """e to the power of x, elementwise."""
@@ -111,6 +120,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * conj(node.outputs[0])]
 
 
+@public("af", "af.math")
 @op("Expm1", shape=unchanged, dtypes=INEXACT, work=FUNCTION)
 def expm1(x: TensorLike, *, name: str | None = None) -> Tensor:
     """e to the power of x, less 1, elementwise; exact to the last digits for a small x."""
@@ -121,6 +131,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy * exp(conj(node.inputs[0]))]
 
 
+@public("af", "af.math")
 @op("Log", shape=unchanged, dtypes=INEXACT, work=FUNCTION)
 def log(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The natural logarithm, elementwise; -inf of 0 and NaN of a negative number."""
@@ -131,6 +142,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy / conj(node.inputs[0])]
 
 
+@public("af", "af.math")
 @op("Log1p", shape=unchanged, dtypes=INEXACT, work=FUNCTION)
 def log1p(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The natural logarithm of 1 + x, elementwise; exact to the last digits for a small x."""
@@ -141,6 +153,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy / (1 + conj(node.inputs[0]))]
 
 
+@public("af", "af.math", "af.nn")
 @op("Sigmoid", shape=unchanged, dtypes=INEXACT, work=FUNCTION + 6)
 def sigmoid(x: TensorLike, *, name: str | None = None) -> Tensor:
     """1 / (1 + exp(-x)), elementwise."""
@@ -165,16 +178,19 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 # ---- rounding and kinds of numbers
 
 
+@public("af", "af.math")
 @op("Floor", shape=unchanged, dtypes=FLOATING, gradient=None)
 def floor(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The largest whole number that is not above x, elementwise."""
 
 
+@public("af", "af.math")
 @op("Ceil", shape=unchanged, dtypes=FLOATING, gradient=None)
 def ceil(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The smallest whole number that is not below x, elementwise."""
 
 
+@public("af", "af.math")
 @op("Rint", shape=unchanged, dtypes=FLOATING, gradient=None)
 def rint(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The whole number nearest to x, elementwise; a half goes to the even one."""
@@ -185,22 +201,26 @@ def round_op(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The whole number nearest to x, elementwise; a half goes to the even one."""
 
 
+@public("af", "af.math")
 def round(x: TensorLike, name: str | None = None) -> Tensor:
     """The whole number nearest to x, elementwise; a half goes to the even one. Integers stay as they are."""
     tensor = convert_to_tensor(x)
     return tensor if tensor.dtype.is_integer else round_op(tensor, name=name)
 
 
+@public("af", "af.math", "tf.debugging")
 @op("IsNan", shape=unchanged, dtypes=FLOATING, result=dt.bool, gradient=None)
 def is_nan(x: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether x is NaN, elementwise."""
 
 
+@public("af", "af.math", "tf.debugging")
 @op("IsInf", shape=unchanged, dtypes=FLOATING, result=dt.bool, gradient=None)
 def is_inf(x: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether x is inf or -inf, elementwise."""
 
 
+@public("af", "af.math", "tf.debugging")
 @op("IsFinite", shape=unchanged, dtypes=FLOATING, result=dt.bool, gradient=None)
 def is_finite(x: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether x is neither NaN nor infinite, elementwise."""

@@ -14,9 +14,11 @@ from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.shaping import rank, size
 from actorflow.ops.source import constant
 from actorflow.ops.weights import assert_broadcastable, broadcast_weights
+from actorflow.public import public
 from actorflow.variables.collections import GraphKeys, add_to_collection, get_collection
 
 
+@public("af.losses")
 class Reduction:
     """Ways to reduce weighted losses to one number (`tf.losses.Reduction`).
 
@@ -46,28 +48,33 @@ class Reduction:
 # ---- the collection
 
 
+@public("af.losses")
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds `loss` to a collection of the default graph; None adds it nowhere."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
 
+@public("af.losses")
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
     """The losses collected so far; with `scope`, those whose names match it as a prefix pattern."""
     return get_collection(loss_collection, scope)
 
 
+@public("af.losses")
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
     """The losses of regularizers that were collected so far."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
+@public("af.losses")
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
     """The sum of the losses of regularizers; 0.0 where there are none."""
     found = get_regularization_losses(scope)
     return add_n(found, name=name) if found else constant(0.0)
 
 
+@public("af.losses")
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
@@ -100,6 +107,7 @@ def present(losses: Tensor, weights: Tensor, each_example: bool = False) -> Tens
     return reduce_sum(present)
 
 
+@public("af.losses")
 def compute_weighted_loss(
     losses: TensorLike,
     weights: TensorLike = 1.0,

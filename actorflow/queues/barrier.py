@@ -12,6 +12,7 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops import queue_ops
 from actorflow.ops.building import composite
+from actorflow.public import public
 from actorflow.queues.base import component_shapes, component_types
 from actorflow.shapes import ShapeLike, TensorShape
 
@@ -25,6 +26,7 @@ class Taken(NamedTuple):
     values: list[Tensor]
 
 
+@public("af")
 class Barrier:
     """A map from keys to tuples of tensors that are inserted one component at a time, and taken when they are complete.
 

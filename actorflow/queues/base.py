@@ -13,11 +13,13 @@ from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops import queue_ops
 from actorflow.ops.building import composite, outputs_of
+from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, show
 
 Components = Any  # a tensor, a sequence of them, or with names a dict
 
 
+@public("af", "tf.io", "tf.queue")
 class QueueBase:
     """A queue of a graph, whose elements are tuples of tensors. It outlives runs, and steps meet at it.
 

@@ -9,10 +9,12 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import get_default_graph
 from actorflow.ops import queue_ops
 from actorflow.ops.random import get_seed
+from actorflow.public import public
 from actorflow.queues.base import QueueBase, component_names, component_shapes, component_types
 from actorflow.shapes import ShapeLike
 
 
+@public("af", "tf.queue")
 class FIFOQueue(QueueBase):
     """A queue, first in first out (`tf.FIFOQueue`)."""
 
@@ -51,6 +53,7 @@ class FIFOQueue(QueueBase):
         super().__init__(types, kept or None, names, handle)
 
 
+@public("af", "tf.io", "tf.queue")
 class PaddingFIFOQueue(QueueBase):
     """A FIFO queue whose components vary in size: `dequeue_many` pads them to the largest, with zeros or empty strings
     (`tf.PaddingFIFOQueue`)."""
@@ -81,6 +84,7 @@ class PaddingFIFOQueue(QueueBase):
         super().__init__(types, kept, names, handle)
 
 
+@public("af", "tf.io", "tf.queue")
 class RandomShuffleQueue(QueueBase):
     """A queue that gives its elements in random order (`tf.RandomShuffleQueue`)."""
 
@@ -126,6 +130,7 @@ class RandomShuffleQueue(QueueBase):
         super().__init__(types, kept or None, names, handle)
 
 
+@public("af", "tf.io", "tf.queue")
 class PriorityQueue(QueueBase):
     """A queue whose elements begin with an int64 scalar, the priority; the smallest is given first, and of equal ones the
     first that came (`tf.PriorityQueue`)."""

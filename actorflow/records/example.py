@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from actorflow.dtypes import DType, float32, int64, string
+from actorflow.public import public
 from actorflow.records.features import (
     as_bytes,
     read_example,
@@ -70,6 +71,7 @@ class _Values(_Message):
         return True
 
 
+@public("af.train")
 class BytesList(_Values):
     """Byte strings (`tf.train.BytesList`)."""
 
@@ -77,6 +79,7 @@ class BytesList(_Values):
     dtype = string
 
 
+@public("af.train")
 class FloatList(_Values):
     """Floats, stored in 32 bits (`tf.train.FloatList`)."""
 
@@ -84,6 +87,7 @@ class FloatList(_Values):
     dtype = float32
 
 
+@public("af.train")
 class Int64List(_Values):
     """Integers of 64 bits (`tf.train.Int64List`)."""
 
@@ -98,6 +102,7 @@ _LISTS: dict[DType, tuple[str, type[_Values]]] = {
 }
 
 
+@public("af.train")
 class Feature(_Message):
     """One list of one of three kinds, or none (`tf.train.Feature`).
 
@@ -175,6 +180,7 @@ def _write_map(content: Mapping[str, Any]) -> bytes:
     return b"".join([write_field(1, write_field(1, name) + write_field(2, body)) for name, body in entries])
 
 
+@public("af.train")
 class Features(_Message):
     """Features by name (`tf.train.Features`); `features.feature["x"]` makes what is not there."""
 
@@ -187,6 +193,7 @@ class Features(_Message):
         return _write_map(self.feature)
 
 
+@public("af.train")
 class FeatureList(_Message):
     """A list of features (`tf.train.FeatureList`)."""
 
@@ -199,6 +206,7 @@ class FeatureList(_Message):
         return b"".join([write_field(1, feature.SerializeToString()) for feature in self.feature])
 
 
+@public("af.train")
 class FeatureLists(_Message):
     """Lists of features by name (`tf.train.FeatureLists`)."""
 
@@ -211,6 +219,7 @@ class FeatureLists(_Message):
         return _write_map(self.feature_list)
 
 
+@public("af.train")
 class Example(_Message):
     """One example of a data set: features by name (`tf.train.Example`)."""
 
@@ -227,6 +236,7 @@ class Example(_Message):
         return len(serialized)
 
 
+@public("af.train")
 class SequenceExample(_Message):
     """One example with sequences: a context of features, and lists of features (`tf.train.SequenceExample`)."""
 

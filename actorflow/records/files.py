@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from actorflow.errors import DataLossError, FailedPreconditionError, NotFoundError
+from actorflow.public import public
 from actorflow.records import tfrecord
 from actorflow.records.unpacking import WBITS, Unpacker
 from actorflow.unpicklable import unpicklable
@@ -17,6 +18,7 @@ from actorflow.unpicklable import unpicklable
 _CHUNK = 1 << 20
 
 
+@public("af.io", "tf.python_io")
 class TFRecordCompressionType(IntEnum):
     """How a TFRecord file is packed (`tf.python_io.TFRecordCompressionType`)."""
 
@@ -25,6 +27,7 @@ class TFRecordCompressionType(IntEnum):
     GZIP = 2
 
 
+@public("af.io", "tf.python_io")
 class TFRecordOptions:
     """How a TFRecord file is packed (`tf.python_io.TFRecordOptions`): a `TFRecordCompressionType`, or "", "ZLIB", "GZIP".
 
@@ -53,6 +56,7 @@ def _name(kind: TFRecordCompressionType | str | None) -> str:
     return "" if kind in (None, "NONE") else str(kind)
 
 
+@public("af.io", "tf.python_io")
 class TFRecordWriter:
     """Writes records to a TFRecord file (`tf.python_io.TFRecordWriter`); a context manager that closes it.
 
@@ -109,6 +113,7 @@ class TFRecordWriter:
         self.close()
 
 
+@public("af.io", "tf.python_io")
 def tf_record_iterator(
     path: str | os.PathLike[str], options: TFRecordOptions | TFRecordCompressionType | str | None = None
 ) -> Iterator[bytes]:

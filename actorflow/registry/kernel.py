@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
+from actorflow.public import public
 from actorflow.registry import opdef
 
 ANY_DEVICE = "*"
@@ -74,6 +75,7 @@ _LIMITS: dict[str, list[_Limit]] = {}
 _FROM_LIBRARIES: dict[str, list[KernelDef]] = {}
 
 
+@public("af")
 def kernel(
     *ops: str,
     device: str = ANY_DEVICE,

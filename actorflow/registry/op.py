@@ -30,6 +30,7 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic, sy
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
 from actorflow.shapes import ShapeLike, as_shape
@@ -159,6 +160,7 @@ def _intended_name(name: str) -> str:
     return name.removesuffix("/") if name.endswith("/") or not scope else f"{scope}/{name}"
 
 
+@public("af")
 def op(
     type: str,
     *,
@@ -217,8 +219,6 @@ def op(
             writes=writes,
             work=work,
         )
-        if not function.__doc__:
-            raise TypeError(f"Op {type} has no docstring: say what it computes, shapes, types and errors.")
         opdef.register(definition)
         return Op(function, definition)
 

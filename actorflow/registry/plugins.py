@@ -4,6 +4,9 @@ A third party's package adds its own with the same lines in its `pyproject.toml`
 
     [project.entry-points."actorflow.kernels"]
     mine = "my_package.kernels"
+
+actorflow's own parts are found in the same way, and without the metadata of the package as well: in a program that was frozen,
+from a zip, in a checkout that is only on the path.
 """
 
 from __future__ import annotations
@@ -11,11 +14,21 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from actorflow.errors import NotFoundError
 from actorflow.registry import kernel, opdef
+from actorflow.registry.standard import ENTRY_POINTS
+
+
+def entries(group: str) -> list[EntryPoint]:
+    """The entry points of `actorflow.<group>`: those that are installed, then our own that are not among them."""
+    name = f"actorflow.{group}"
+    found = list(entry_points(group=name))
+    installed = {(entry.name, entry.value) for entry in found}
+    own = [EntryPoint(*item, name) for item in ENTRY_POINTS.get(name, {}).items() if item not in installed]
+    return found + own
 
 
 def load_kernels() -> None:
@@ -40,7 +53,7 @@ def import_ops() -> None:
 @functools.cache
 def _import_kernels() -> None:
     import_ops()  # each op has a declaration before it has a kernel
-    for entry in entry_points(group="actorflow.kernels"):
+    for entry in entries("kernels"):
         entry.load()
 
 
@@ -58,11 +71,12 @@ def load(group: str, name: str) -> Any:
     Raises:
         NotFoundError: there is none; the message lists those that there are.
     """
-    found = entry_points(group=f"actorflow.{group}")
+    found = entries(group)
     for entry in found:
         if entry.name == name:
             return entry.load()
+    names = ", ".join(sorted(entry.name for entry in found)) or "none"
     raise NotFoundError(
-        f"Nothing named {name!r} is installed for actorflow.{group}; there are: {', '.join(sorted(found.names)) or 'none'}.",
+        f"Nothing named {name!r} is installed for actorflow.{group}; there are: {names}.",
         hint="Install the package that provides it, or reinstall actorflow if it should.",
     )

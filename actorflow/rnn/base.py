@@ -15,12 +15,14 @@ from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.filling import zeros
 from actorflow.ops.joining import stack
+from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, as_shape
 from actorflow.variables.scope import get_variable, variable_scope
 from actorflow.variables.store import VariableScope
 from actorflow.variables.variable import Variable
 
 
+@public("af.nn.rnn_cell")
 class LSTMStateTuple(NamedTuple):
     """The state of an LSTM: the cell `c` and the output `h` (`tf.nn.rnn_cell.LSTMStateTuple`)."""
 
@@ -35,6 +37,7 @@ class LSTMStateTuple(NamedTuple):
         return self.c.dtype  # type: ignore[no-any-return]
 
 
+@public("af.nn.rnn_cell")
 class RNNCell:
     """One step of a recurrent network, `output, next_state = cell(inputs, state)` (`tf.nn.rnn_cell.RNNCell`).
 

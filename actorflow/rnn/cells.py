@@ -17,15 +17,17 @@ from actorflow.ops.matmul import matmul
 from actorflow.ops.nn import bias_add
 from actorflow.ops.trigonometry import tanh
 from actorflow.ops.unary import sigmoid
+from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell
 from actorflow.shapes import TensorShape
-from actorflow.variables.initializers import constant_initializer, zeros_initializer
+from actorflow.variables.initializers import Constant, Zeros
 from actorflow.variables.scope import variable_scope
 from actorflow.variables.variable import Variable
 
 Activation: TypeAlias = "Callable[[Tensor], Tensor]"
 
 
+@public("af.nn.rnn_cell")
 class BasicRNNCell(RNNCell):
     """output = next state = activation([inputs, state] · kernel + bias) (`tf.nn.rnn_cell.BasicRNNCell`).
 
@@ -57,13 +59,14 @@ class BasicRNNCell(RNNCell):
     def build(self, inputs_shape: TensorShape) -> None:
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
-        self._bias = self.add_variable("bias", [self._num_units], zeros_initializer())
+        self._bias = self.add_variable("bias", [self._num_units], Zeros())
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
         output = self._activation(_linear([inputs, state], self._kernel, self._bias))
         return output, output
 
 
+@public("af.nn.rnn_cell")
 class GRUCell(RNNCell):
     """The gated recurrent unit of K. Cho et al., 2014 (`tf.nn.rnn_cell.GRUCell`).
 
@@ -102,11 +105,11 @@ class GRUCell(RNNCell):
         given = self._bias_initializer
         self._gates = (
             self.add_variable("gates/kernel", [rows, 2 * units], self._kernel_initializer),
-            self.add_variable("gates/bias", [2 * units], constant_initializer(1.0) if given is None else given),
+            self.add_variable("gates/bias", [2 * units], Constant(1.0) if given is None else given),
         )
         self._candidate = (
             self.add_variable("candidate/kernel", [rows, units], self._kernel_initializer),
-            self.add_variable("candidate/bias", [units], zeros_initializer() if given is None else given),
+            self.add_variable("candidate/bias", [units], Zeros() if given is None else given),
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
@@ -117,6 +120,7 @@ class GRUCell(RNNCell):
         return output, output
 
 
+@public("af.nn.rnn_cell")
 class BasicLSTMCell(RNNCell):
     """The LSTM of W. Zaremba et al., 2014, without peepholes, clipping or projection (`tf.nn.rnn_cell.BasicLSTMCell`).
 
@@ -154,7 +158,7 @@ class BasicLSTMCell(RNNCell):
     def build(self, inputs_shape: TensorShape) -> None:
         rows = self._depth(inputs_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
-        self._bias = self.add_variable("bias", [4 * self._num_units], zeros_initializer())
+        self._bias = self.add_variable("bias", [4 * self._num_units], Zeros())
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
         c, h = _c_and_h(self, state, self._num_units, self._num_units, self._state_is_tuple)
@@ -164,6 +168,7 @@ class BasicLSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
+@public("af.nn.rnn_cell")
 class LSTMCell(RNNCell):
     """The LSTM of H. Sak et al., 2014, with peepholes and a projection where asked for (`tf.nn.rnn_cell.LSTMCell`).
 
@@ -219,7 +224,7 @@ class LSTMCell(RNNCell):
     def build(self, inputs_shape: TensorShape) -> None:
         units, rows = self._num_units, self._depth(inputs_shape) + self.output_size
         self._kernel = self.add_variable("kernel", [rows, 4 * units], self._initializer)
-        self._bias = self.add_variable("bias", [4 * units], zeros_initializer())
+        self._bias = self.add_variable("bias", [4 * units], Zeros())
         if self._use_peepholes:
             self._f_diag, self._i_diag, self._o_diag = (
                 self.add_variable(f"w_{gate}_diag", [units], self._initializer) for gate in "fio"
@@ -246,6 +251,7 @@ class LSTMCell(RNNCell):
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else concat([new_c, new_h], 1)
 
 
+@public("af.nn.rnn_cell")
 class MultiRNNCell(RNNCell):
     """Cells on top of each other: the output of each is the input of the next (`tf.nn.rnn_cell.MultiRNNCell`).
 

@@ -18,6 +18,7 @@ from actorflow.ops.joining import concat
 from actorflow.ops.logic import logical_not, logical_or
 from actorflow.ops.reduction import reduce_all
 from actorflow.ops.shaping import shape
+from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions
 from actorflow.rnn.steps import batch_of, chosen
 from actorflow.rnn.unroll import Scope
@@ -27,6 +28,7 @@ from actorflow.variables.scope import variable_scope
 LoopFunction = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any, Any]]
 
 
+@public("af.nn")
 def raw_rnn(
     cell: Any,
     loop_fn: LoopFunction,

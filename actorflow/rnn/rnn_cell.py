@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from actorflow.rnn.base import LSTMStateTuple, RNNCell
-from actorflow.rnn.cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell, MultiRNNCell
-from actorflow.rnn.wrappers import DeviceWrapper, DropoutWrapper, ResidualWrapper
+from actorflow.public import namespace
 
-__all__ = [
-    "BasicLSTMCell",
-    "BasicRNNCell",
-    "DeviceWrapper",
-    "DropoutWrapper",
-    "GRUCell",
-    "LSTMCell",
-    "LSTMStateTuple",
-    "MultiRNNCell",
-    "RNNCell",
-    "ResidualWrapper",
-]
+__getattr__, __dir__, __all__ = namespace("af.nn.rnn_cell", __name__)

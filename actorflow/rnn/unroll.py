@@ -19,6 +19,7 @@ from actorflow.ops.logic import greater_equal, less
 from actorflow.ops.ordering import reverse_sequence
 from actorflow.ops.reduction import reduce_max
 from actorflow.ops.shaping import reverse
+from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions, zeros_of
 from actorflow.rnn.steps import Steps, batch_of, checked_lengths, chosen, start, swapped, time_first
 from actorflow.shapes import compatible
@@ -28,6 +29,7 @@ from actorflow.variables.store import VariableScope
 Scope = str | VariableScope | None
 
 
+@public("af.nn")
 def dynamic_rnn(
     cell: Any,
     inputs: Any,
@@ -96,6 +98,7 @@ def dynamic_rnn(
         return (outputs if time_major else nest.map_structure(swapped, outputs)), last
 
 
+@public("af.nn")
 def bidirectional_dynamic_rnn(
     cell_fw: Any,
     cell_bw: Any,
@@ -145,6 +148,7 @@ def bidirectional_dynamic_rnn(
     return (out_fw, out_bw), (state_fw, state_bw)
 
 
+@public("af.nn")
 def static_rnn(
     cell: Any,
     inputs: Sequence[Any],
@@ -185,6 +189,7 @@ def static_rnn(
         return outputs, state
 
 
+@public("af.nn")
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,

@@ -17,6 +17,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.ops.layers import dropout
 from actorflow.ops.random import random_uniform
 from actorflow.ops.unary import floor
+from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell, dimensions
 from actorflow.shapes import compatible
 from actorflow.variables.store import VariableScope
@@ -54,6 +55,7 @@ class Wrapper(RNNCell):
         return [self._cell] if isinstance(self._cell, RNNCell) else []
 
 
+@public("af.nn.rnn_cell")
 class DropoutWrapper(Wrapper):
     """Dropout of the inputs, the outputs and the state (`tf.nn.rnn_cell.DropoutWrapper`).
 
@@ -158,6 +160,7 @@ class DropoutWrapper(Wrapper):
         return int(digest[:8], 16) & 0x7FFFFFFF
 
 
+@public("af.nn.rnn_cell")
 class ResidualWrapper(Wrapper):
     """Adds the inputs to the outputs (`tf.nn.rnn_cell.ResidualWrapper`).
 
@@ -179,6 +182,7 @@ class ResidualWrapper(Wrapper):
         return made, new_state
 
 
+@public("af.nn.rnn_cell")
 class DeviceWrapper(Wrapper):
     """A cell whose nodes, and variables, are on a device (`tf.nn.rnn_cell.DeviceWrapper`)."""
 

@@ -15,13 +15,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow import machine
 from actorflow.dtypes import DType
 from actorflow.logs import get_logger
 from actorflow.passes import pace
+from actorflow.registry import plugins
 from actorflow.registry.kernel import KernelDef
 from actorflow.runtime.jit_recipe import Recipe, Value
 
@@ -92,7 +92,7 @@ class LaunchCompiler(Rules, Protocol):
 
 @functools.cache
 def _installed(device_type: str) -> Any:
-    for entry in entry_points(group="actorflow.compilers"):
+    for entry in plugins.entries("compilers"):
         compiler = entry.load()()
         if compiler.device_type == device_type and compiler.available():
             return compiler

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from threading import active_count
 from time import perf_counter
 
+from actorflow.public import public
+
 POLL_SECONDS = 400e-6
 """How long is looked before sleeping: as long as a request takes whose answer is a tensor of a megabyte. Wakes, of event loops
 and of ZeroMQ's threads between them, are half of that."""
@@ -61,6 +63,7 @@ class PollingSelector(selectors.DefaultSelector):
         return found
 
 
+@public("af")
 def new_event_loop(*, alone: bool = False) -> asyncio.AbstractEventLoop:
     """asyncio's event loop for programs that talk to a cluster on the same host and want the answer soon; a cluster's own
     processes have it. A small request takes half to three quarters of its time; while such requests follow each other closely,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from actorflow.passes.coalesce import members_of
+from actorflow.public import public
 from actorflow.runtime.causality import SAME_CLOCK, Ahead, in_order
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Transfer:
     received: int
 
 
+@public("af")
 @dataclass(slots=True)
 class Trace:
     """Pass one to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.

@@ -11,10 +11,12 @@ from actorflow.device.base import Device, DeviceStatistics
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Signature
 from actorflow.passes.measuring import Observed
+from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session.partial import Parts
 
 
+@public("af")
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
     """Counters since the session was made. `inflight`, `queued` and `waiting` are steps now: those that run, that wait for their

@@ -24,6 +24,7 @@ from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed
+from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
@@ -47,6 +48,7 @@ class _Prepared:
     composite: bool  # a value is fed to several tensors
 
 
+@public("af")
 class Session:
     """Runs parts of `graph`, on the devices of this process or on those of a cluster.
 

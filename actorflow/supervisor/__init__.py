@@ -17,21 +17,6 @@ blocking.py     the same for code without `await`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from actorflow.public import namespace
 
-from actorflow.lazy import lazily
-
-if TYPE_CHECKING:
-    from actorflow.supervisor.events import CheckpointSaved as CheckpointSaved
-    from actorflow.supervisor.events import DeathReport as DeathReport
-    from actorflow.supervisor.events import Event as Event
-    from actorflow.supervisor.events import LoopStalled as LoopStalled
-    from actorflow.supervisor.events import Restored as Restored
-    from actorflow.supervisor.events import StepAborted as StepAborted
-    from actorflow.supervisor.events import TaskRestarted as TaskRestarted
-    from actorflow.supervisor.events import WorkerLost as WorkerLost
-    from actorflow.supervisor.liveness import Rules as Rules
-    from actorflow.supervisor.restarts import RestartPolicy as RestartPolicy
-    from actorflow.supervisor.supervisor import Supervisor as Supervisor
-
-__getattr__, __dir__ = lazily(__name__, __file__)
+__getattr__, __dir__, __all__ = namespace("af.supervisor", __name__)

@@ -9,6 +9,7 @@ from typing import Any
 from actorflow.cluster import blocking_local
 from actorflow.cluster.local import LocalCluster
 from actorflow.graph.graph import Graph
+from actorflow.public import public
 from actorflow.session.driver import LoopDriver
 from actorflow.supervisor import supervisor as asynchronous
 from actorflow.supervisor.attempts import Attempt
@@ -37,6 +38,7 @@ class BlockingAttempt:
         return self._driver.call(lambda: self._attempt.leave(error))
 
 
+@public("af.blocking")
 class Supervisor:
     """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
 

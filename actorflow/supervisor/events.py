@@ -10,12 +10,14 @@ from typing import Any
 import anyio
 
 from actorflow.logs import get_logger
+from actorflow.public import public
 
 _LOG = get_logger("supervisor")
 _KEPT = 1000
 _SHOWN_LINES = 8
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class DeathReport:
     """What is known of a task that was lost.
@@ -51,6 +53,7 @@ class DeathReport:
         return found
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Event:
     """The root of all events. `time` is in seconds since 1970."""
@@ -58,6 +61,7 @@ class Event:
     time: float
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class WorkerLost(Event):
     """A task is lost, a worker or any other."""
@@ -66,6 +70,7 @@ class WorkerLost(Event):
     report: DeathReport
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class LoopStalled(Event):
     """A task is connected, but has not beaten for so many seconds: a kernel holds its interpreter, say."""
@@ -74,6 +79,7 @@ class LoopStalled(Event):
     seconds: float
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class StepAborted(Event):
     """The step of this number will be done again, or another one in its place."""
@@ -82,6 +88,7 @@ class StepAborted(Event):
     reason: str
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class TaskRestarted(Event):
     """A task was started again."""
@@ -91,6 +98,7 @@ class TaskRestarted(Event):
     """From the loss on."""
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Restored(Event):
     """Variables have their values: from a checkpoint, or with `path` None initial ones."""
@@ -100,6 +108,7 @@ class Restored(Event):
     epoch: int
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class CheckpointSaved(Event):
     """A checkpoint is there."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from actorflow.public import public
+
 
 class State(Enum):
     """The states of a task."""
@@ -22,6 +24,7 @@ class State(Enum):
     LOST = "lost"
 
 
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Rules:
     """A task is busy after `busy_seconds` without a beat. It is looked at every `look_seconds`."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from actorflow.public import public
 
+
+@public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
     """A budget of restarts for each task, and an exponential back-off with jitter between them.

@@ -20,6 +20,7 @@ from actorflow.errors import (
 )
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.logs import get_logger
+from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session.session import Session
 from actorflow.supervisor.attempts import CURRENT, Attempt, Attempts
@@ -42,6 +43,7 @@ _REPORT_SECONDS = 4.0
 _NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
 
 
+@public("af", "af.supervisor")
 class Supervisor:
     """Gives variables their values, sees that the tasks live, saves checkpoints, and after a loss goes on from the last one.
 

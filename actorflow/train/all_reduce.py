@@ -17,9 +17,11 @@ from actorflow.ops.building import composite
 from actorflow.ops.control import identity
 from actorflow.ops.joining import concat, split
 from actorflow.ops.shaping import reshape
+from actorflow.public import public
 from actorflow.shapes import is_static, merge, show
 
 
+@public("af.train")
 def ring_all_reduce(
     tensors: Sequence[Any], devices: Sequence[str] | None = None, name: str | None = None
 ) -> list[Tensor]:

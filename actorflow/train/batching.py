@@ -14,6 +14,7 @@ from actorflow.ops.building import composite
 from actorflow.ops.filling import fill
 from actorflow.ops.gathering import boolean_mask
 from actorflow.ops.shaping import expand_dims, reshape, shape
+from actorflow.public import public
 from actorflow.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from actorflow.shapes import Shape, ShapeLike, as_shape, show
 from actorflow.train.queue_runner import QueueRunner, add_queue_runner
@@ -22,6 +23,7 @@ Tensors = Any  # a sequence of tensors, or a dict of them
 Made = Callable[..., QueueBase]  # of types and shapes
 
 
+@public("af.train")
 def batch(
     tensors: Tensors,
     batch_size: TensorLike,
@@ -58,6 +60,7 @@ def batch(
     )  # fmt: skip
 
 
+@public("af.train")
 def maybe_batch(
     tensors: Tensors,
     keep_input: TensorLike,
@@ -79,6 +82,7 @@ def maybe_batch(
     )  # fmt: skip
 
 
+@public("af.train")
 def batch_join(
     tensors_list: Sequence[Tensors],
     batch_size: TensorLike,
@@ -97,6 +101,7 @@ def batch_join(
     )  # fmt: skip
 
 
+@public("af.train")
 def maybe_batch_join(
     tensors_list: Sequence[Tensors],
     keep_input: TensorLike,
@@ -116,6 +121,7 @@ def maybe_batch_join(
     )  # fmt: skip
 
 
+@public("af.train")
 def shuffle_batch(
     tensors: Tensors,
     batch_size: TensorLike,
@@ -140,6 +146,7 @@ def shuffle_batch(
     )  # fmt: skip
 
 
+@public("af.train")
 def maybe_shuffle_batch(
     tensors: Tensors,
     batch_size: TensorLike,
@@ -161,6 +168,7 @@ def maybe_shuffle_batch(
     )  # fmt: skip
 
 
+@public("af.train")
 def shuffle_batch_join(
     tensors_list: Sequence[Tensors],
     batch_size: TensorLike,
@@ -180,6 +188,7 @@ def shuffle_batch_join(
     )  # fmt: skip
 
 
+@public("af.train")
 def maybe_shuffle_batch_join(
     tensors_list: Sequence[Tensors],
     batch_size: TensorLike,

@@ -10,6 +10,7 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.ops import state
 from actorflow.ops.save_ops import restore_v2
 from actorflow.ops.source import constant
+from actorflow.public import public
 from actorflow.train.checkpoints import checkpoint_format, find_checkpoint
 from actorflow.train.saver import Saved, named_variables
 from actorflow.variables.partitioned import PartitionedVariable
@@ -17,6 +18,7 @@ from actorflow.variables.store import store_of
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 def init_from_checkpoint(
     ckpt_dir_or_file: str | os.PathLike[str], assignment_map: Mapping[str, Any] | list[tuple[str, Any]]
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from actorflow.dtypes import DType
 from actorflow.errors import DataLossError, NotFoundError
+from actorflow.public import public
 from actorflow.registry import plugins
 
 
@@ -70,6 +71,7 @@ def checkpoint_format() -> Format:
     return found
 
 
+@public("af.train")
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
     """What the file `checkpoint` of a folder says: the latest checkpoint, and all that are kept, oldest first."""
@@ -92,6 +94,7 @@ def folder_of(prefix: str) -> str:
     return prefix.rpartition("/")[0] or ("/" if prefix.startswith("/") else ".")
 
 
+@public("af.train")
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
@@ -143,6 +146,7 @@ def _damaged(folder: str, name: str) -> DataLossError:
     )
 
 
+@public("af.train")
 def update_checkpoint_state(
     save_dir: str | os.PathLike[str],
     model_checkpoint_path: str,
@@ -162,6 +166,7 @@ def update_checkpoint_state(
     checkpoint_format().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
 
 
+@public("af.train")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
     """The path of the latest checkpoint of a folder, None where there is none (`tf.train.latest_checkpoint`)."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
@@ -173,16 +178,19 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     return None
 
 
+@public("af.train")
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Whether there is a checkpoint of that path (`tf.train.checkpoint_exists`)."""
     return checkpoint_format().exists(os.fspath(checkpoint_prefix))
 
 
+@public("af.train")
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When those of the checkpoints that exist were saved, in seconds since 1970 (`tf.train.get_checkpoint_mtimes`)."""
     return [checkpoint_format().saved_at(path) for path in checkpoint_prefixes if checkpoint_exists(path)]
 
 
+@public("af.train")
 def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
     """Removes a checkpoint (`tf.train.remove_checkpoint`)."""
     checkpoint_format().remove(os.fspath(checkpoint_prefix), (".meta",))
@@ -199,21 +207,25 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
     return latest
 
 
+@public("af.train")
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
     """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`)."""
     return checkpoint_format().open(find_checkpoint(ckpt_dir_or_file))
 
 
+@public("af.train")
 def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
     """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none."""
     return checkpoint_format().open(os.fspath(filepattern))
 
 
+@public("af.train")
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
     """The value of a variable in a checkpoint (`tf.train.load_variable`). `name` may end in `:0`."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
+@public("af.train")
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
     """(name, shape) of each variable in a checkpoint, by name (`tf.train.list_variables`)."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

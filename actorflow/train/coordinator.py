@@ -14,12 +14,14 @@ import anyio
 import anyio.abc
 
 from actorflow.errors import OutOfRangeError
+from actorflow.public import public
 from actorflow.unpicklable import unpicklable
 
 GRACE = 120.0
 _LOOK = 0.05  # seconds between two looks at threads that end without a stop
 
 
+@public("af.train")
 class Coordinator:
     """A stop that is asked for once and seen by all, and the first error that any of them reports.
 

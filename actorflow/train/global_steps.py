@@ -6,12 +6,14 @@ from typing import Any
 
 from actorflow.dtypes import int64
 from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.public import public
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.initializers import Zeros
 from actorflow.variables.scope import get_variable
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 def get_global_step(graph: Graph | None = None) -> Variable | None:
     """The global step of `graph` (the default one), or None where it has none.
 
@@ -32,6 +34,7 @@ def get_global_step(graph: Graph | None = None) -> Variable | None:
     return step
 
 
+@public("af.train")
 def create_global_step(graph: Graph | None = None) -> Variable:
     """Makes the global step, an int64 scalar that starts at 0. Raises ValueError where there is one."""
     graph = graph or get_default_graph()
@@ -48,12 +51,14 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         )
 
 
+@public("af.train")
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:
     """The global step, made where there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
+@public("af.train")
 def assert_global_step(global_step_tensor: Any) -> None:
     """Raises TypeError unless it is a variable (or tensor) that holds one integer."""
     if not hasattr(global_step_tensor, "dtype") or not hasattr(global_step_tensor, "static_shape"):
@@ -64,6 +69,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
         raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
 
 
+@public("af.train")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The number of steps so far, read through a blocking session."""
     return int(sess.run(global_step_tensor))

@@ -16,6 +16,7 @@ from actorflow.ops.gathering import gather
 from actorflow.ops.random import random_shuffle
 from actorflow.ops.shaping import shape, size
 from actorflow.ops.source import constant
+from actorflow.public import public
 from actorflow.queues import FIFOQueue
 from actorflow.session.ahead import Prefetch
 from actorflow.session.session import Session
@@ -25,6 +26,7 @@ from actorflow.variables.collections import GraphKeys
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """`tensor`, for `num_epochs` runs; later ones raise OutOfRangeError (`tf.train.limit_epochs`).
 
@@ -42,6 +44,7 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
             return identity(source, name=scope)
 
 
+@public("af.train")
 def input_producer(
     input_tensor: TensorLike,
     element_shape: ShapeLike = None,
@@ -87,6 +90,7 @@ def input_producer(
         return queue
 
 
+@public("af.train")
 def string_input_producer(
     string_tensor: TensorLike,
     num_epochs: int | None = None,
@@ -114,6 +118,7 @@ def string_input_producer(
         )
 
 
+@public("af.train")
 def range_input_producer(
     limit: TensorLike,
     num_epochs: int | None = None,
@@ -128,6 +133,7 @@ def range_input_producer(
         return input_producer(range_(limit), (), num_epochs, shuffle, seed, capacity, shared_name, name=scope)
 
 
+@public("af.train")
 def slice_input_producer(
     tensor_list: Sequence[TensorLike],
     num_epochs: int | None = None,
@@ -157,6 +163,7 @@ def slice_input_producer(
         return [gather(t, index) for t in tensors]
 
 
+@public("af.train")
 def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) -> Prefetch:
     """An async iterator over the results of running `tensors` in `session`, which are up to `depth` ahead of the loop.
 

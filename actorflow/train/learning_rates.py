@@ -24,8 +24,10 @@ from actorflow.ops.random import random_normal
 from actorflow.ops.reduction import reduce_sum
 from actorflow.ops.trigonometry import cos
 from actorflow.ops.unary import ceil, exp, floor, log, sqrt
+from actorflow.public import public
 
 
+@public("af.train")
 def exponential_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -43,6 +45,7 @@ def exponential_decay(
         return rate * pow(cast(decay_rate, rate.dtype), floor(done) if staircase else done)
 
 
+@public("af.train", "af.train:piecewise_constant_decay")
 def piecewise_constant(
     x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
@@ -62,6 +65,7 @@ def piecewise_constant(
         return gather(choices, reduce_sum(cast(greater(position, limits), int32)))
 
 
+@public("af.train")
 def polynomial_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -85,6 +89,7 @@ def polynomial_decay(
         return (rate - end) * pow(1 - step / steps, cast(power, rate.dtype)) + end
 
 
+@public("af.train")
 def natural_exp_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -100,6 +105,7 @@ def natural_exp_decay(
         return rate * exp(-cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
 
 
+@public("af.train")
 def inverse_time_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -115,6 +121,7 @@ def inverse_time_decay(
         return rate / (1 + cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
 
 
+@public("af.train")
 def cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -130,6 +137,7 @@ def cosine_decay(
         return rate * ((1 - alpha) * wave + alpha)
 
 
+@public("af.train")
 def cosine_decay_restarts(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -157,6 +165,7 @@ def cosine_decay_restarts(
         return rate * ((1 - alpha) * wave + alpha)
 
 
+@public("af.train")
 def linear_cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -173,6 +182,7 @@ def linear_cosine_decay(
         return rate * ((alpha + linear) * wave + beta)
 
 
+@public("af.train")
 def noisy_linear_cosine_decay(
     learning_rate: TensorLike,
     global_step: TensorLike,
@@ -201,9 +211,6 @@ def _linear_cosine(
     step = minimum(step, steps)
     done = step / steps
     return rate, (steps - step) / steps, 0.5 * (1 + cos(done * (2 * num_periods * math.pi))), step
-
-
-piecewise_constant_decay = piecewise_constant
 
 
 def _start(learning_rate: TensorLike, global_step: TensorLike) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ from actorflow.ops.arithmetic import minimum, pow
 from actorflow.ops.cast import cast
 from actorflow.ops.control import group
 from actorflow.ops.filling import zeros
+from actorflow.public import public
 from actorflow.train.slot_creator import create_slot, create_zeros_slot
 from actorflow.variables.collections import (
     GraphKeys,
@@ -24,6 +25,7 @@ from actorflow.variables.collections import (
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 class ExponentialMovingAverage:
     """Keeps averages of variables and tensors: average -= (1 - decay) · (average - value) each time that what `apply`
     returns is run.

@@ -19,6 +19,7 @@ from actorflow.ops.ordering import unique
 from actorflow.ops.segment import unsorted_segment_sum
 from actorflow.ops.shaping import size
 from actorflow.ops.state import assign_add_target
+from actorflow.public import public
 from actorflow.train.slot_creator import create_filled_slot, create_slot
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.variable import Variable
@@ -26,6 +27,7 @@ from actorflow.variables.variable import Variable
 GradientAndVariable: TypeAlias = "tuple[Tensor | IndexedSlices | None, Variable]"
 
 
+@public("af.train")
 class Optimizer:
     """The base of optimizers. `minimize(loss)` is `compute_gradients(loss)`, then `apply_gradients`; between the two a
     program may clip or average gradients.

@@ -19,6 +19,7 @@ from actorflow.ops.cast import cast
 from actorflow.ops.control import group
 from actorflow.ops.state import assign_mul_target
 from actorflow.ops.state_sparse import scatter_sub_target
+from actorflow.public import public
 from actorflow.train.optimizer import Optimizer
 from actorflow.variables.variable import Variable
 
@@ -39,6 +40,7 @@ class Fused(Optimizer):
         return self._apply_sparse(grad, var)
 
 
+@public("af.train")
 class GradientDescentOptimizer(Fused):
     """var -= learning_rate · gradient."""
 
@@ -56,6 +58,7 @@ class GradientDescentOptimizer(Fused):
         return scatter_sub_target(var, grad.indices, grad.values * cast(self._scalars[0], var.dtype))
 
 
+@public("af.train")
 class MomentumOptimizer(Fused):
     """accumulation = momentum · accumulation + gradient; var -= learning_rate · accumulation.
 
@@ -94,6 +97,7 @@ class MomentumOptimizer(Fused):
         return self._fused(op, var, ["momentum"], *rows, use_nesterov=self._use_nesterov)
 
 
+@public("af.train")
 class AdagradOptimizer(Fused):
     """accumulator += gradient²; var -= learning_rate · gradient / √accumulator (Duchi et al. 2011).
 
@@ -127,6 +131,7 @@ class AdagradOptimizer(Fused):
         return self._fused(training.sparse_apply_adagrad, var, ["accumulator"], grad.values, grad.indices)
 
 
+@public("af.train")
 class AdadeltaOptimizer(Fused):
     """accum = rho · accum + (1 - rho) · gradient²; step = √(accum_update + epsilon) / √(accum + epsilon) · gradient;
     accum_update = rho · accum_update + (1 - rho) · step²; var -= learning_rate · step (Zeiler 2012).
@@ -167,6 +172,7 @@ class AdadeltaOptimizer(Fused):
         return self._fused(op, var, ["accum", "accum_update"], *rows)
 
 
+@public("af.train")
 class RMSPropOptimizer(Fused):
     """rms = decay · rms + (1 - decay) · gradient²;
     momentum = momentum_rate · momentum + learning_rate · gradient / √(rms + epsilon); var -= momentum (Hinton,
@@ -218,6 +224,7 @@ class RMSPropOptimizer(Fused):
         return self._fused(op, var, self._kept, grad.values, grad.indices)
 
 
+@public("af.train")
 class AdamOptimizer(Fused):
     """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).

@@ -14,10 +14,12 @@ from actorflow.dtypes import int64
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops import training_proximal as training
 from actorflow.ops.cast import cast
+from actorflow.public import public
 from actorflow.train.optimizers import Fused
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 class ProximalGradientDescentOptimizer(Fused):
     """near = var - rate · gradient; var = sign(near) · max(|near| - rate · l1, 0) / (1 + rate · l2)
     (Duchi and Singer 2009, FOBOS)."""
@@ -44,6 +46,7 @@ class ProximalGradientDescentOptimizer(Fused):
         return self._fused(training.sparse_apply_proximal_gradient_descent, var, [], grad.values, grad.indices)
 
 
+@public("af.train")
 class ProximalAdagradOptimizer(Fused):
     """accumulator += gradient²; then as `ProximalGradientDescentOptimizer`, with rate = learning_rate / √accumulator.
 
@@ -93,6 +96,7 @@ class _GradientFirst(Fused):
         return made
 
 
+@public("af.train")
 class AdagradDAOptimizer(_GradientFirst):
     """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all gradients
     and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
@@ -142,6 +146,7 @@ class AdagradDAOptimizer(_GradientFirst):
         return self._gradient_first(op, var, self._kept, grad.values, grad.indices)
 
 
+@public("af.train")
 class FtrlOptimizer(_GradientFirst):
     """Follow the regularized leader (McMahan et al. 2013): with a = accum + gradient² and p = -learning_rate_power,
     linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;

@@ -7,16 +7,18 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from actorflow.blocking import Session as BlockingSession
 from actorflow.errors import OpError, OutOfRangeError
 from actorflow.graph import tensor
 from actorflow.graph.tensor import Operation
+from actorflow.public import public
 from actorflow.queues import QueueBase
+from actorflow.session.blocking import Session as BlockingSession
 from actorflow.session.session import Session
 from actorflow.train.coordinator import Coordinator
 from actorflow.variables.collections import GraphKeys, add_to_collection
 
 
+@public("af.train")
 class QueueRunner:
     """Runs the enqueue operations of a queue, each in a loop of its own: a thread of a blocking session, or a task.
 
@@ -175,11 +177,13 @@ class QueueRunner:
         return f"<actorflow.train.QueueRunner of {self.name!r}, {len(self.enqueue_ops)} loops>"
 
 
+@public("af.train")
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
     """Adds a runner to a collection of the default graph, for `start_queue_runners`."""
     add_to_collection(collection, qr)
 
 
+@public("af.train")
 def start_queue_runners(
     sess: Any = None,
     coord: Coordinator | None = None,

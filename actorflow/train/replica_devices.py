@@ -16,6 +16,7 @@ from typing import Any
 from actorflow.device.spec import DeviceSpec
 from actorflow.graph.scopes import DeviceFunction
 from actorflow.graph.tensor import Operation
+from actorflow.public import public
 
 STANDARD_PS_OPS = ("Variable", "VariableV2", "VarHandleOp")
 """The ops that live on parameter servers unless others are given: those of variables."""
@@ -38,6 +39,7 @@ class RoundRobin:
         return task
 
 
+@public("af.train")
 class GreedyLoadBalancingStrategy:
     """The strategy that takes the server with the smallest load so far (`tf.contrib.training`).
 
@@ -57,6 +59,7 @@ class GreedyLoadBalancingStrategy:
         return task
 
 
+@public("af.train")
 def byte_size_load_fn(op: Operation) -> float:
     """How many bytes the variable of the node `op` takes; strings count eight each.
 
@@ -69,6 +72,7 @@ def byte_size_load_fn(op: Operation) -> float:
     return float(math.prod(size for size in shape if size is not None) * (dtype.size or 8))
 
 
+@public("af.train")
 def replica_device_setter(
     ps_tasks: int = 0,
     ps_device: str | None = "/job:ps",

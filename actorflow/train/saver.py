@@ -24,6 +24,7 @@ from actorflow.logs import get_logger
 from actorflow.ops.control import group
 from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.ops.source import placeholder
+from actorflow.public import public
 from actorflow.session.session import Session
 from actorflow.shapes import Shape
 from actorflow.train.checkpoints import (
@@ -56,6 +57,7 @@ def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -
     return start(session)
 
 
+@public("af.train")
 class Saver:
     """Nodes that save and restore variables, and the bookkeeping of checkpoints.
 

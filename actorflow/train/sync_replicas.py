@@ -20,6 +20,7 @@ from actorflow.ops.accumulators import ConditionalAccumulator, ConditionalAccumu
 from actorflow.ops.arithmetic import add_n
 from actorflow.ops.cast import cast
 from actorflow.ops.control import group, no_op
+from actorflow.public import public
 from actorflow.queues import FIFOQueue
 from actorflow.train.moving_averages import ExponentialMovingAverage
 from actorflow.train.optimizer import GradientAndVariable, Optimizer
@@ -28,6 +29,7 @@ from actorflow.variables.collections import GraphKeys, global_variables, report_
 from actorflow.variables.variable import Variable
 
 
+@public("af.train")
 class SyncReplicasOptimizer(Optimizer):
     """Wraps an optimizer so that it applies the mean of the gradients of several workers, once for all of them.
 

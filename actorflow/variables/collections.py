@@ -14,11 +14,13 @@ from actorflow.ops.joining import stack
 from actorflow.ops.logic import logical_not
 from actorflow.ops.source import constant
 from actorflow.ops.state import is_variable_initialized_op
+from actorflow.public import public
 
 if TYPE_CHECKING:
     from actorflow.variables.variable import Variable
 
 
+@public("af")
 class GraphKeys:
     """The names of the standard collections, TensorFlow's."""
 
@@ -55,92 +57,110 @@ class GraphKeys:
     WHILE_CONTEXT = "while_context"
 
 
+@public("af")
 def add_to_collection(name: str, value: Any) -> None:
     """`Graph.add_to_collection` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
+@public("af")
 def add_to_collections(names: Iterable[str] | str, value: Any) -> None:
     """Adds `value` to each of several collections of the default graph, once to each."""
     for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
         add_to_collection(name, value)
 
 
+@public("af")
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """`Graph.get_collection` of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
+@public("af")
 def get_collection_ref(key: str) -> list[Any]:
     """The list itself of a collection of the default graph: changing it changes the collection."""
     return get_default_graph().get_collection_ref(key)
 
 
+@public("af")
 def global_variables(scope: str | None = None) -> list[Variable]:
     """The variables of the default graph that all processes share: what a checkpoint holds."""
     return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
+@public("af")
 def all_variables() -> list[Variable]:
     """TensorFlow's older name of `global_variables`."""
     return global_variables()
 
 
+@public("af")
 def local_variables(scope: str | None = None) -> list[Variable]:
     """The variables of the default graph that each process has for itself."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
+@public("af")
 def trainable_variables(scope: str | None = None) -> list[Variable]:
     """The variables of the default graph that optimizers change, unless they are told which."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
+@public("af")
 def model_variables(scope: str | None = None) -> list[Variable]:
     """The variables of the default graph that inference needs, as far as the program lists them."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
+@public("af")
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
     """The variables of the default graph that moving averages are kept of."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
+@public("af", "tf.initializers:variables")
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that gives all of `var_list` their initial values (`tf.variables_initializer`)."""
     return group(*[variable.initializer for variable in var_list], name=name)
 
 
+@public("af", "tf.initializers:global_variables")
 def global_variables_initializer() -> Operation:
     """An operation that gives all global variables made so far their initial values."""
     return variables_initializer(global_variables())
 
 
+@public("af", "tf.initializers:local_variables")
 def local_variables_initializer() -> Operation:
     """An operation that gives all local variables made so far their initial values."""
     return variables_initializer(local_variables())
 
 
+@public("af")
 def initialize_all_variables() -> Operation:
     """TensorFlow's older name of `global_variables_initializer`."""
     return global_variables_initializer()
 
 
+@public("af")
 def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """TensorFlow's older name of `variables_initializer`."""
     return variables_initializer(var_list, name)
 
 
+@public("af")
 def initialize_local_variables() -> Operation:
     """TensorFlow's older name of `local_variables_initializer`."""
     return local_variables_initializer()
 
 
+@public("af")
 def is_variable_initialized(variable: Variable) -> Tensor:
     """Whether the variable has a value, a boolean scalar."""
     return is_variable_initialized_op(variable)
 
 
+@public("af")
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
     """An operation that raises FailedPreconditionError where one of `var_list` (all variables) has no value.
 
@@ -149,6 +169,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
     return group(*[variable.read_value() for variable in chosen]) if chosen else None
 
 
+@public("af")
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:

@@ -22,6 +22,7 @@ from actorflow.ops.matmul import matmul
 from actorflow.ops.random import random_normal, random_uniform, truncated_normal
 from actorflow.ops.shaping import reshape, transpose
 from actorflow.ops.source import constant
+from actorflow.public import public
 
 # The standard deviation of a normal distribution of deviation 1 that is cut at 2.
 _TRUNCATED = 0.87962566103423978
@@ -49,6 +50,7 @@ class Initializer:
         raise NotImplementedError
 
 
+@public("af:zeros_initializer", "tf.initializers:zeros")
 class Zeros(Initializer):
     """Zeros (False, empty strings)."""
 
@@ -56,6 +58,7 @@ class Zeros(Initializer):
         return zeros(shape, dtype)
 
 
+@public("af:ones_initializer", "tf.initializers:ones")
 class Ones(Initializer):
     """Ones (True)."""
 
@@ -63,6 +66,7 @@ class Ones(Initializer):
         return ones(shape, dtype)
 
 
+@public("af:constant_initializer", "tf.initializers:constant")
 class Constant(Initializer):
     """`value`: a number, or a list or array, which is filled up to the shape with its last element.
 
@@ -81,6 +85,7 @@ class Constant(Initializer):
         return constant(self.value, dtype, shape, verify_shape=self.verify_shape)
 
 
+@public("af:random_uniform_initializer", "tf.initializers:random_uniform")
 class RandomUniform(Initializer):
     """Uniform draws from [minval, maxval); maxval is 1 unless given, and has to be given for integers."""
 
@@ -96,6 +101,7 @@ class RandomUniform(Initializer):
         return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
+@public("af:random_normal_initializer", "tf.initializers:random_normal")
 class RandomNormal(Initializer):
     """Normal draws."""
 
@@ -109,6 +115,7 @@ class RandomNormal(Initializer):
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
+@public("af:truncated_normal_initializer", "tf.initializers:truncated_normal")
 class TruncatedNormal(RandomNormal):
     """Normal draws, drawn again where they are more than two standard deviations from the mean."""
 
@@ -116,6 +123,7 @@ class TruncatedNormal(RandomNormal):
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
+@public("af:uniform_unit_scaling_initializer", "tf.initializers:uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
     """Uniform draws that keep the variance of a layer's input: from ±factor · √(3 / number of inputs)."""
 
@@ -135,6 +143,7 @@ class UniformUnitScaling(Initializer):
         return RandomUniform(-bound, bound, self.seed)(shape, dtype)
 
 
+@public("af:variance_scaling_initializer", "tf.initializers:variance_scaling")
 class VarianceScaling(Initializer):
     """Draws of variance scale / n, where n is the number of a layer's inputs, its outputs, or their mean.
 
@@ -180,6 +189,7 @@ class VarianceScaling(Initializer):
         return TruncatedNormal(0.0, math.sqrt(variance) / _TRUNCATED, self.seed)(shape, dtype)
 
 
+@public("af:orthogonal_initializer", "tf.initializers:orthogonal")
 class Orthogonal(Initializer):
     """A matrix of orthonormal rows or columns (whichever are fewer), times `gain`; leading dimensions are flattened.
 
@@ -207,6 +217,7 @@ def _orthonormal(a: Tensor) -> Tensor:
     return matmul(a, matrix_inverse(factor), transpose_b=True)
 
 
+@public("af:identity_initializer", "tf.initializers:identity")
 class Identity(Initializer):
     """The identity matrix times `gain`. Raises ValueError for a shape that is none of a matrix."""
 
@@ -223,6 +234,7 @@ class Identity(Initializer):
         return slice_(self._make(list(info.full_shape), dtype), list(info.var_offset), shape)
 
 
+@public("af:glorot_uniform_initializer", "tf.initializers:glorot_uniform")
 class GlorotUniform(VarianceScaling):
     """Glorot and Bengio 2010: uniform from ±√(6 / (inputs + outputs))."""
 
@@ -230,6 +242,7 @@ class GlorotUniform(VarianceScaling):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
+@public("af:glorot_normal_initializer", "tf.initializers:glorot_normal")
 class GlorotNormal(VarianceScaling):
     """Glorot and Bengio 2010: truncated normal of deviation √(2 / (inputs + outputs))."""
 
@@ -237,35 +250,25 @@ class GlorotNormal(VarianceScaling):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
-zeros_initializer = Zeros
-ones_initializer = Ones
-constant_initializer = Constant
-random_uniform_initializer = RandomUniform
-random_normal_initializer = RandomNormal
-truncated_normal_initializer = TruncatedNormal
-uniform_unit_scaling_initializer = UniformUnitScaling
-variance_scaling_initializer = VarianceScaling
-orthogonal_initializer = Orthogonal
-identity_initializer = Identity
-glorot_uniform_initializer = GlorotUniform
-glorot_normal_initializer = GlorotNormal
-
-
+@public("af", "tf.initializers")
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """He et al. 2015: truncated normal of deviation √(2 / inputs)."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
+@public("af", "tf.initializers")
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """He et al. 2015: uniform from ±√(6 / inputs)."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
+@public("af", "tf.initializers")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
     """LeCun 1998: truncated normal of deviation √(1 / inputs)."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
+@public("af", "tf.initializers")
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """LeCun 1998: uniform from ±√(3 / inputs)."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)

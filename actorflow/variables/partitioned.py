@@ -13,6 +13,7 @@ from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.control import identity
 from actorflow.ops.joining import concat, split
+from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, show
 from actorflow.variables.variable import Variable
 
@@ -61,6 +62,7 @@ class SaveSliceInfo:
         return f"{' '.join(map(str, self.full_shape))} {part}"
 
 
+@public("af")
 class PartitionedVariable(Overloads):
     """The slices of a variable, in their order, and what stands for all of it. `get_variable(partitioner=...)` makes it.
 

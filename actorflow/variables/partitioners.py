@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from actorflow.dtypes import DType
+from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, as_shape, is_static, show
 
 Partitioner = Callable[..., list[int]]
 
 
+@public("af")
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """As many slices along `axis`, or as many as that has elements where they are fewer."""
 
@@ -26,6 +28,7 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     return partitioner
 
 
+@public("af")
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
@@ -48,6 +51,7 @@ def variable_axis_size_partitioner(
     return partitioner
 
 
+@public("af")
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:

@@ -13,6 +13,7 @@ from typing import Any, cast
 from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph.convert import as_array, graph_of, symbolic_dtype
 from actorflow.graph.graph import get_default_graph
+from actorflow.public import public
 from actorflow.shapes import ShapeLike
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.getting import get_by_full_name
@@ -32,6 +33,7 @@ from actorflow.variables.variable import Variable
 __all__ = ["AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "variable_scope"]
 
 
+@public("af")
 @contextmanager
 def variable_scope(
     name_or_scope: str | VariableScope | None,
@@ -136,6 +138,7 @@ def _chained(outer: Callable[..., Any] | None, inner: Callable[..., Any] | None)
     return both
 
 
+@public("af")
 def get_variable(
     name: str,
     shape: ShapeLike = None,
@@ -195,6 +198,7 @@ def get_variable(
     return cast(Variable, made)  # or, with a partitioner, what stands for one
 
 
+@public("af")
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
     """`get_variable` of a local variable, which no optimizer changes and no checkpoint holds."""
     kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.public import public
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
@@ -22,11 +23,13 @@ class ReuseMode(enum.Enum):
 
 
 AUTO_REUSE = ReuseMode.AUTO_REUSE
+public("af", of="AUTO_REUSE")
 """Makes the variable, or takes the one of that name if there is one."""
 
 Reuse: TypeAlias = "bool | ReuseMode | None"
 
 
+@public("af")
 class VariableScope:
     """What `get_variable` adds to a name, and the defaults of its arguments. `name` has no `/` at its end."""
 
@@ -122,6 +125,7 @@ def store_of(graph: Graph) -> Store:
     return store
 
 
+@public("af")
 def get_variable_scope() -> VariableScope:
     """The variable scope that is open here for the default graph."""
     return scope_of(get_default_graph())

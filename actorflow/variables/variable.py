@@ -17,12 +17,14 @@ from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops import state, state_scatter, state_sparse
 from actorflow.ops.control import identity
+from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
 from actorflow.variables.slices import VariableSlice
 
 
+@public("af")
 class Variable(Overloads):
     """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from actorflow.compat.v1 import flags
+from actorflow.public import public
+
+public("tf:app")
 
 __all__ = ["flags", "run"]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import actorflow.compat.v1 as v1
+from actorflow.public import public
+
+public("tf:compat")
 
 T = TypeVar("T")
 __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "v1"]

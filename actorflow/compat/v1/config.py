@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from actorflow.graph.node import user_line
+from actorflow.public import public
 
 
+@public("tf")
 @dataclass(slots=True)
 class GPUOptions:
     """`tf.GPUOptions`: nothing of it has a meaning here; memory is taken as it is needed."""
@@ -28,6 +30,7 @@ class GPUOptions:
     force_gpu_compatible: bool = False
 
 
+@public("tf")
 @dataclass(slots=True)
 class OptimizerOptions:
     """`tf.OptimizerOptions`: with `opt_level=L0` the graph is run as it is, without folding or merging of nodes."""
@@ -48,6 +51,7 @@ class OptimizerOptions:
     ON_2 = 2
 
 
+@public("tf")
 @dataclass(slots=True)
 class GraphOptions:
     """`tf.GraphOptions`: the optimizer's options have a meaning."""
@@ -62,6 +66,7 @@ class GraphOptions:
     timeline_step: int = 0
 
 
+@public("tf")
 @dataclass(slots=True)
 class ConfigProto:
     """`tf.ConfigProto`.
@@ -87,6 +92,7 @@ class ConfigProto:
     share_cluster_devices_in_session: bool = False
 
 
+@public("tf")
 @dataclass(slots=True)
 class RunOptions:
     """`tf.RunOptions`: `timeout_in_ms` bounds the run, 0 for any time."""

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any, SupportsIndex
 
 from actorflow import shapes
+from actorflow.public import public
 
 
+@public("tf")
 class Dimension:
     """A size that is known (then it is an int), or not (`tf.Dimension`). `value` is an int or None.
 
@@ -108,21 +110,25 @@ for _kind in (_Known, _Unknown):
             setattr(_kind, _form, _arithmetic(_form))
 
 
+@public("tf")
 def disable_v2_tensorshape() -> None:
     """From now on the sizes of a `TensorShape` are Dimensions, in this process; importing `actorflow.compat.v1` does it."""
     shapes.size_type = Dimension
 
 
+@public("tf")
 def enable_v2_tensorshape() -> None:
     """From now on the sizes of a `TensorShape` are ints, or None where unknown, as without `actorflow.compat.v1`."""
     shapes.size_type = None
 
 
+@public("tf")
 def dimension_value(dimension: Any) -> int | None:
     """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`)."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
+@public("tf")
 def dimension_at_index(shape: shapes.TensorShape, index: int) -> Dimension:
     """Size `index` of `shape` as a Dimension (`tf.dimension_at_index`)."""
     found: Dimension = Dimension(None if shape.dims is None else shapes.as_shape(shape)[index])  # type: ignore[index]

@@ -11,6 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from actorflow.public import public
+
+public("tf:flags")
+
 
 class UnrecognizedFlagError(AttributeError):
     """There is no flag of that name."""

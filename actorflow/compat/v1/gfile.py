@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from actorflow import errors
+from actorflow.public import public
+
+public("tf:gfile")
 
 
 def _missing(path: str) -> errors.NotFoundError:

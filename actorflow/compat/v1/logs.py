@@ -5,6 +5,10 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from actorflow.public import public
+
+public("tf:logging")
+
 DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
 
 _logger = logging.getLogger("actorflow.compat.v1")

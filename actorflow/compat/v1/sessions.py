@@ -8,13 +8,15 @@ from contextvars import ContextVar
 from typing import Any
 
 import actorflow as _af
-from actorflow import blocking as _blocking
 from actorflow.compat.v1.config import ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.graph import tensor as _tensor
+from actorflow.public import public
+from actorflow.session import blocking as _blocking
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 
 
+@public("tf")
 class Session(_blocking.Session):
     """`tf.Session`: the blocking session, with `feed_dict` as the second argument of `run`.
 
@@ -84,6 +86,7 @@ class Session(_blocking.Session):
             self.close()
 
 
+@public("tf")
 class InteractiveSession(Session):
     """A session that is the default one from its making to its `close`, which may come in another cell or thread; so is a
     `graph` that it is given."""
@@ -115,6 +118,7 @@ class InteractiveSession(Session):
         super().close()
 
 
+@public("tf")
 def get_default_session() -> Session | None:
     """The innermost `with session:` or `with session.as_default():`, or None."""
     return _still_open(_default_session.get())

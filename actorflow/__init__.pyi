@@ -1,0 +1,1062 @@
+# `make names` writes this file from the marks in the sources.
+
+"""actorflow: dataflow graphs inside async Python programs.
+
+    import actorflow as af
+
+    graph = af.Graph()
+    with graph.as_default():
+        a, b = af.placeholder(af.float32), af.placeholder(af.float32)
+        total = a + b
+
+    async with af.Session(graph=graph) as session:
+        print(await session.run(total, {a: 3, b: 4.5}))      # 7.5
+
+Names are TensorFlow 1's wherever the concept is.
+"""
+
+from actorflow import blocking as blocking
+from actorflow import errors as errors
+from actorflow import io as io
+from actorflow import linalg as linalg
+from actorflow import losses as losses
+from actorflow import math as math
+from actorflow import nest as nest
+from actorflow import nn as nn
+from actorflow import signal as signal
+from actorflow import sparse as sparse
+from actorflow import strings as strings
+from actorflow import supervisor as supervisor
+from actorflow import train as train
+from actorflow.autodiff.custom import custom_gradient as custom_gradient
+from actorflow.autodiff.gradients import AggregationMethod as AggregationMethod
+from actorflow.autodiff.gradients import gradients as gradients
+from actorflow.autodiff.hessians import hessians as hessians
+from actorflow.autodiff.indexed_slices import IndexedSlices as IndexedSlices
+from actorflow.autodiff.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
+from actorflow.autodiff.override import NotDifferentiable as NotDifferentiable
+from actorflow.autodiff.override import RegisterGradient as RegisterGradient
+from actorflow.autodiff.recompute import recompute as recompute
+from actorflow.cluster.local import LocalCluster as LocalCluster
+from actorflow.cluster.server import Server as Server
+from actorflow.cluster.spec import ClusterSpec as ClusterSpec
+from actorflow.control_flow.cond import case as case
+from actorflow.control_flow.cond import cond as cond
+from actorflow.control_flow.cond import switch_case as switch_case
+from actorflow.control_flow.function import Defun as Defun
+from actorflow.control_flow.functional import foldl as foldl
+from actorflow.control_flow.functional import foldr as foldr
+from actorflow.control_flow.functional import map_fn as map_fn
+from actorflow.control_flow.functional import scan as scan
+from actorflow.control_flow.tensor_array import TensorArray as TensorArray
+from actorflow.control_flow.while_loop import while_loop as while_loop
+from actorflow.dtypes import DType as DType
+from actorflow.dtypes import as_dtype as as_dtype
+from actorflow.dtypes import bfloat16 as bfloat16
+from actorflow.dtypes import bool as bool
+from actorflow.dtypes import complex128 as complex128
+from actorflow.dtypes import complex64 as complex64
+from actorflow.dtypes import float16 as float16
+from actorflow.dtypes import float32 as float32
+from actorflow.dtypes import float64 as float64
+from actorflow.dtypes import int16 as int16
+from actorflow.dtypes import int32 as int32
+from actorflow.dtypes import int64 as int64
+from actorflow.dtypes import int8 as int8
+from actorflow.dtypes import string as string
+from actorflow.dtypes import uint16 as uint16
+from actorflow.dtypes import uint32 as uint32
+from actorflow.dtypes import uint64 as uint64
+from actorflow.dtypes import uint8 as uint8
+from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
+from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
+from actorflow.graph.graph import Graph as Graph
+from actorflow.graph.graph import GraphGrowthWarning as GraphGrowthWarning
+from actorflow.graph.graph import colocate_with as colocate_with
+from actorflow.graph.graph import container as container
+from actorflow.graph.graph import control_dependencies as control_dependencies
+from actorflow.graph.graph import device as device
+from actorflow.graph.graph import get_default_graph as get_default_graph
+from actorflow.graph.graph import lossy_sends as lossy_sends
+from actorflow.graph.graph import name_scope as name_scope
+from actorflow.graph.graph import reset_default_graph as reset_default_graph
+from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
+from actorflow.graph.tensor import Operation as Operation
+from actorflow.graph.tensor import Tensor as Tensor
+from actorflow.graph.tensor import TensorLike as TensorLike
+from actorflow.ops.accumulators import ConditionalAccumulator as ConditionalAccumulator
+from actorflow.ops.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from actorflow.ops.aliases import arg_max as arg_max
+from actorflow.ops.aliases import arg_min as arg_min
+from actorflow.ops.arithmetic import accumulate_n as accumulate_n
+from actorflow.ops.arithmetic import add as add
+from actorflow.ops.arithmetic import add_n as add_n
+from actorflow.ops.arithmetic import atan2 as atan2
+from actorflow.ops.arithmetic import div as div
+from actorflow.ops.arithmetic import div_no_nan as div_no_nan
+from actorflow.ops.arithmetic import divide as divide
+from actorflow.ops.arithmetic import floor_div as floor_div
+from actorflow.ops.arithmetic import floordiv as floordiv
+from actorflow.ops.arithmetic import floormod as floormod
+from actorflow.ops.arithmetic import floormod as mod
+from actorflow.ops.arithmetic import maximum as maximum
+from actorflow.ops.arithmetic import minimum as minimum
+from actorflow.ops.arithmetic import multiply as multiply
+from actorflow.ops.arithmetic import pow as pow
+from actorflow.ops.arithmetic import realdiv as realdiv
+from actorflow.ops.arithmetic import scalar_mul as scalar_mul
+from actorflow.ops.arithmetic import squared_difference as squared_difference
+from actorflow.ops.arithmetic import subtract as subtract
+from actorflow.ops.arithmetic import truediv as truediv
+from actorflow.ops.arithmetic import truncatediv as truncatediv
+from actorflow.ops.arithmetic import truncatemod as truncatemod
+from actorflow.ops.asserts import assert_equal as assert_equal
+from actorflow.ops.asserts import assert_greater as assert_greater
+from actorflow.ops.asserts import assert_greater_equal as assert_greater_equal
+from actorflow.ops.asserts import assert_less as assert_less
+from actorflow.ops.asserts import assert_less_equal as assert_less_equal
+from actorflow.ops.asserts import assert_near as assert_near
+from actorflow.ops.asserts import assert_negative as assert_negative
+from actorflow.ops.asserts import assert_non_negative as assert_non_negative
+from actorflow.ops.asserts import assert_non_positive as assert_non_positive
+from actorflow.ops.asserts import assert_none_equal as assert_none_equal
+from actorflow.ops.asserts import assert_positive as assert_positive
+from actorflow.ops.asserts_static import assert_integer as assert_integer
+from actorflow.ops.asserts_static import assert_proper_iterable as assert_proper_iterable
+from actorflow.ops.asserts_static import assert_rank as assert_rank
+from actorflow.ops.asserts_static import assert_rank_at_least as assert_rank_at_least
+from actorflow.ops.asserts_static import assert_rank_in as assert_rank_in
+from actorflow.ops.asserts_static import assert_same_float_dtype as assert_same_float_dtype
+from actorflow.ops.asserts_static import assert_scalar as assert_scalar
+from actorflow.ops.asserts_static import assert_type as assert_type
+from actorflow.ops.batch_gathering import batch_gather as batch_gather
+from actorflow.ops.bitwise import bitwise_and as bitwise_and
+from actorflow.ops.bitwise import bitwise_or as bitwise_or
+from actorflow.ops.bitwise import bitwise_xor as bitwise_xor
+from actorflow.ops.bitwise import invert as invert
+from actorflow.ops.bitwise import left_shift as left_shift
+from actorflow.ops.bitwise import right_shift as right_shift
+from actorflow.ops.cast import cast as cast
+from actorflow.ops.cast import saturate_cast as saturate_cast
+from actorflow.ops.cast import to_bfloat16 as to_bfloat16
+from actorflow.ops.cast import to_complex128 as to_complex128
+from actorflow.ops.cast import to_complex64 as to_complex64
+from actorflow.ops.cast import to_double as to_double
+from actorflow.ops.cast import to_float as to_float
+from actorflow.ops.cast import to_int32 as to_int32
+from actorflow.ops.cast import to_int64 as to_int64
+from actorflow.ops.checks import add_check_numerics_ops as add_check_numerics_ops
+from actorflow.ops.checks import verify_tensor_all_finite as verify_tensor_all_finite
+from actorflow.ops.clip import clip_by_average_norm as clip_by_average_norm
+from actorflow.ops.clip import clip_by_global_norm as clip_by_global_norm
+from actorflow.ops.clip import clip_by_norm as clip_by_norm
+from actorflow.ops.clip import clip_by_value as clip_by_value
+from actorflow.ops.clip import global_norm as global_norm
+from actorflow.ops.complex import angle as angle
+from actorflow.ops.complex import complex as complex
+from actorflow.ops.complex import conj as conj
+from actorflow.ops.complex import imag as imag
+from actorflow.ops.complex import real as real
+from actorflow.ops.control import Assert as Assert
+from actorflow.ops.control import Print as Print
+from actorflow.ops.control import control_trigger as control_trigger
+from actorflow.ops.control import group as group
+from actorflow.ops.control import identity as identity
+from actorflow.ops.control import no_op as no_op
+from actorflow.ops.control import stop_gradient as stop_gradient
+from actorflow.ops.control import tuple_ as tuple_
+from actorflow.ops.control import with_dependencies as with_dependencies
+from actorflow.ops.control_flow import enter as enter
+from actorflow.ops.control_flow import exit_ as exit
+from actorflow.ops.control_flow import loop_cond as loop_cond
+from actorflow.ops.control_flow import merge as merge
+from actorflow.ops.control_flow import next_iteration as next_iteration
+from actorflow.ops.control_flow import switch as switch
+from actorflow.ops.conv_patches import extract_image_patches as extract_image_patches
+from actorflow.ops.counting import bincount as bincount
+from actorflow.ops.counting import confusion_matrix as confusion_matrix
+from actorflow.ops.counting import histogram_fixed_width as histogram_fixed_width
+from actorflow.ops.counting import histogram_fixed_width_bins as histogram_fixed_width_bins
+from actorflow.ops.decoding import decode_compressed as decode_compressed
+from actorflow.ops.decoding import decode_csv as decode_csv
+from actorflow.ops.decoding import decode_json_example as decode_json_example
+from actorflow.ops.decoding import decode_raw as decode_raw
+from actorflow.ops.decoding import parse_tensor as parse_tensor
+from actorflow.ops.decoding import serialize_tensor as serialize_tensor
+from actorflow.ops.diagonal import diag as diag
+from actorflow.ops.diagonal import diag_part as diag_part
+from actorflow.ops.diagonal import matrix_diag as matrix_diag
+from actorflow.ops.diagonal import matrix_diag_part as matrix_diag_part
+from actorflow.ops.diagonal import matrix_set_diag as matrix_set_diag
+from actorflow.ops.einsum import einsum as einsum
+from actorflow.ops.factorizations import qr as qr
+from actorflow.ops.factorizations import self_adjoint_eig as self_adjoint_eig
+from actorflow.ops.factorizations import self_adjoint_eigvals as self_adjoint_eigvals
+from actorflow.ops.factorizations import svd as svd
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from actorflow.ops.fake_quantization import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from actorflow.ops.fft import fft as fft
+from actorflow.ops.fft import fft2d as fft2d
+from actorflow.ops.fft import fft3d as fft3d
+from actorflow.ops.fft import ifft as ifft
+from actorflow.ops.fft import ifft2d as ifft2d
+from actorflow.ops.fft import ifft3d as ifft3d
+from actorflow.ops.filling import fill as fill
+from actorflow.ops.filling import linspace as lin_space
+from actorflow.ops.filling import linspace as linspace
+from actorflow.ops.filling import meshgrid as meshgrid
+from actorflow.ops.filling import one_hot as one_hot
+from actorflow.ops.filling import ones as ones
+from actorflow.ops.filling import ones_like as ones_like
+from actorflow.ops.filling import placeholder_with_default as placeholder_with_default
+from actorflow.ops.filling import range_ as range_
+from actorflow.ops.filling import sequence_mask as sequence_mask
+from actorflow.ops.filling import zeros as zeros
+from actorflow.ops.filling import zeros_like as zeros_like
+from actorflow.ops.gamma import betainc as betainc
+from actorflow.ops.gamma import igamma as igamma
+from actorflow.ops.gamma import igammac as igammac
+from actorflow.ops.gamma import lbeta as lbeta
+from actorflow.ops.gamma import zeta as zeta
+from actorflow.ops.gathering import boolean_mask as boolean_mask
+from actorflow.ops.gathering import gather as gather
+from actorflow.ops.gathering import gather_nd as gather_nd
+from actorflow.ops.gathering import scatter_nd as scatter_nd
+from actorflow.ops.gathering import unravel_index as unravel_index
+from actorflow.ops.indexing import newaxis as newaxis
+from actorflow.ops.indexing import slice_ as slice_
+from actorflow.ops.indexing import strided_slice as strided_slice
+from actorflow.ops.io_ops import matching_files as matching_files
+from actorflow.ops.io_ops import read_file as read_file
+from actorflow.ops.io_ops import write_file as write_file
+from actorflow.ops.joining import concat as concat
+from actorflow.ops.joining import parallel_stack as parallel_stack
+from actorflow.ops.joining import split as split
+from actorflow.ops.joining import stack as stack
+from actorflow.ops.joining import unstack as unstack
+from actorflow.ops.linalg import cholesky as cholesky
+from actorflow.ops.linalg import eye as eye
+from actorflow.ops.linalg import matrix_determinant as matrix_determinant
+from actorflow.ops.linalg import matrix_inverse as matrix_inverse
+from actorflow.ops.linalg import matrix_solve as matrix_solve
+from actorflow.ops.linalg import matrix_transpose as matrix_transpose
+from actorflow.ops.linalg import trace as trace
+from actorflow.ops.linear_solve import cholesky_solve as cholesky_solve
+from actorflow.ops.linear_solve import matrix_solve_ls as matrix_solve_ls
+from actorflow.ops.linear_solve import matrix_triangular_solve as matrix_triangular_solve
+from actorflow.ops.logic import equal as equal
+from actorflow.ops.logic import greater as greater
+from actorflow.ops.logic import greater_equal as greater_equal
+from actorflow.ops.logic import less as less
+from actorflow.ops.logic import less_equal as less_equal
+from actorflow.ops.logic import logical_and as logical_and
+from actorflow.ops.logic import logical_not as logical_not
+from actorflow.ops.logic import logical_or as logical_or
+from actorflow.ops.logic import logical_xor as logical_xor
+from actorflow.ops.logic import not_equal as not_equal
+from actorflow.ops.logic import where as where
+from actorflow.ops.logic import where_v2 as where_v2
+from actorflow.ops.matmul import matmul as matmul
+from actorflow.ops.matrix_functions import cross as cross
+from actorflow.ops.mutex import CriticalSection as CriticalSection
+from actorflow.ops.ordering import check_numerics as check_numerics
+from actorflow.ops.ordering import invert_permutation as invert_permutation
+from actorflow.ops.ordering import matrix_band_part as matrix_band_part
+from actorflow.ops.ordering import reverse_sequence as reverse_sequence
+from actorflow.ops.ordering import roll as roll
+from actorflow.ops.ordering import setdiff1d as setdiff1d
+from actorflow.ops.ordering import unique as unique
+from actorflow.ops.ordering import unique_with_counts as unique_with_counts
+from actorflow.ops.padding import pad as pad
+from actorflow.ops.padding import repeat as repeat
+from actorflow.ops.padding import tile as tile
+from actorflow.ops.parsing import FixedLenFeature as FixedLenFeature
+from actorflow.ops.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorflow.ops.parsing import VarLenFeature as VarLenFeature
+from actorflow.ops.parsing import parse_example as parse_example
+from actorflow.ops.parsing import parse_single_example as parse_single_example
+from actorflow.ops.parsing import parse_single_sequence_example as parse_single_sequence_example
+from actorflow.ops.partitioning import dynamic_partition as dynamic_partition
+from actorflow.ops.partitioning import dynamic_stitch as dynamic_stitch
+from actorflow.ops.partitioning import parallel_dynamic_stitch as parallel_dynamic_stitch
+from actorflow.ops.passing import ensure_shape as ensure_shape
+from actorflow.ops.passing import guarantee_const as guarantee_const
+from actorflow.ops.passing import identity_n as identity_n
+from actorflow.ops.printing import print_ as print_
+from actorflow.ops.py_func import numpy_function as numpy_function
+from actorflow.ops.py_func import py_func as py_func
+from actorflow.ops.quantization import dequantize as dequantize
+from actorflow.ops.quantization import quantize as quantize
+from actorflow.ops.quantization import quantize_v2 as quantize_v2
+from actorflow.ops.random import multinomial as multinomial
+from actorflow.ops.random import random_normal as random_normal
+from actorflow.ops.random import random_shuffle as random_shuffle
+from actorflow.ops.random import random_uniform as random_uniform
+from actorflow.ops.random import set_random_seed as set_random_seed
+from actorflow.ops.random import truncated_normal as truncated_normal
+from actorflow.ops.random_crop import random_crop as random_crop
+from actorflow.ops.random_distributions import random_gamma as random_gamma
+from actorflow.ops.random_distributions import random_poisson as random_poisson
+from actorflow.ops.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from actorflow.ops.readers import IdentityReader as IdentityReader
+from actorflow.ops.readers import ReaderBase as ReaderBase
+from actorflow.ops.readers import TFRecordReader as TFRecordReader
+from actorflow.ops.readers import TextLineReader as TextLineReader
+from actorflow.ops.readers import WholeFileReader as WholeFileReader
+from actorflow.ops.reduction import reduce_all as reduce_all
+from actorflow.ops.reduction import reduce_any as reduce_any
+from actorflow.ops.reduction import reduce_max as reduce_max
+from actorflow.ops.reduction import reduce_mean as reduce_mean
+from actorflow.ops.reduction import reduce_min as reduce_min
+from actorflow.ops.reduction import reduce_prod as reduce_prod
+from actorflow.ops.reduction import reduce_sum as reduce_sum
+from actorflow.ops.scan import argmax as argmax
+from actorflow.ops.scan import argmin as argmin
+from actorflow.ops.scan import cumprod as cumprod
+from actorflow.ops.scan import cumsum as cumsum
+from actorflow.ops.scatter_tensor import tensor_scatter_add as tensor_scatter_add
+from actorflow.ops.scatter_tensor import tensor_scatter_add as tensor_scatter_nd_add
+from actorflow.ops.scatter_tensor import tensor_scatter_nd_max as tensor_scatter_nd_max
+from actorflow.ops.scatter_tensor import tensor_scatter_nd_min as tensor_scatter_nd_min
+from actorflow.ops.scatter_tensor import tensor_scatter_sub as tensor_scatter_nd_sub
+from actorflow.ops.scatter_tensor import tensor_scatter_sub as tensor_scatter_sub
+from actorflow.ops.scatter_tensor import tensor_scatter_update as tensor_scatter_nd_update
+from actorflow.ops.scatter_tensor import tensor_scatter_update as tensor_scatter_update
+from actorflow.ops.segment import segment_max as segment_max
+from actorflow.ops.segment import segment_mean as segment_mean
+from actorflow.ops.segment import segment_min as segment_min
+from actorflow.ops.segment import segment_prod as segment_prod
+from actorflow.ops.segment import segment_sum as segment_sum
+from actorflow.ops.segment import unsorted_segment_max as unsorted_segment_max
+from actorflow.ops.segment import unsorted_segment_mean as unsorted_segment_mean
+from actorflow.ops.segment import unsorted_segment_min as unsorted_segment_min
+from actorflow.ops.segment import unsorted_segment_prod as unsorted_segment_prod
+from actorflow.ops.segment import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from actorflow.ops.segment import unsorted_segment_sum as unsorted_segment_sum
+from actorflow.ops.shaping import bitcast as bitcast
+from actorflow.ops.shaping import broadcast_to as broadcast_to
+from actorflow.ops.shaping import expand_dims as expand_dims
+from actorflow.ops.shaping import rank as rank
+from actorflow.ops.shaping import reshape as reshape
+from actorflow.ops.shaping import reverse as reverse
+from actorflow.ops.shaping import reverse as reverse_v2
+from actorflow.ops.shaping import shape as shape
+from actorflow.ops.shaping import shape_n as shape_n
+from actorflow.ops.shaping import size as size
+from actorflow.ops.shaping import squeeze as squeeze
+from actorflow.ops.shaping import transpose as transpose
+from actorflow.ops.sorting import argsort as argsort
+from actorflow.ops.sorting import searchsorted as searchsorted
+from actorflow.ops.sorting import sort as sort
+from actorflow.ops.source import constant as constant
+from actorflow.ops.source import placeholder as placeholder
+from actorflow.ops.sparse import edit_distance as edit_distance
+from actorflow.ops.sparse import sparse_mask as sparse_mask
+from actorflow.ops.sparse import sparse_merge as sparse_merge
+from actorflow.ops.sparse import sparse_placeholder as sparse_placeholder
+from actorflow.ops.sparse import sparse_tensor_to_dense as sparse_tensor_to_dense
+from actorflow.ops.sparse import sparse_to_dense as sparse_to_dense
+from actorflow.ops.sparse import sparse_to_indicator as sparse_to_indicator
+from actorflow.ops.sparse_join import sparse_concat as sparse_concat
+from actorflow.ops.sparse_join import sparse_split as sparse_split
+from actorflow.ops.sparse_math import sparse_add as sparse_add
+from actorflow.ops.sparse_math import sparse_maximum as sparse_maximum
+from actorflow.ops.sparse_math import sparse_minimum as sparse_minimum
+from actorflow.ops.sparse_math import sparse_tensor_dense_matmul as sparse_tensor_dense_matmul
+from actorflow.ops.sparse_reduce import sparse_reduce_max as sparse_reduce_max
+from actorflow.ops.sparse_reduce import sparse_reduce_max_sparse as sparse_reduce_max_sparse
+from actorflow.ops.sparse_reduce import sparse_reduce_sum as sparse_reduce_sum
+from actorflow.ops.sparse_reduce import sparse_reduce_sum_sparse as sparse_reduce_sum_sparse
+from actorflow.ops.sparse_reduce import sparse_softmax as sparse_softmax
+from actorflow.ops.sparse_segment import sparse_segment_mean as sparse_segment_mean
+from actorflow.ops.sparse_segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
+from actorflow.ops.sparse_segment import sparse_segment_sum as sparse_segment_sum
+from actorflow.ops.sparse_shape import sparse_fill_empty_rows as sparse_fill_empty_rows
+from actorflow.ops.sparse_shape import sparse_reorder as sparse_reorder
+from actorflow.ops.sparse_shape import sparse_reset_shape as sparse_reset_shape
+from actorflow.ops.sparse_shape import sparse_reshape as sparse_reshape
+from actorflow.ops.sparse_shape import sparse_retain as sparse_retain
+from actorflow.ops.sparse_shape import sparse_slice as sparse_slice
+from actorflow.ops.sparse_shape import sparse_transpose as sparse_transpose
+from actorflow.ops.spatial import batch_to_space as batch_to_space
+from actorflow.ops.spatial import batch_to_space_nd as batch_to_space_nd
+from actorflow.ops.spatial import depth_to_space as depth_to_space
+from actorflow.ops.spatial import required_space_to_batch_paddings as required_space_to_batch_paddings
+from actorflow.ops.spatial import space_to_batch as space_to_batch
+from actorflow.ops.spatial import space_to_batch_nd as space_to_batch_nd
+from actorflow.ops.spatial import space_to_depth as space_to_depth
+from actorflow.ops.special import digamma as digamma
+from actorflow.ops.special import erf as erf
+from actorflow.ops.special import erfc as erfc
+from actorflow.ops.special import lgamma as lgamma
+from actorflow.ops.special import log_sigmoid as log_sigmoid
+from actorflow.ops.special import polygamma as polygamma
+from actorflow.ops.state import read_variable as read_variable
+from actorflow.ops.state_api import assign as assign
+from actorflow.ops.state_api import assign_add as assign_add
+from actorflow.ops.state_api import assign_sub as assign_sub
+from actorflow.ops.state_api import batch_scatter_update as batch_scatter_update
+from actorflow.ops.state_api import count_up_to as count_up_to
+from actorflow.ops.state_api import scatter_add as scatter_add
+from actorflow.ops.state_api import scatter_div as scatter_div
+from actorflow.ops.state_api import scatter_max as scatter_max
+from actorflow.ops.state_api import scatter_min as scatter_min
+from actorflow.ops.state_api import scatter_mul as scatter_mul
+from actorflow.ops.state_api import scatter_nd_add as scatter_nd_add
+from actorflow.ops.state_api import scatter_nd_sub as scatter_nd_sub
+from actorflow.ops.state_api import scatter_nd_update as scatter_nd_update
+from actorflow.ops.state_api import scatter_sub as scatter_sub
+from actorflow.ops.state_api import scatter_update as scatter_update
+from actorflow.ops.stateless_random import stateless_multinomial as stateless_multinomial
+from actorflow.ops.stateless_random import stateless_random_normal as stateless_random_normal
+from actorflow.ops.stateless_random import stateless_random_uniform as stateless_random_uniform
+from actorflow.ops.stateless_random import stateless_truncated_normal as stateless_truncated_normal
+from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
+from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
+from actorflow.ops.static import get_static_value as get_static_value
+from actorflow.ops.static import is_numeric_tensor as is_numeric_tensor
+from actorflow.ops.static import is_tensor as is_tensor
+from actorflow.ops.statistics import count_nonzero as count_nonzero
+from actorflow.ops.statistics import is_non_decreasing as is_non_decreasing
+from actorflow.ops.statistics import is_strictly_increasing as is_strictly_increasing
+from actorflow.ops.statistics import norm as norm
+from actorflow.ops.statistics import reduce_euclidean_norm as reduce_euclidean_norm
+from actorflow.ops.statistics import reduce_logsumexp as reduce_logsumexp
+from actorflow.ops.statistics import reduce_std as reduce_std
+from actorflow.ops.statistics import reduce_variance as reduce_variance
+from actorflow.ops.strings import as_string as as_string
+from actorflow.ops.strings import decode_base64 as decode_base64
+from actorflow.ops.strings import encode_base64 as encode_base64
+from actorflow.ops.strings import regex_replace as regex_replace
+from actorflow.ops.strings import string_join as string_join
+from actorflow.ops.strings import string_strip as string_strip
+from actorflow.ops.strings import string_to_number as string_to_number
+from actorflow.ops.strings import substr as substr
+from actorflow.ops.strings_hash import string_to_hash_bucket as string_to_hash_bucket
+from actorflow.ops.strings_hash import string_to_hash_bucket_fast as string_to_hash_bucket_fast
+from actorflow.ops.strings_hash import string_to_hash_bucket_strong as string_to_hash_bucket_strong
+from actorflow.ops.strings_split import reduce_join as reduce_join
+from actorflow.ops.strings_split import string_split as string_split
+from actorflow.ops.tensordot import tensordot as tensordot
+from actorflow.ops.trigonometry import acos as acos
+from actorflow.ops.trigonometry import acosh as acosh
+from actorflow.ops.trigonometry import asin as asin
+from actorflow.ops.trigonometry import asinh as asinh
+from actorflow.ops.trigonometry import atan as atan
+from actorflow.ops.trigonometry import atanh as atanh
+from actorflow.ops.trigonometry import cos as cos
+from actorflow.ops.trigonometry import cosh as cosh
+from actorflow.ops.trigonometry import sin as sin
+from actorflow.ops.trigonometry import sinh as sinh
+from actorflow.ops.trigonometry import tan as tan
+from actorflow.ops.trigonometry import tanh as tanh
+from actorflow.ops.unary import abs as abs
+from actorflow.ops.unary import ceil as ceil
+from actorflow.ops.unary import exp as exp
+from actorflow.ops.unary import expm1 as expm1
+from actorflow.ops.unary import floor as floor
+from actorflow.ops.unary import is_finite as is_finite
+from actorflow.ops.unary import is_inf as is_inf
+from actorflow.ops.unary import is_nan as is_nan
+from actorflow.ops.unary import log as log
+from actorflow.ops.unary import log1p as log1p
+from actorflow.ops.unary import negative as negative
+from actorflow.ops.unary import reciprocal as reciprocal
+from actorflow.ops.unary import rint as rint
+from actorflow.ops.unary import round as round
+from actorflow.ops.unary import rsqrt as rsqrt
+from actorflow.ops.unary import sigmoid as sigmoid
+from actorflow.ops.unary import sign as sign
+from actorflow.ops.unary import sqrt as sqrt
+from actorflow.ops.unary import square as square
+from actorflow.queues.barrier import Barrier as Barrier
+from actorflow.queues.base import QueueBase as QueueBase
+from actorflow.queues.kinds import FIFOQueue as FIFOQueue
+from actorflow.queues.kinds import PaddingFIFOQueue as PaddingFIFOQueue
+from actorflow.queues.kinds import PriorityQueue as PriorityQueue
+from actorflow.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
+from actorflow.registry.kernel import kernel as kernel
+from actorflow.registry.op import op as op
+from actorflow.runtime.polling import new_event_loop as new_event_loop
+from actorflow.runtime.trace import Trace as Trace
+from actorflow.session.engine import SessionStatistics as SessionStatistics
+from actorflow.session.session import Session as Session
+from actorflow.shapes import TensorShape as TensorShape
+from actorflow.supervisor.supervisor import Supervisor as Supervisor
+from actorflow.variables.collections import GraphKeys as GraphKeys
+from actorflow.variables.collections import add_to_collection as add_to_collection
+from actorflow.variables.collections import add_to_collections as add_to_collections
+from actorflow.variables.collections import all_variables as all_variables
+from actorflow.variables.collections import assert_variables_initialized as assert_variables_initialized
+from actorflow.variables.collections import get_collection as get_collection
+from actorflow.variables.collections import get_collection_ref as get_collection_ref
+from actorflow.variables.collections import global_variables as global_variables
+from actorflow.variables.collections import global_variables_initializer as global_variables_initializer
+from actorflow.variables.collections import initialize_all_variables as initialize_all_variables
+from actorflow.variables.collections import initialize_local_variables as initialize_local_variables
+from actorflow.variables.collections import initialize_variables as initialize_variables
+from actorflow.variables.collections import is_variable_initialized as is_variable_initialized
+from actorflow.variables.collections import local_variables as local_variables
+from actorflow.variables.collections import local_variables_initializer as local_variables_initializer
+from actorflow.variables.collections import model_variables as model_variables
+from actorflow.variables.collections import moving_average_variables as moving_average_variables
+from actorflow.variables.collections import report_uninitialized_variables as report_uninitialized_variables
+from actorflow.variables.collections import trainable_variables as trainable_variables
+from actorflow.variables.collections import variables_initializer as variables_initializer
+from actorflow.variables.initializers import Constant as constant_initializer
+from actorflow.variables.initializers import GlorotNormal as glorot_normal_initializer
+from actorflow.variables.initializers import GlorotUniform as glorot_uniform_initializer
+from actorflow.variables.initializers import Identity as identity_initializer
+from actorflow.variables.initializers import Ones as ones_initializer
+from actorflow.variables.initializers import Orthogonal as orthogonal_initializer
+from actorflow.variables.initializers import RandomNormal as random_normal_initializer
+from actorflow.variables.initializers import RandomUniform as random_uniform_initializer
+from actorflow.variables.initializers import TruncatedNormal as truncated_normal_initializer
+from actorflow.variables.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
+from actorflow.variables.initializers import VarianceScaling as variance_scaling_initializer
+from actorflow.variables.initializers import Zeros as zeros_initializer
+from actorflow.variables.initializers import he_normal as he_normal
+from actorflow.variables.initializers import he_uniform as he_uniform
+from actorflow.variables.initializers import lecun_normal as lecun_normal
+from actorflow.variables.initializers import lecun_uniform as lecun_uniform
+from actorflow.variables.partitioned import PartitionedVariable as PartitionedVariable
+from actorflow.variables.partitioners import fixed_size_partitioner as fixed_size_partitioner
+from actorflow.variables.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
+from actorflow.variables.partitioners import variable_axis_size_partitioner as variable_axis_size_partitioner
+from actorflow.variables.scope import get_local_variable as get_local_variable
+from actorflow.variables.scope import get_variable as get_variable
+from actorflow.variables.scope import variable_scope as variable_scope
+from actorflow.variables.store import AUTO_REUSE as AUTO_REUSE
+from actorflow.variables.store import VariableScope as VariableScope
+from actorflow.variables.store import get_variable_scope as get_variable_scope
+from actorflow.variables.variable import Variable as Variable
+
+__version__: str
+
+__all__ = [
+    "AUTO_REUSE",
+    "AggregationMethod",
+    "Assert",
+    "Barrier",
+    "ClusterSpec",
+    "ConditionalAccumulator",
+    "CriticalSection",
+    "DType",
+    "Defun",
+    "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
+    "Graph",
+    "GraphGrowthWarning",
+    "GraphKeys",
+    "IdentityReader",
+    "IndexedSlices",
+    "IndexedSlicesValue",
+    "LocalCluster",
+    "NotDifferentiable",
+    "Operation",
+    "PaddingFIFOQueue",
+    "PartitionedVariable",
+    "Print",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "ReaderBase",
+    "RegisterGradient",
+    "Server",
+    "Session",
+    "SessionStatistics",
+    "SparseConditionalAccumulator",
+    "SparseTensor",
+    "SparseTensorValue",
+    "Supervisor",
+    "TFRecordReader",
+    "Tensor",
+    "TensorArray",
+    "TensorLike",
+    "TensorShape",
+    "TextLineReader",
+    "Trace",
+    "VarLenFeature",
+    "Variable",
+    "VariableScope",
+    "WholeFileReader",
+    "abs",
+    "accumulate_n",
+    "acos",
+    "acosh",
+    "add",
+    "add_check_numerics_ops",
+    "add_n",
+    "add_to_collection",
+    "add_to_collections",
+    "all_variables",
+    "angle",
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "argsort",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "asinh",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_type",
+    "assert_variables_initialized",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "atan",
+    "atan2",
+    "atanh",
+    "batch_gather",
+    "batch_scatter_update",
+    "batch_to_space",
+    "batch_to_space_nd",
+    "betainc",
+    "bfloat16",
+    "bincount",
+    "bitcast",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "blocking",
+    "bool",
+    "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "case",
+    "cast",
+    "ceil",
+    "check_numerics",
+    "cholesky",
+    "cholesky_solve",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "colocate_with",
+    "complex",
+    "complex128",
+    "complex64",
+    "concat",
+    "cond",
+    "confusion_matrix",
+    "conj",
+    "constant",
+    "constant_initializer",
+    "container",
+    "control_dependencies",
+    "control_trigger",
+    "convert_to_tensor",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "count_up_to",
+    "cross",
+    "cumprod",
+    "cumsum",
+    "custom_gradient",
+    "decode_base64",
+    "decode_compressed",
+    "decode_csv",
+    "decode_json_example",
+    "decode_raw",
+    "depth_to_space",
+    "dequantize",
+    "device",
+    "diag",
+    "diag_part",
+    "digamma",
+    "div",
+    "div_no_nan",
+    "divide",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "edit_distance",
+    "einsum",
+    "encode_base64",
+    "ensure_shape",
+    "enter",
+    "equal",
+    "erf",
+    "erfc",
+    "errors",
+    "exit",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "extract_image_patches",
+    "eye",
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
+    "fft",
+    "fft2d",
+    "fft3d",
+    "fill",
+    "fixed_size_partitioner",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_div",
+    "floordiv",
+    "floormod",
+    "foldl",
+    "foldr",
+    "gather",
+    "gather_nd",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_local_variable",
+    "get_static_value",
+    "get_variable",
+    "get_variable_scope",
+    "global_norm",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "gradients",
+    "greater",
+    "greater_equal",
+    "group",
+    "guarantee_const",
+    "he_normal",
+    "he_uniform",
+    "hessians",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
+    "identity",
+    "identity_initializer",
+    "identity_n",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "igamma",
+    "igammac",
+    "imag",
+    "initialize_all_variables",
+    "initialize_local_variables",
+    "initialize_variables",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "invert",
+    "invert_permutation",
+    "io",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+    "is_tensor",
+    "is_variable_initialized",
+    "kernel",
+    "lbeta",
+    "lecun_normal",
+    "lecun_uniform",
+    "left_shift",
+    "less",
+    "less_equal",
+    "lgamma",
+    "lin_space",
+    "linalg",
+    "linspace",
+    "local_variables",
+    "local_variables_initializer",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "loop_cond",
+    "losses",
+    "lossy_sends",
+    "map_fn",
+    "matching_files",
+    "math",
+    "matmul",
+    "matrix_band_part",
+    "matrix_determinant",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_inverse",
+    "matrix_set_diag",
+    "matrix_solve",
+    "matrix_solve_ls",
+    "matrix_transpose",
+    "matrix_triangular_solve",
+    "maximum",
+    "merge",
+    "meshgrid",
+    "min_max_variable_partitioner",
+    "minimum",
+    "mod",
+    "model_variables",
+    "moving_average_variables",
+    "multinomial",
+    "multiply",
+    "name_scope",
+    "negative",
+    "nest",
+    "new_event_loop",
+    "newaxis",
+    "next_iteration",
+    "nn",
+    "no_op",
+    "norm",
+    "not_equal",
+    "numpy_function",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "op",
+    "orthogonal_initializer",
+    "pad",
+    "parallel_dynamic_stitch",
+    "parallel_stack",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "placeholder",
+    "placeholder_with_default",
+    "polygamma",
+    "pow",
+    "print_",
+    "py_func",
+    "qr",
+    "quantize",
+    "quantize_v2",
+    "random_crop",
+    "random_gamma",
+    "random_normal",
+    "random_normal_initializer",
+    "random_poisson",
+    "random_shuffle",
+    "random_uniform",
+    "random_uniform_initializer",
+    "range_",
+    "rank",
+    "read_file",
+    "read_variable",
+    "real",
+    "realdiv",
+    "reciprocal",
+    "recompute",
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_join",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "reduce_variance",
+    "regex_replace",
+    "register_tensor_conversion_function",
+    "repeat",
+    "report_uninitialized_variables",
+    "required_space_to_batch_paddings",
+    "reset_default_graph",
+    "reshape",
+    "reverse",
+    "reverse_sequence",
+    "reverse_v2",
+    "right_shift",
+    "rint",
+    "roll",
+    "round",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "scan",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+    "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "self_adjoint_eig",
+    "self_adjoint_eigvals",
+    "sequence_mask",
+    "serialize_tensor",
+    "set_random_seed",
+    "setdiff1d",
+    "shape",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "signal",
+    "sin",
+    "sinh",
+    "size",
+    "slice_",
+    "sort",
+    "space_to_batch",
+    "space_to_batch_nd",
+    "space_to_depth",
+    "sparse",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_mask",
+    "sparse_maximum",
+    "sparse_merge",
+    "sparse_minimum",
+    "sparse_placeholder",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
+    "sparse_reorder",
+    "sparse_reset_shape",
+    "sparse_reshape",
+    "sparse_retain",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+    "sparse_slice",
+    "sparse_softmax",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "sparse_to_indicator",
+    "sparse_transpose",
+    "split",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "squeeze",
+    "stack",
+    "stateless_multinomial",
+    "stateless_random_normal",
+    "stateless_random_uniform",
+    "stateless_truncated_normal",
+    "stop_gradient",
+    "strided_slice",
+    "string",
+    "string_join",
+    "string_split",
+    "string_strip",
+    "string_to_hash_bucket",
+    "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
+    "string_to_number",
+    "strings",
+    "substr",
+    "subtract",
+    "supervisor",
+    "svd",
+    "switch",
+    "switch_case",
+    "tan",
+    "tanh",
+    "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "tensordot",
+    "tile",
+    "to_bfloat16",
+    "to_complex128",
+    "to_complex64",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "trace",
+    "train",
+    "trainable_variables",
+    "transpose",
+    "truediv",
+    "truncated_normal",
+    "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
+    "tuple_",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "uniform_unit_scaling_initializer",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+    "unstack",
+    "variable_axis_size_partitioner",
+    "variable_scope",
+    "variables_initializer",
+    "variance_scaling_initializer",
+    "verify_tensor_all_finite",
+    "where",
+    "where_v2",
+    "while_loop",
+    "with_dependencies",
+    "write_file",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+    "zeta",
+]

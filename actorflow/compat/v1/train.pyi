@@ -1,0 +1,153 @@
+# `make names` writes this file from the marks in the sources.
+
+from actorflow.cluster.blocking_server import Server as Server
+from actorflow.cluster.spec import ClusterSpec as ClusterSpec
+from actorflow.records.example import BytesList as BytesList
+from actorflow.records.example import Example as Example
+from actorflow.records.example import Feature as Feature
+from actorflow.records.example import FeatureList as FeatureList
+from actorflow.records.example import FeatureLists as FeatureLists
+from actorflow.records.example import Features as Features
+from actorflow.records.example import FloatList as FloatList
+from actorflow.records.example import Int64List as Int64List
+from actorflow.records.example import SequenceExample as SequenceExample
+from actorflow.train.all_reduce import ring_all_reduce as ring_all_reduce
+from actorflow.train.batching import batch as batch
+from actorflow.train.batching import batch_join as batch_join
+from actorflow.train.batching import maybe_batch as maybe_batch
+from actorflow.train.batching import maybe_batch_join as maybe_batch_join
+from actorflow.train.batching import maybe_shuffle_batch as maybe_shuffle_batch
+from actorflow.train.batching import maybe_shuffle_batch_join as maybe_shuffle_batch_join
+from actorflow.train.batching import shuffle_batch as shuffle_batch
+from actorflow.train.batching import shuffle_batch_join as shuffle_batch_join
+from actorflow.train.checkpoint_init import init_from_checkpoint as init_from_checkpoint
+from actorflow.train.checkpoints import CheckpointState as CheckpointState
+from actorflow.train.checkpoints import NewCheckpointReader as NewCheckpointReader
+from actorflow.train.checkpoints import checkpoint_exists as checkpoint_exists
+from actorflow.train.checkpoints import get_checkpoint_mtimes as get_checkpoint_mtimes
+from actorflow.train.checkpoints import get_checkpoint_state as get_checkpoint_state
+from actorflow.train.checkpoints import latest_checkpoint as latest_checkpoint
+from actorflow.train.checkpoints import list_variables as list_variables
+from actorflow.train.checkpoints import load_checkpoint as load_checkpoint
+from actorflow.train.checkpoints import load_variable as load_variable
+from actorflow.train.checkpoints import remove_checkpoint as remove_checkpoint
+from actorflow.train.checkpoints import update_checkpoint_state as update_checkpoint_state
+from actorflow.train.coordinator import Coordinator as Coordinator
+from actorflow.train.global_steps import assert_global_step as assert_global_step
+from actorflow.train.global_steps import create_global_step as create_global_step
+from actorflow.train.global_steps import get_global_step as get_global_step
+from actorflow.train.global_steps import get_or_create_global_step as get_or_create_global_step
+from actorflow.train.global_steps import global_step as global_step
+from actorflow.train.input import input_producer as input_producer
+from actorflow.train.input import limit_epochs as limit_epochs
+from actorflow.train.input import prefetch as prefetch
+from actorflow.train.input import range_input_producer as range_input_producer
+from actorflow.train.input import slice_input_producer as slice_input_producer
+from actorflow.train.input import string_input_producer as string_input_producer
+from actorflow.train.learning_rates import cosine_decay as cosine_decay
+from actorflow.train.learning_rates import cosine_decay_restarts as cosine_decay_restarts
+from actorflow.train.learning_rates import exponential_decay as exponential_decay
+from actorflow.train.learning_rates import inverse_time_decay as inverse_time_decay
+from actorflow.train.learning_rates import linear_cosine_decay as linear_cosine_decay
+from actorflow.train.learning_rates import natural_exp_decay as natural_exp_decay
+from actorflow.train.learning_rates import noisy_linear_cosine_decay as noisy_linear_cosine_decay
+from actorflow.train.learning_rates import piecewise_constant as piecewise_constant
+from actorflow.train.learning_rates import piecewise_constant as piecewise_constant_decay
+from actorflow.train.learning_rates import polynomial_decay as polynomial_decay
+from actorflow.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from actorflow.train.optimizer import Optimizer as Optimizer
+from actorflow.train.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
+from actorflow.train.optimizers import AdagradOptimizer as AdagradOptimizer
+from actorflow.train.optimizers import AdamOptimizer as AdamOptimizer
+from actorflow.train.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
+from actorflow.train.optimizers import MomentumOptimizer as MomentumOptimizer
+from actorflow.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from actorflow.train.proximal import AdagradDAOptimizer as AdagradDAOptimizer
+from actorflow.train.proximal import FtrlOptimizer as FtrlOptimizer
+from actorflow.train.proximal import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from actorflow.train.proximal import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from actorflow.train.queue_runner import QueueRunner as QueueRunner
+from actorflow.train.queue_runner import add_queue_runner as add_queue_runner
+from actorflow.train.queue_runner import start_queue_runners as start_queue_runners
+from actorflow.train.replica_devices import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
+from actorflow.train.replica_devices import byte_size_load_fn as byte_size_load_fn
+from actorflow.train.replica_devices import replica_device_setter as replica_device_setter
+from actorflow.train.saver import Saver as Saver
+from actorflow.train.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
+
+__all__ = [
+    "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
+    "AdagradOptimizer",
+    "AdamOptimizer",
+    "BytesList",
+    "CheckpointState",
+    "ClusterSpec",
+    "Coordinator",
+    "Example",
+    "ExponentialMovingAverage",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "FtrlOptimizer",
+    "GradientDescentOptimizer",
+    "GreedyLoadBalancingStrategy",
+    "Int64List",
+    "MomentumOptimizer",
+    "NewCheckpointReader",
+    "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
+    "QueueRunner",
+    "RMSPropOptimizer",
+    "Saver",
+    "SequenceExample",
+    "Server",
+    "SyncReplicasOptimizer",
+    "add_queue_runner",
+    "assert_global_step",
+    "batch",
+    "batch_join",
+    "byte_size_load_fn",
+    "checkpoint_exists",
+    "cosine_decay",
+    "cosine_decay_restarts",
+    "create_global_step",
+    "exponential_decay",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_step",
+    "init_from_checkpoint",
+    "input_producer",
+    "inverse_time_decay",
+    "latest_checkpoint",
+    "limit_epochs",
+    "linear_cosine_decay",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
+    "prefetch",
+    "range_input_producer",
+    "remove_checkpoint",
+    "replica_device_setter",
+    "ring_all_reduce",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "start_queue_runners",
+    "string_input_producer",
+    "update_checkpoint_state",
+]

@@ -1,0 +1,57 @@
+# `make names` writes this file from the marks in the sources.
+
+"""Files, records and decoding under TensorFlow's names (`tf.io`, `tf.python_io`)."""
+
+from actorflow.ops.decoding import decode_compressed as decode_compressed
+from actorflow.ops.decoding import decode_csv as decode_csv
+from actorflow.ops.decoding import decode_json_example as decode_json_example
+from actorflow.ops.decoding import decode_npy as decode_npy
+from actorflow.ops.decoding import decode_raw as decode_raw
+from actorflow.ops.decoding import parse_tensor as parse_tensor
+from actorflow.ops.decoding import serialize_tensor as serialize_tensor
+from actorflow.ops.images import decode_image as decode_image
+from actorflow.ops.images import decode_jpeg as decode_jpeg
+from actorflow.ops.images import decode_png as decode_png
+from actorflow.ops.images import encode_jpeg as encode_jpeg
+from actorflow.ops.images import encode_png as encode_png
+from actorflow.ops.io_ops import matching_files as matching_files
+from actorflow.ops.io_ops import read_file as read_file
+from actorflow.ops.io_ops import write_file as write_file
+from actorflow.ops.parsing import FixedLenFeature as FixedLenFeature
+from actorflow.ops.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+from actorflow.ops.parsing import VarLenFeature as VarLenFeature
+from actorflow.ops.parsing import parse_example as parse_example
+from actorflow.ops.parsing import parse_single_example as parse_single_example
+from actorflow.ops.parsing import parse_single_sequence_example as parse_single_sequence_example
+from actorflow.records.files import TFRecordCompressionType as TFRecordCompressionType
+from actorflow.records.files import TFRecordOptions as TFRecordOptions
+from actorflow.records.files import TFRecordWriter as TFRecordWriter
+from actorflow.records.files import tf_record_iterator as tf_record_iterator
+
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_compressed",
+    "decode_csv",
+    "decode_image",
+    "decode_jpeg",
+    "decode_json_example",
+    "decode_npy",
+    "decode_png",
+    "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "matching_files",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "tf_record_iterator",
+    "write_file",
+]

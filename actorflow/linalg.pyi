@@ -1,0 +1,81 @@
+# `make names` writes this file from the marks in the sources.
+
+"""Linear algebra under the short names of `tf.linalg`."""
+
+from actorflow.ops.clip import global_norm as global_norm
+from actorflow.ops.diagonal import diag as tensor_diag
+from actorflow.ops.diagonal import diag_part as tensor_diag_part
+from actorflow.ops.diagonal import matrix_diag as diag
+from actorflow.ops.diagonal import matrix_diag_part as diag_part
+from actorflow.ops.diagonal import matrix_set_diag as set_diag
+from actorflow.ops.einsum import einsum as einsum
+from actorflow.ops.factorizations import lu as lu
+from actorflow.ops.factorizations import qr as qr
+from actorflow.ops.factorizations import self_adjoint_eig as eigh
+from actorflow.ops.factorizations import self_adjoint_eigvals as eigvalsh
+from actorflow.ops.factorizations import svd as svd
+from actorflow.ops.layers import l2_normalize as l2_normalize
+from actorflow.ops.linalg import cholesky as cholesky
+from actorflow.ops.linalg import eye as eye
+from actorflow.ops.linalg import matrix_determinant as det
+from actorflow.ops.linalg import matrix_inverse as inv
+from actorflow.ops.linalg import matrix_solve as solve
+from actorflow.ops.linalg import matrix_transpose as matrix_transpose
+from actorflow.ops.linalg import matrix_transpose as transpose
+from actorflow.ops.linalg import trace as trace
+from actorflow.ops.linear_solve import cholesky_solve as cholesky_solve
+from actorflow.ops.linear_solve import matrix_solve_ls as lstsq
+from actorflow.ops.linear_solve import matrix_triangular_solve as triangular_solve
+from actorflow.ops.matmul import matmul as matmul
+from actorflow.ops.matrix_functions import adjoint as adjoint
+from actorflow.ops.matrix_functions import cross as cross
+from actorflow.ops.matrix_functions import expm as expm
+from actorflow.ops.matrix_functions import logdet as logdet
+from actorflow.ops.matrix_functions import matvec as matvec
+from actorflow.ops.matrix_functions import normalize as normalize
+from actorflow.ops.matrix_functions import pinv as pinv
+from actorflow.ops.matrix_functions import slogdet as slogdet
+from actorflow.ops.matrix_functions import sqrtm as sqrtm
+from actorflow.ops.ordering import matrix_band_part as band_part
+from actorflow.ops.statistics import norm as norm
+from actorflow.ops.tensordot import tensordot as tensordot
+
+__all__ = [
+    "adjoint",
+    "band_part",
+    "cholesky",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "diag",
+    "diag_part",
+    "eigh",
+    "eigvalsh",
+    "einsum",
+    "expm",
+    "eye",
+    "global_norm",
+    "inv",
+    "l2_normalize",
+    "logdet",
+    "lstsq",
+    "lu",
+    "matmul",
+    "matrix_transpose",
+    "matvec",
+    "norm",
+    "normalize",
+    "pinv",
+    "qr",
+    "set_diag",
+    "slogdet",
+    "solve",
+    "sqrtm",
+    "svd",
+    "tensor_diag",
+    "tensor_diag_part",
+    "tensordot",
+    "trace",
+    "transpose",
+    "triangular_solve",
+]

@@ -1,0 +1,71 @@
+"""Public names: where each is written, and how a namespace finds it when it is first used (PEP 562).
+
+A function or a class says beside its definition where it is public:
+
+    @public("af", "af.math", "af.linalg.inv", "tf.debugging.is_inf")
+    def matrix_inverse(...): ...
+
+`tools/public_names.py` reads these marks from the sources, without importing them. It writes the tables in `index.py`, which
+the namespaces read, and the stubs (`*.pyi`), which type checkers and editors read. `make names` runs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from actorflow.index import NAMES
+
+T = TypeVar("T")
+
+
+def public(*paths: str, of: str = "") -> Callable[[T], T]:
+    """Marks a function or a class as public; it is not changed.
+
+    A constant can't carry a mark: there `public("af", of="int8 int16")` is a statement of its own. Without `of`, such a
+    statement marks its whole module.
+
+    Args:
+        paths: a namespace (`af`, `af.math`, `tf.random`), in which the name is that of the definition, or a whole path
+            (`af.linalg.inv`) where the name is another one. `af` is `actorflow` and `tf` is `actorflow.compat.v1`, which
+            has all names of `af` anyway.
+        of: the constants that are meant, separated by spaces.
+    """
+    return _unchanged
+
+
+def _unchanged(definition: T) -> T:
+    return definition
+
+
+def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of the module `module`, which is the namespace `path`, such as `af.nn`."""
+    return lazily(module, NAMES[path], "module {module!r} has no attribute {name!r}")
+
+
+def lazily(
+    module: str, places: Mapping[str, str], absent: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a module whose names are imported when they are first used.
+
+    Args:
+        module: the module's name.
+        places: for each name `module` (where it has the same name), `module:name`, or `module:` for the module itself.
+        absent: the message where a name is not there, with `{module}` and `{name}`.
+    """
+    names = sorted(places)
+
+    def get(name: str) -> Any:
+        place = places.get(name)
+        if place is None:
+            raise AttributeError(absent.format(module=module, name=name), name=name, obj=sys.modules.get(module))
+        home, colon, inner = place.partition(":")
+        found: Any = importlib.import_module(home)
+        if inner or not colon:
+            found = getattr(found, inner or name)
+        setattr(sys.modules[module], name, found)
+        return found
+
+    return get, names.copy, names

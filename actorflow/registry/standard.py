@@ -1,0 +1,38 @@
+"""actorflow's own entry points: `make names` writes this file from `pyproject.toml`."""
+
+from __future__ import annotations
+
+ENTRY_POINTS: dict[str, dict[str, str]] = {
+    "actorflow.checkpoint": {
+        "standard": "actorflow.checkpoint.standard:STANDARD",
+    },
+    "actorflow.commands": {
+        "checkpoint": "actorflow.checkpoint.command:COMMAND",
+        "dump": "actorflow.cli.dump:COMMAND",
+        "keys": "actorflow.cli.keys:COMMAND",
+        "run": "actorflow.cli.run:COMMAND",
+        "status": "actorflow.cli.status:COMMAND",
+        "up": "actorflow.cli.up:COMMAND",
+        "worker": "actorflow.cli.worker:COMMAND",
+    },
+    "actorflow.compilers": {
+        "cuda": "actorflow.kernels.cuda.compiler:CudaCompiler",
+        "llvm": "actorflow.kernels.jit:LlvmCompiler",
+    },
+    "actorflow.devices": {
+        "CPU": "actorflow.devices.cpu:CpuDevice",
+        "GPU": "actorflow.devices.cuda:CudaDevice",
+        "SIM": "actorflow.devices.simulated:SimulatedDevice",
+    },
+    "actorflow.kernels": {
+        "checkpoint": "actorflow.checkpoint.kernels",
+        "standard": "actorflow.kernels",
+    },
+    "actorflow.transports": {
+        "local": "actorflow.transports.local:LocalTransport",
+        "local_endpoint": "actorflow.transports.local_endpoint:LocalEndpoint",
+        "shm": "actorflow.transports.shm:ShmEndpoint",
+        "simulated": "actorflow.transports.simulated:SimulatedEndpoint",
+        "zmq": "actorflow.transports.zmq:ZmqEndpoint",
+    },
+}

@@ -1,0 +1,193 @@
+"""`blocking.Session`: the same session without `await`, for scripts and plain prompts.
+
+A private event loop belongs to the session. The thread that calls drives it while it waits, so a call costs no hop to
+another thread; when several threads call at once, one of them drives and serves the others, and hands over when its own
+call is done. A caller that is inside an event loop already (a notebook's cell) can't drive a second one; a helper thread
+does it for him.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from actorflow.device.base import Device
+from actorflow.errors import FailedPreconditionError
+from actorflow.graph.graph import Graph
+from actorflow.passes.measuring import Observed
+from actorflow.public import public
+from actorflow.runtime.trace import Trace
+from actorflow.session import session as asynchronous
+from actorflow.session.callable import Callable_
+from actorflow.session.driver import LoopDriver
+from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.session.partial import PartialRun
+from actorflow.unpicklable import unpicklable
+
+T = TypeVar("T")
+
+
+@public("af.blocking")
+class Session:
+    """`actorflow.Session` for code without `await`; the arguments and methods are the same. Threads may share it.
+
+    with af.blocking.Session(graph=g) as session:
+        loss = session.run(loss_t, {x: batch})
+    """
+
+    __reduce_ex__ = unpicklable(
+        "A session is not pickled: its variables and steps belong to this process. Open one where it is needed; a "
+        "saver or a cluster shares the values."
+    )
+
+    def __init__(
+        self,
+        target: str | None = None,
+        graph: Graph | None = None,
+        *,
+        devices: Mapping[str, int] | Sequence[Device] | None = None,
+        memory_budget: int | None = None,
+        max_inflight_steps: int = 256,
+        max_queued_steps: int = 4096,
+        max_waiting_steps: int = 4096,
+        coalesce: bool = True,
+        optimize: bool = True,
+        jit: bool = True,
+        soft_placement: bool = False,
+        lossy: bool = False,
+        lower_peak: bool = False,
+        save_memory: bool = True,
+        file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        credentials: Any = None,
+        transport: str = "auto",
+        connect_timeout: float = 30.0,
+    ) -> None:
+        self._session = asynchronous.Session(
+            target,
+            graph,
+            devices=devices,
+            memory_budget=memory_budget,
+            max_inflight_steps=max_inflight_steps,
+            max_queued_steps=max_queued_steps,
+            max_waiting_steps=max_waiting_steps,
+            coalesce=coalesce,
+            optimize=optimize,
+            jit=jit,
+            soft_placement=soft_placement,
+            lossy=lossy,
+            lower_peak=lower_peak,
+            save_memory=save_memory,
+            file_roots=file_roots,
+            credentials=credentials,
+            transport=transport,
+            connect_timeout=connect_timeout,
+        )
+        self._driver = LoopDriver()
+        self._closed = False
+
+    @property
+    def graph(self) -> Graph:
+        return self._session.graph
+
+    def run(
+        self,
+        fetches: Any,
+        feeds: Mapping[Any, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        trace: Trace | None = None,
+    ) -> Any:
+        """See `actorflow.Session.run`."""
+        return self._call(lambda: self._session.run(fetches, feeds, timeout=timeout, trace=trace))
+
+    def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
+        """See `actorflow.Session.make_callable`; the result is a plain function."""
+        call: Callable_ = self._call(lambda: self._session.make_callable(fetches, feed_list))
+        return lambda *values: self._call(lambda: call(*values))
+
+    def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
+        """See `actorflow.Session.warmup`."""
+        self._call(lambda: self._session.warmup(fetches, feeds))
+
+    def extend(self, graph: Graph | bytes | None = None) -> int:
+        """See `actorflow.Session.extend`."""
+        return self._call(lambda: self._session.extend(graph))
+
+    def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] = ()) -> PartialRun:
+        """See `actorflow.Session.partial_run_setup`."""
+        return self._call(lambda: self._session.partial_run_setup(fetches, feeds))
+
+    def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
+        """See `actorflow.Session.partial_run`."""
+        return self._call(lambda: self._session.partial_run(handle, fetches, feeds))
+
+    def close(self) -> None:
+        """Stops the steps in flight, of other threads too, and ends the session and its loop. A second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            try:
+                self._driver.call(self._session.close)
+            finally:
+                self._driver.close()
+
+    reset = staticmethod(asynchronous.Session.reset)
+
+    def pending(self) -> str:
+        """See `actorflow.Session.pending`."""
+
+        async def report() -> str:
+            return self._session.pending()
+
+        return self._session.pending() if self._closed else self._call(report)
+
+    def statistics(self) -> SessionStatistics:
+        """See `actorflow.Session.statistics`."""
+        return self._session.statistics()
+
+    def list_devices(self) -> list[Device]:
+        """See `actorflow.Session.list_devices`."""
+        return self._session.list_devices()
+
+    def placement(self, element: Any) -> str:
+        """See `actorflow.Session.placement`."""
+        return self._session.placement(element)
+
+    def explain_placement(self, element: Any) -> str:
+        """See `actorflow.Session.explain_placement`."""
+        return self._call(lambda: self._session.explain_placement(element))
+
+    def replan(self) -> None:
+        """See `actorflow.Session.replan`."""
+        self._call(self._session.replan)
+
+    def measured(self) -> list[Observed]:
+        """See `actorflow.Session.measured`."""
+        return self._call(self._session.measured)
+
+    def channels(self) -> list[EdgeReport]:
+        """See `actorflow.Session.channels`."""
+        return self._call(self._session.channels)
+
+    def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._closed:
+            raise FailedPreconditionError(
+                "The session is closed.", hint="Open another one: with af.blocking.Session(graph=graph) as session: ..."
+            )
+        return self._driver.call(start)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self._driver.close(wait=False)
+
+    def __repr__(self) -> str:
+        return f"<blocking {self._session!r}>"

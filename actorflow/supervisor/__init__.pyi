@@ -1,0 +1,44 @@
+# `make names` writes this file from the marks in the sources.
+
+"""The supervisor: it sees that tasks live, restarts them, and takes training back to its last checkpoint (paper section 3.3).
+
+liveness.py     what is known of a task, as a pure state machine
+monitor.py      links to all tasks, whose ends and beats are the evidence
+restarts.py     how often a task is started again, and after which pause
+epochs.py       the numbers of epochs, in the checkpoint folder
+keeper.py       from a loss to the next epoch
+gate.py         what runs pass, while all is well
+judge.py        which errors are losses
+saves.py        when a checkpoint is due
+model.py        initial values, checkpoints and the global step of a graph
+attempts.py     the steps of a training loop, of which a loss takes some back
+events.py       what a supervisor tells
+supervisor.py   `Supervisor`, all of these together; wiring.py joins them
+blocking.py     the same for code without `await`
+"""
+
+from actorflow.supervisor.events import CheckpointSaved as CheckpointSaved
+from actorflow.supervisor.events import DeathReport as DeathReport
+from actorflow.supervisor.events import Event as Event
+from actorflow.supervisor.events import LoopStalled as LoopStalled
+from actorflow.supervisor.events import Restored as Restored
+from actorflow.supervisor.events import StepAborted as StepAborted
+from actorflow.supervisor.events import TaskRestarted as TaskRestarted
+from actorflow.supervisor.events import WorkerLost as WorkerLost
+from actorflow.supervisor.liveness import Rules as Rules
+from actorflow.supervisor.restarts import RestartPolicy as RestartPolicy
+from actorflow.supervisor.supervisor import Supervisor as Supervisor
+
+__all__ = [
+    "CheckpointSaved",
+    "DeathReport",
+    "Event",
+    "LoopStalled",
+    "RestartPolicy",
+    "Restored",
+    "Rules",
+    "StepAborted",
+    "Supervisor",
+    "TaskRestarted",
+    "WorkerLost",
+]
