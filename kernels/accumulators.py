@@ -14,10 +14,14 @@ from actorflow.dtypes import DType
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.waits import Wait, behind, several
 from actorflow.shapes import Shape, compatible, show
 
 from .state_sparse import sum_duplicates
 from .waiting import Waiter
+
+_APPLY = ("AccumulatorApplyGradient", "SparseAccumulatorApplyGradient")
+_TAKE = ("AccumulatorTakeGradient", "SparseAccumulatorTakeGradient")
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +111,7 @@ class Accumulator:
             waits = taker.result is None and not self._closed
         _wake(woken)
         if waits:
-            await taker.waiter.wait(step)
+            await taker.waiter.wait(step, lambda: self._wait_of(taker))
         if taker.result is None:
             self._leave(taker)
             raise self._cancelled("gradients")
@@ -123,12 +127,25 @@ class Accumulator:
                 if self._closed:
                     raise self._cancelled("a later step")
                 self._watchers.append(watcher)
-            await watcher[1].wait(step)
+            await watcher[1].wait(step, lambda: self._later_wait(after))
             with self._guard:
                 if watcher in self._watchers:
                     self._watchers.remove(watcher)
                     if not self._closed:
                         raise self._cancelled("a later step")
+
+    def _wait_of(self, taker: _Taker) -> Wait:
+        with self._guard:
+            before = self._takers.index(taker) if taker in self._takers else 0
+            has = f"has {self._count} (global step {self.global_step}, {self.dropped} dropped)"
+        what = f"waits for {several(taker.required, 'gradient')} of the accumulator {self.name!r}, which {has}{behind(before)}"
+        return Wait(what, self.name, (("applied by", _APPLY), ("taken by", _TAKE)))
+
+    def _later_wait(self, after: int) -> Wait:
+        what = (
+            f"waits for a later step than {after} of the accumulator {self.name!r}, which is at step {self.global_step}"
+        )
+        return Wait(what, self.name, (("taken by", _TAKE), ("set by", ("AccumulatorSetGlobalStep",))))
 
     def set_global_step(self, step: int) -> None:
         """Sets the step; an accumulator that was closed is open again."""

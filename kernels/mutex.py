@@ -12,8 +12,11 @@ import numpy as np
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.waits import Users, Wait, behind
 
 from .waiting import Waiter
+
+_USERS: Users = (("released by", ("ConsumeMutexLock",)),)
 
 
 class Mutex:
@@ -27,6 +30,8 @@ class Mutex:
         self._guard = threading.Lock()  # held for a few instructions only
         self._tickets = itertools.count(1)
         self._holder = 0
+        self._steps: dict[int, StepHandle] = {}
+        """Whose the tickets are that hold the lock or wait for it."""
         self._queue: deque[tuple[int, Waiter]] = deque()
         self._closed = False
 
@@ -34,6 +39,7 @@ class Mutex:
         """Waits for the lock; gives the ticket that releases it. Raises CancelledError where the wait ended without."""
         ticket, waiter = next(self._tickets), Waiter()
         with self._guard:
+            self._steps[ticket] = step
             if not self._holder:
                 self._holder = ticket
             else:
@@ -41,7 +47,7 @@ class Mutex:
             held = self._holder == ticket
         step.on_end(lambda: self.give_up(ticket))
         if not held and not self._closed:
-            await waiter.wait(step)
+            await waiter.wait(step, lambda: self._wait_of(ticket))
         if self._holder != ticket:
             self.give_up(ticket)
             raise CancelledError(f"The wait for the mutex {self.name!r} has been cancelled.")
@@ -55,6 +61,7 @@ class Mutex:
     def give_up(self, ticket: int) -> bool:
         """Releases the lock if `ticket` holds it, and leaves the queue if it waits there. Gives whether it held it."""
         with self._guard:
+            self._steps.pop(ticket, None)
             if self._holder != ticket:
                 self._queue = deque(entry for entry in self._queue if entry[0] != ticket)
                 return False
@@ -62,6 +69,14 @@ class Mutex:
         if following is not None:
             following.wake()
         return True
+
+    def _wait_of(self, ticket: int) -> Wait:
+        with self._guard:
+            holder = self._steps.get(self._holder)
+            before = next((place for place, (one, _) in enumerate(self._queue) if one == ticket), 0)
+        held = "which nothing holds" if holder is None else f"which step {holder.id} holds"
+        what = f"waits for the mutex {self.name!r}, {held}{behind(before)}"
+        return Wait(what, self.name, _USERS, () if holder is None else (holder,))
 
     def statistics(self) -> dict[str, int]:
         """How many hold the lock, and how many wait for it."""

@@ -108,6 +108,11 @@ class ReaderState:
         self._records: deque[Record] = deque()
         self._version = object()  # a chunk that was asked for before is of no use any more
 
+    def at_work(self) -> str:
+        """What its reads do now, or wait for."""
+        what = "a file's name" if self._stream is None else f"the file {self._stream.path!r}"
+        return f"reads with {self.name!r}, one read at a time: it is at {what}"
+
     async def read(self, count: int, next_file: NextFile, roots: FileRoots) -> tuple[list[bytes], list[bytes]]:
         """Keys and values of one to `count` records of one file: fewer where it ends or a damaged record follows.
 

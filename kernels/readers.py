@@ -12,6 +12,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.waits import Wait
 
 from .files import roots_of
 from .queues.core import Take
@@ -92,7 +93,11 @@ async def _read(reader: Any, queue: Any, count: int, ctx: KernelContext, step: S
             raise InvalidArgumentError(f"The queue gave the reader names of shape {name.shape}, where one was due.")
         return os.fsdecode(name.item())
 
-    return await reader.read(count, next_file, roots_of(ctx))
+    forget = step.on_cancel(lambda: None, lambda: Wait(reader.at_work()))
+    try:
+        return await reader.read(count, next_file, roots_of(ctx))
+    finally:
+        forget()
 
 
 @kernel("ReaderReadV2")

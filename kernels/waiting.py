@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from actorflow.runtime.context import StepHandle
+from actorflow.runtime.waits import Reason
 
 
 class Waiter:
@@ -16,9 +17,9 @@ class Waiter:
         self._loop = asyncio.get_running_loop()
         self._future: asyncio.Future[None] = self._loop.create_future()
 
-    async def wait(self, step: StepHandle) -> None:
-        """Returns when somebody has called `wake`, or when the step is stopped."""
-        forget = step.on_cancel(self._set)
+    async def wait(self, step: StepHandle, reason: Reason) -> None:
+        """Returns when somebody has called `wake`, or when the step is stopped. `reason` tells what for."""
+        forget = step.on_cancel(self._set, reason)
         try:
             await self._future
         finally:

@@ -181,7 +181,7 @@ class Stoppable:
     def __init__(self) -> None:
         self.callbacks: dict[object, Callable[[], None]] = {}
 
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_cancel(self, callback: Callable[[], None], reason: Any = None) -> Callable[[], None]:
         key = object()
         self.callbacks[key] = callback
         return lambda: self.callbacks.pop(key, None) and None

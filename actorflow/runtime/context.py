@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from actorflow.device.base import Device
 from actorflow.graph.node import Node
 from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.waits import Reason
 from actorflow.transport.base import Rendezvous
 
 
@@ -22,8 +23,11 @@ class StepHandle(Protocol):
     def rendezvous(self) -> Rendezvous:
         """Where the step's Send and Recv nodes meet."""
 
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` when the step is stopped; the returned function takes it back."""
+    def on_cancel(self, callback: Callable[[], None], reason: Reason | None = None) -> Callable[[], None]:
+        """Calls `callback` when the step is stopped; the returned function takes it back.
+
+        `reason` tells, until then, what the kernel waits for: reports of waiting steps ask it.
+        """
 
     def waits(self) -> AbstractContextManager[None]:
         """A block in which a kernel that is registered as threaded waits for something else than its thread."""

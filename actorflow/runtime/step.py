@@ -23,6 +23,7 @@ from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
 from actorflow.runtime.trace import Trace
 from actorflow.runtime.traced import TracedPart
+from actorflow.runtime.waits import Reason, Wait
 from actorflow.transport.base import Rendezvous
 
 _TIMED_EVERY = 16
@@ -79,6 +80,8 @@ class Step:
         self._abandoning: asyncio.TimerHandle | None = None
         self._cancel: dict[int, Callable[[], None]] = {}
         self._cancels = 0
+        self._reasons: dict[int, tuple[asyncio.Task[Any] | None, Reason]] = {}
+        """What kernels say that they wait for, with their tasks."""
         self._ends: list[Callable[[], object]] = []
         self.on_threads: dict[int, tuple[Part, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
@@ -122,10 +125,24 @@ class Step:
         self._tasks[task] = (part, node)
         task.add_done_callback(self._tasks.pop)
 
-    def asynchronous_nodes(self, part: Part) -> list[tuple[int, str]]:
-        """The index and name of each node of `part` that waits in an asynchronous kernel."""
-        waiting = (*self._tasks.values(), *self.continuing.values())
-        return [(node.index, node.node.name) for owner, node in waiting if owner is part]
+    def asynchronous_nodes(self, part: Part) -> list[tuple[PlanNode, Wait | None]]:
+        """The nodes of `part` that wait in asynchronous kernels, and for what, as far as these tell."""
+        reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner one
+        found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is part]
+        told = [(node, None if reason is None else reason()) for node, reason in found]
+        return [*told, *((node, None) for owner, node in self.continuing.values() if owner is part)]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether only asynchronous kernels are left, and all of them wait."""
+        return self._blocked
+
+    def holders(self) -> set[object] | None:
+        """The steps that have to let go of something before this one goes on; None where something else may wake it."""
+        waits = [reason() for _, reason in self._reasons.values()]
+        if not self._blocked or len(waits) < self.live or not all(wait.holders for wait in waits):
+            return None
+        return {holder for wait in waits for holder in wait.holders}
 
     def active_again(self) -> None:
         """An asynchronous kernel has ended."""
@@ -149,15 +166,24 @@ class Step:
         finally:
             self.active_again()
 
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Calls `callback` when the step is stopped (at once if it is already); the result takes it back."""
+    def on_cancel(self, callback: Callable[[], None], reason: Reason | None = None) -> Callable[[], None]:
+        """Calls `callback` when the step is stopped (at once if it is already); the result takes it back. Until then `reason`
+        tells what the kernel of this task waits for."""
         if self.stopped:
             callback()
             return lambda: None
         self._cancels += 1
         key = self._cancels
         self._cancel[key] = callback
-        return lambda: self._cancel.pop(key, None) and None
+        if reason is None:
+            return lambda: self._cancel.pop(key, None) and None
+        self._reasons[key] = asyncio.current_task(), reason
+
+        def forget() -> None:
+            self._cancel.pop(key, None)
+            self._reasons.pop(key, None)
+
+        return forget
 
     def on_end(self, callback: Callable[[], object]) -> None:
         """Calls `callback` when the step has ended, in whatever way (at once if it has already)."""

@@ -38,6 +38,7 @@ class LocalEngine:
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self.planner = Planner(graph, self._devices, self.resources, options)
         self.steps = Steps(admission, plugins.load("transports", "local")())
+        self.steps.graph_nodes = graph.nodes
         self.admission = admission
         self.plan = self.planner.plan
         self.run = self.steps.run

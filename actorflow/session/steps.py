@@ -9,11 +9,14 @@ from typing import Any, TypeAlias
 import anyio
 
 from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import Endpoint, Node
+from actorflow.runtime import starvation
 from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.starvation import StepReport
 from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
+from actorflow.session.diagnosis import explained, users_by_resource
 from actorflow.session.planner import Compiled
 from actorflow.session.quiet import quiet_context
 from actorflow.session.values import fetched
@@ -49,6 +52,8 @@ class Steps:
         self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
         self.running: dict[int, Step] = {}
         self.dispatcher: Dispatcher | None = None
+        self.graph_nodes: Mapping[str, Node] = {}
+        """The graph whose steps these are, where it is here. Reports tell from it which nodes use a resource."""
         self._transport = transport
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -242,14 +247,13 @@ class Steps:
             self.abandoned += step.abandoned
 
     def _expire(self, step: Step, timeout: float) -> None:
-        report = step.pending().splitlines()
-        step.stop(
-            DeadlineExceededError(
-                f"Step {step.id} was not done after {timeout} s.",
-                details=report,
-                hint="The lines name what had not finished and what it waits for.",
-            )
+        error = DeadlineExceededError(
+            f"Step {step.id} was not done after {timeout} s.",
+            details=self.report(step),
+            hint="The lines name what had not finished and what it waits for.",
         )
+        error.waits = starvation.look(step)
+        step.stop(error)
 
     async def drain(self, step: Step, error: BaseException) -> None:
         """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
@@ -267,8 +271,18 @@ class Steps:
 
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
-        reports = [f"step {step.id}:\n{step.pending()}" for step in self.running.values()]
-        return "\n".join(reports) or "no step is in flight"
+        reports = self.reports()
+        users = users_by_resource(self.graph_nodes) if reports else {}
+        lines = [line for one in reports for line in (f"step {one.step}:", *explained(one, reports, users))]
+        return "\n".join(lines) or "no step is in flight"
+
+    def reports(self) -> list[StepReport]:
+        """What each step in flight waits for."""
+        return [starvation.look(step) for step in self.running.values()]
+
+    def report(self, step: Step) -> list[str]:
+        """The lines of `pending` for one step."""
+        return explained(starvation.look(step), self.reports(), users_by_resource(self.graph_nodes))
 
     async def close(self) -> None:
         """Stops the steps in flight, and waits for their end.

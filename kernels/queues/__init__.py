@@ -1,5 +1,5 @@
 """Queues and barriers: a pure core (`core`, `stores`, `barrier`), the waiting around it (`shared`), and the kernels."""
 
-from . import barrier, core, elements, operations, shared, stores
+from . import barrier, core, elements, operations, shared, stores, waits
 
-__all__ = ["barrier", "core", "elements", "operations", "shared", "stores"]
+__all__ = ["barrier", "core", "elements", "operations", "shared", "stores", "waits"]

@@ -23,6 +23,8 @@ class Attempt:
 
     __slots__ = ("done", "error", "waiter")
     puts = True
+    adds = False
+    """Whether it needs room."""
 
     def __init__(self) -> None:
         self.done = False
@@ -46,6 +48,7 @@ class Put(Attempt):
     """Adds elements one by one, as room comes."""
 
     __slots__ = ("_left",)
+    adds = True
 
     def __init__(self, elements: Iterable[Element]) -> None:
         super().__init__()
@@ -86,6 +89,11 @@ class Take(Attempt):
         self._tickets: list[Any] = []
         self.elements: list[Element] = []
         self.done = not count
+
+    @property
+    def taken(self) -> int:
+        """How many it has already."""
+        return len(self._tickets)
 
     def progress(self, queue: QueueCore) -> bool:
         store = queue.store
@@ -131,6 +139,11 @@ class QueueCore:
     def waiting(self) -> tuple[int, int]:
         """How many attempts wait to put (or to close), and to take."""
         return len(self._puts), len(self._takes)
+
+    def before(self, attempt: Attempt) -> int:
+        """How many stand before it in its line."""
+        line = self._puts if attempt.puts else self._takes
+        return line.index(attempt) if attempt in line else 0
 
     def submit(self, attempt: Attempt) -> list[Attempt]:
         """Tries `attempt` if it is its turn; it is done afterwards, or waits."""

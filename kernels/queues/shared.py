@@ -17,6 +17,7 @@ from actorflow.runtime.context import StepHandle
 
 from .core import Attempt, QueueCore
 from .elements import QueueSpec
+from .waits import wait_at
 
 C = TypeVar("C", bound=QueueCore)
 A = TypeVar("A", bound=Attempt)
@@ -69,7 +70,7 @@ class SharedQueue(Generic[C]):
             if not future.done():
                 future.set_result(None)
 
-        forget = step.on_cancel(stop)
+        forget = step.on_cancel(stop, lambda: self.look(lambda core: wait_at(core, attempt)))
         try:
             await future
             if stopped:

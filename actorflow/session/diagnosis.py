@@ -1,0 +1,95 @@
+"""Reports of waiting steps for people: at which resource a node waits, in what state that is, and which nodes use it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from actorflow.dtypes import resource
+from actorflow.graph.node import Node
+from actorflow.runtime.starvation import StepReport
+
+_MOST_LINES = 18
+_MOST_USERS = 3
+
+
+def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
+    """The nodes of a graph that use each resource, by its name."""
+    found: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in nodes.values():
+        for name in _resources_of(node, nodes):
+            found[name].append(node)
+    return found
+
+
+def explained(
+    report: StepReport, reports: Sequence[StepReport], users: Mapping[str, Sequence[Node]] = MappingProxyType({})
+) -> list[str]:
+    """The lines of one step's report, in at most a screenful.
+
+    Args:
+        report: of that step, on all its tasks.
+        reports: of all steps that are under way. They tell where the users of a resource are.
+        users: the nodes of the graph that use each resource.
+    """
+    lines: list[str] = []
+    told: set[tuple[str, str]] = set()
+    shown = 0
+    for node in report.waiting:
+        found = [node.line]
+        for does, ops in node.users:
+            if (node.resource, does) not in told:
+                told.add((node.resource, does))
+                names = [user for user in users.get(node.resource, ()) if user.op in ops and user.name != node.node]
+                if names:
+                    found.append(f"  {does}: {_users(names, reports)}")
+                elif does == node.users[0][0]:
+                    found.append(f"  {does}: nothing in this graph")
+        if len(lines) + len(found) > _MOST_LINES:
+            break
+        lines += found
+        shown += 1
+    if more := report.more + len(report.waiting) - shown:
+        lines.append(f"... and {more} more")
+    return lines
+
+
+def _resources_of(node: Node, nodes: Mapping[str, Node]) -> set[str]:
+    """The names of the resources whose handles may enter a node."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    front = [node]
+    while front:
+        for endpoint in front.pop().inputs:
+            source = nodes.get(endpoint.node)
+            if source is None or source.name in seen or resource not in source.dtypes:
+                continue
+            seen.add(source.name)
+            if "shared_name" in source.attrs:
+                found.add(source.attrs["shared_name"] or source.name)
+            else:
+                front.append(source)
+    return found
+
+
+def _users(users: Sequence[Node], reports: Sequence[StepReport]) -> str:
+    """Which nodes these are, and whether they run; those first that do."""
+    states = {user.name: _state(user.name, reports) for user in users}
+    found = sorted(users, key=lambda user: not states[user.name])
+    shown = [
+        f"{user.name} ({user.where}), {states[user.name] or 'in no step that is under way'}"
+        for user in found[:_MOST_USERS]
+    ]
+    if len(found) > _MOST_USERS:
+        shown.append(f"and {len(found) - _MOST_USERS} more")
+    return "; ".join(shown)
+
+
+def _state(name: str, reports: Sequence[StepReport]) -> str:
+    """In which steps a node has not run yet; empty where in none."""
+    waits = [str(report.step) for report in reports if any(node.node == name for node in report.waiting)]
+    if waits:
+        return f"waits in step {', '.join(waits[:_MOST_USERS])}"
+    due = [str(report.step) for report in reports if name in report.unfinished]
+    return f"due in step {', '.join(due[:_MOST_USERS])}" if due else ""

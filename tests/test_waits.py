@@ -1,0 +1,165 @@
+"""Reports of waiting steps: which resource, its state, who fills and who drains it, and whether these run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from channels import until
+
+import actorflow as af
+from actorflow.errors import DeadlineExceededError
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    made = af.Graph()
+    with made.as_default():
+        yield made
+
+
+@pytest.fixture
+async def session(graph: af.Graph) -> AsyncIterator[af.Session]:
+    async with af.Session(graph=graph) as made:
+        yield made
+
+
+def start(awaited: Any) -> asyncio.Task[Any]:
+    return asyncio.get_running_loop().create_task(awaited)
+
+
+async def stopped(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_f29_f83_a_deadline_names_the_empty_queue_and_who_fills_it(graph: af.Graph, session: af.Session) -> None:
+    queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
+    put = queue.enqueue(1.0, name="put")
+    take = queue.dequeue(name="take")
+    with pytest.raises(DeadlineExceededError) as caught:
+        await session.run(take, timeout=0.05)
+    text = str(caught.value)
+    assert (
+        f"take (QueueDequeueV2, {take.where}) waits for an element of queue 'input', "
+        "which is empty (0 of 10 elements, open)"
+    ) in text
+    assert f"filled by: put ({put.where}), in no step that is under way" in text
+    assert "drained by" not in text
+
+
+async def test_f83_a_queue_that_nothing_fills_says_so(graph: af.Graph, session: af.Session) -> None:
+    take = af.FIFOQueue(-1, [af.float32], [[]], name="input").dequeue(name="take")
+    waiting = start(session.run(take))
+    await until(lambda: "take" in session.pending())
+    assert "which is empty (0 elements, open)" in session.pending()
+    assert "filled by: nothing in this graph" in session.pending()
+    await stopped(waiting)
+
+
+async def test_f83_a_full_queue_and_the_line_before_it(graph: af.Graph, session: af.Session) -> None:
+    queue = af.FIFOQueue(1, [af.float32], [[]], name="q")
+    put, take, more = queue.enqueue(1.0, name="put"), queue.dequeue(name="take"), queue.enqueue(2.0, name="more")
+    await session.run(put)
+    waiting = [start(session.run(put)), start(session.run(more))]
+    await until(lambda: session.pending().count("QueueEnqueueV2") == 2)
+    report = session.pending()
+    assert (
+        f"put (QueueEnqueueV2, {put.where}) waits for room in queue 'q', which is full (1 of 1 elements, open)"
+        in report
+    )
+    assert "(1 of 1 elements, open); 1 before it in line" in report
+    assert f"drained by: take ({take.where}), in no step that is under way" in report
+    assert f"filled by: more ({more.where}), waits in step 3" in report
+    await stopped(*waiting)
+
+
+async def test_f83_two_queues_that_wait_for_each_other(graph: af.Graph, session: af.Session) -> None:
+    one, other = (af.FIFOQueue(1, [af.float32], [[]], name=name) for name in ("one", "other"))
+    there = other.enqueue(one.dequeue(name="from_one"), name="to_other")
+    back = one.enqueue(other.dequeue(name="from_other"), name="to_one")
+    waiting = [start(session.run(there)), start(session.run(back))]
+    await until(lambda: "from_one (" in session.pending() and "from_other (" in session.pending())
+    report = session.pending()
+    assert f"filled by: to_one ({back.where}), waits in step 2" in report
+    assert f"filled by: to_other ({there.where}), waits in step 1" in report
+    await stopped(*waiting)
+
+
+async def test_f83_what_has_come_and_what_stays_behind(graph: af.Graph, session: af.Session) -> None:
+    fifo = af.FIFOQueue(10, [af.float32], [[]], name="fifo")
+    shuffled = af.RandomShuffleQueue(10, 3, [af.float32], [[]], name="shuffled")
+    for queue in (fifo, shuffled):
+        await session.run(queue.enqueue_many([[1.0, 2.0]]))
+    waiting = [start(session.run(fifo.dequeue_many(5))), start(session.run(shuffled.dequeue()))]
+    await until(lambda: "fifo" in session.pending() and "shuffled" in session.pending())
+    report = session.pending()
+    assert "waits for 5 elements of queue 'fifo', which is empty (0 of 10 elements, open); it has 2 of them" in report
+    assert "of queue 'shuffled', which is not full (2 of 10 elements, 2 of them stay behind, open)" in report
+    await stopped(*waiting)
+
+
+async def test_f83_the_handle_of_a_queue_goes_by_other_nodes(graph: af.Graph, session: af.Session) -> None:
+    queues = [af.FIFOQueue(2, [af.float32], [[]], shared_name=name) for name in ("left", "right")]
+    chosen = af.QueueBase.from_list(1, queues)
+    take, put = chosen.dequeue(name="take"), queues[1].enqueue(1.0, name="put")
+    waiting = start(session.run(take))
+    await until(lambda: "take" in session.pending())
+    assert "queue 'right'" in session.pending() and f"filled by: put ({put.where})" in session.pending()
+    await stopped(waiting)
+
+
+async def test_f83_a_barrier_names_the_keys_that_lack_something(graph: af.Graph, session: af.Session) -> None:
+    barrier = af.Barrier((af.float32, af.float32), ((), ()), name="pairs")
+    insert, take = barrier.insert_many(0, ["a", "b"], [1.0, 2.0]), barrier.take_many(1)
+    await session.run(insert)
+    waiting = start(session.run(take[1]))
+    await until(lambda: "BarrierTakeMany" in session.pending())
+    report = session.pending()
+    assert "waits for an element of barrier 'pairs', which is empty (0 complete elements, 2 incomplete, open)" in report
+    assert f"completed by: {insert.name} ({insert.where}), in no step" in report
+    await stopped(waiting)
+
+
+async def test_an_accumulator_tells_how_many_gradients_it_has(graph: af.Graph, session: af.Session) -> None:
+    accumulator = af.ConditionalAccumulator(af.float32, [], name="sum")
+    apply, take = accumulator.apply_grad(1.0, name="apply"), accumulator.take_grad(3, name="take")
+    await session.run(apply)
+    waiting = start(session.run(take))
+    await until(lambda: "take" in session.pending())
+    report = session.pending()
+    assert "waits for 3 gradients of the accumulator 'sum', which has 1 (global step 0, 0 dropped)" in report
+    assert f"applied by: apply ({apply.where}), in no step that is under way" in report
+    await stopped(waiting)
+
+
+async def test_a_mutex_tells_which_step_holds_it(graph: af.Graph, session: af.Session) -> None:
+    section, queue = af.CriticalSection(name="one"), af.FIFOQueue(1, [af.float32], [[]], name="q")
+    inside = section.execute(lambda: queue.dequeue(name="take"))
+    holding = start(session.run(inside))
+    await until(lambda: "take (" in session.pending())
+    waiting = start(session.run(inside))
+    await until(lambda: "waits for the mutex" in session.pending())
+    report = session.pending()
+    assert "waits for the mutex 'one', which step 1 holds" in report
+    assert "released by: critical_section_execute/ConsumeMutexLock (" in report and "due in step 1" in report
+    await stopped(waiting, holding)
+
+
+async def test_f86_a_reader_waits_for_the_name_of_a_file(graph: af.Graph, session: af.Session) -> None:
+    names = af.FIFOQueue(3, [af.string], [[]], name="names")
+    reader = af.TextLineReader(name="lines")
+    key, _ = reader.read(names, name="read")
+    again = reader.read(names, name="again")[0]
+    waiting = [start(session.run(key)), start(session.run(again))]
+    await until(lambda: "read (" in session.pending() and "again (" in session.pending())
+    report = session.pending()
+    assert (
+        "waits for an element of queue 'names', which is empty" in report
+        and "filled by: nothing in this graph" in report
+    )
+    assert "reads with 'lines', one read at a time: it is at a file's name" in report
+    await stopped(*waiting)
