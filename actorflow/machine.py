@@ -137,8 +137,15 @@ def host() -> str:
     return socket.gethostname() if current().is_real else current().process
 
 
+def pid() -> int:
+    """The system's number of this process; 0 for a simulated one, of which the system knows nothing."""
+    return os.getpid() if current().is_real else 0
+
+
 def resident_bytes(pid: int) -> int | None:
-    """How much memory a process of this machine has now; None where the system does not tell."""
+    """How much memory a process of this machine has now; None where the system does not tell, or the process is simulated."""
+    if not current().is_real:
+        return None
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

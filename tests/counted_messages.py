@@ -1,11 +1,7 @@
-"""Two simulated processes that exchange counted messages while they crash, and what must hold whatever befalls them.
-
-As a program it prints the digest of a seed's trace, so that runs of several processes can be compared.
-"""
+"""Two simulated processes that exchange counted messages while they crash, and what must hold whatever befalls them."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +135,3 @@ def digest(seed: int) -> str:
     trace = Trace()
     simulate(main, seed=seed, hosts=["a", "b"], faults=FAULTS, link=LINK, trace=trace)
     return trace.digest
-
-
-if __name__ == "__main__":
-    print(" ".join(digest(int(seed)) for seed in sys.argv[1:]))

@@ -240,11 +240,11 @@ class Server:
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,
             "state": "draining" if self.draining else "live",
-            "pid": os.getpid(),
+            "pid": machine.pid(),
             "python": sys.version.split()[0],
             "version": VERSION,
             "uptime": anyio.current_time() - self._started,
-            "resident_bytes": machine.resident_bytes(os.getpid()),
+            "resident_bytes": machine.resident_bytes(machine.pid()),
             "devices": [
                 {"name": d.name, "type": d.type, "live_bytes": memory[d.name].live_bytes} for d in self.worker.devices
             ],
