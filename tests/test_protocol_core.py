@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conserved import disagreements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -234,6 +235,7 @@ class TwoConnections(RuleBasedStateMachine):
             assert wire.messages == posted, "all messages arrive"
             assert sent.keys() == found.keys(), "all tokens arrive, or their steps have ended"
             assert wire.source.outbox.empty and not wire.sink.inbox.held
+        assert disagreements(self.wires[0].source, self.wires[0].sink) == []
 
 
 TestTwoConnections = TwoConnections.TestCase
@@ -359,6 +361,14 @@ def test_f62_a_sender_that_ignores_its_credit_is_shut_out() -> None:
     while there.bulk:
         there.carry_bulk()
     assert "than it had credit for" in str(there.ends[0].error)
+
+
+def test_f62_who_gives_back_more_credit_than_was_used_ends_the_connection() -> None:
+    for tokens, messages in ((1, 0), (0, 1)):
+        there, back = connected()
+        back.source.outbox.put_urgent(Record(Kind.CREDIT, incarnation=2, offset=tokens, total=messages))
+        settle(there, back)
+        assert "more credit" in str(back.ends[0].error)
 
 
 def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:

@@ -14,7 +14,7 @@ from actorflow import machine
 from actorflow.errors import UnavailableError
 from actorflow.registry import plugins
 from actorflow.testing import Host, Link, World, simulate
-from actorflow.transport.base import Channel, Identity
+from actorflow.transport.base import Channel, Identity, Limits
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.simulated import SimulatedEndpoint, SimulatedKeys
@@ -126,6 +126,53 @@ def test_f51_what_is_held_back_amid_others_keeps_its_order(seed: int) -> None:
 
     for attempt in range(10):
         talk(client, link=replace(EXACT, jitter=0.05, loss=0.2), seed=seed + attempt)
+
+
+async def _closes(channel: Channel) -> None:
+    for number in range(100):
+        channel.post([number, b"y" * 3000])
+    channel.send(1, 1, b"", np.arange(200_000, dtype=np.int32))
+    await channel.aclose()
+
+
+async def _has_all(world: World, end: Channel) -> None:
+    assert [(await there(world, end.receive))[0] for _ in range(100)] == list(range(100))
+    with pytest.raises(anyio.EndOfStream):
+        await there(world, end.receive)
+    assert (await there(world, end.recv, 1, 1)).size == 200_000
+
+
+def test_f51_a_close_in_good_order_takes_as_long_as_what_is_left_to_send() -> None:
+    async def client(world: World, channel: Channel, accepted: list[Channel]) -> None:
+        await anyio.sleep(1)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_has_all, world, accepted[0])
+            took, _ = await seconds(world, _closes(channel))
+        assert took > 10
+
+    limits = Limits(data_window=64 << 10, control_window=64 << 10)
+    talk(client, link=replace(EXACT, bandwidth=7e4), limits=limits)
+
+
+def test_f51_a_process_that_stood_still_amid_a_close_in_good_order_goes_on_with_it() -> None:
+    async def client(world: World, channel: Channel, accepted: list[Channel]) -> None:
+        await anyio.sleep(1)
+        world.call_later(0.03, world.freeze, "a", 2.5)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_has_all, world, accepted[0])
+            took, _ = await seconds(world, _closes(channel))
+        assert took > 2.5
+
+    talk(client, limits=Limits(data_window=64 << 10, control_window=64 << 10))
+
+
+def test_f51_a_close_in_good_order_does_not_wait_for_who_takes_nothing() -> None:
+    async def client(world: World, channel: Channel, accepted: list[Channel]) -> None:
+        await anyio.sleep(1)
+        took, _ = await seconds(world, _closes(channel))
+        assert 1 <= took < 4
+
+    talk(client, limits=Limits(data_window=64 << 10, control_window=64 << 10))
 
 
 # ---- the loss of a peer

@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
 import pytest
 import strangers
-from channels import start_zmq_collector, until
+import zmq
+from channels import CLIENT, KEYS, SERVER, start_zmq_collector, until
 from clusters import servers
 
 from actorflow.cluster.client import query_status
 from actorflow.cluster.server import Server
+from actorflow.transport.base import Channel, Limits
 from actorflow.transports import doorman
+from actorflow.transports import zmq as zmq_module
+from actorflow.transports.auth import Keys
 from actorflow.transports.doorman import Doorman
+from actorflow.transports.frames import encode
+from actorflow.transports.handshake import hello_record, make_hello
+from actorflow.transports.zmq import ZmqEndpoint
+from actorflow.transports.zmq_channel import ID_SIZE
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,6 +51,68 @@ async def test_f62_three_hundred_strangers_reach_no_handler(monkeypatch: pytest.
             await attack.wait()
         assert len(asked) == 1 and asked[0].startswith("/client"), asked
         assert not control._pending
+
+
+@contextmanager
+def lanes(there: ZmqEndpoint, of: Sequence[tuple[int, int, Keys | None]]) -> Iterator[None]:
+    """Connections to `there`, each the lane of a channel's number, with these keys, that has said hello."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    sockets: list[zmq.Socket[bytes]] = []
+    hello = encode(hello_record(make_hello(CLIENT, 0, Limits())))
+    try:
+        for number, lane, keys in of:
+            socket = context.socket(zmq.DEALER)
+            sockets.append(socket)
+            socket.setsockopt(zmq.ROUTING_ID, b"\1" + number.to_bytes(ID_SIZE - 2, "big") + bytes([lane]))
+            if keys is not None:
+                socket.curve_publickey, socket.curve_secretkey = keys.public.encode(), keys.secret.encode()
+                socket.curve_serverkey = KEYS.public.encode()
+            socket.connect(there.address)
+            socket.send(hello)
+        yield
+    finally:
+        for socket in sockets:
+            socket.close(0)
+        context.term()
+
+
+async def test_f62_of_those_who_open_one_lane_and_never_the_other_only_the_last_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(zmq_module, "_PENDING", 4)
+    accepted: list[Channel] = []
+    there, here = ZmqEndpoint(SERVER, listen="tcp://127.0.0.1:0", accept=accepted.append), ZmqEndpoint(CLIENT)
+    try:
+        with lanes(there, [(number, 0, None) for number in range(12)]):
+            await until(lambda: len(there._fds) == 12)
+            assert len(there._pending) == 4
+            await here.connect(there.address)
+            assert len(accepted) == 1 and len(there._pending) <= 4
+        await until(lambda: not there._pending)
+    finally:
+        here.close()
+        there.close()
+
+
+async def test_f62_the_two_lanes_of_a_channel_belong_to_one_user() -> None:
+    accepted: list[Channel] = []
+    one, other = Keys.make(), Keys.make()
+    there = ZmqEndpoint(
+        SERVER,
+        listen="tcp://127.0.0.1:0",
+        keys=KEYS,
+        allowed=frozenset({one.public, other.public}),
+        accept=accepted.append,
+    )
+    try:
+        with lanes(there, [(1, 0, one), (1, 1, other), (2, 0, other), (2, 1, one)]):
+            await until(lambda: len(there._fds) == 4)
+            assert not accepted and not there._accepted and not there._pending
+        with lanes(there, [(3, 0, one), (3, 1, one)]):
+            await until(lambda: accepted)
+            assert accepted[0].peer.key == one.public
+    finally:
+        there.close()
 
 
 class Door:

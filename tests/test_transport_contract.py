@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import random
 import signal
 import weakref
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from anyio.lowlevel import checkpoint
 from channels import CLIENT, KEYS, KINDS, SERVER, SMALL, Pair, bits, child, endpoint, pair, start_zmq_collector, until
+from conserved import disagreements
 
 from actorflow import dtypes
 from actorflow.errors import (
@@ -574,6 +576,49 @@ async def test_f51_a_sender_without_credit_waits_and_goes_on(kind: str) -> None:
         await got(both.client.flush())
         for edge in range(8):
             assert bits(await got(both.server.recv(edge, 1))) == bits(large(50_000))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_f51_all_credit_and_all_lent_memory_comes_back_whatever_was_sent(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    async with pair(wire, limits=SMALL) as both:
+        ends = [both.client, both.server]
+
+        async def take(end: Channel, messages: int) -> None:
+            for number in range(messages):
+                assert (await got(end.receive()))[0] == number
+
+        for step in range(20):
+            tokens = [[chance.choice((0, 1, 100, 5_000, 40_000)) for _ in range(chance.randint(0, 6))] for _ in ends]
+            messages = [[chance.choice((0, 50, 40_000)) for _ in range(chance.randint(0, 4))] for _ in ends]
+            dropped = chance.choice(("", "aborted", "never taken", "of a former epoch"))
+            async with anyio.create_task_group() as group:
+                for end, other, sizes, texts in zip(ends, ends[::-1], tokens, messages):
+                    for edge, size in enumerate(sizes):
+                        end.send(edge, step, b"tag" * edge, np.full(size, edge, np.int32))
+                    for number, size in enumerate(texts):
+                        end.post([number, b"m" * size])
+                    group.start_soon(take, other, len(texts))
+                if dropped == "of a former epoch":
+                    for end in ends:
+                        end.set_epoch(end.epoch + 1)
+                for other, sizes in zip(ends[::-1], tokens):
+                    if dropped == "aborted":
+                        other.abort(step, AbortedError("It is over."))
+                    elif not dropped:
+                        for edge, size in enumerate(sizes):
+                            assert (await got(other.recv(edge, step, b"tag" * edge))).size == size
+        assert isinstance(both.client, BaseChannel) and isinstance(both.server, BaseChannel)
+        cores = both.client.core, both.server.core
+        for end in ends:
+            for step in range(20):
+                end.finish(step)
+        try:
+            await until(lambda: not disagreements(*cores))
+            await until(lambda: not any(end.statistics().handles_out for end in ends))
+        except TimeoutError:
+            assert disagreements(*cores) == [] and [core.sender.leases for core in cores] == [{}, {}]
+            raise
 
 
 @pytest.mark.parametrize("wire", BY_BYTES)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from .endpoint import BaseEndpoint
 
 CLOSE_SECONDS = 1.0
-"""How long a channel that is closed in good order waits for its peer."""
+"""So long a channel that is closed in good order waits for a sign that its peer takes what is left."""
+_LATE_SECONDS = 0.5
+"""A wait that ends so much too late says that this process stood still: what has come meanwhile is yet to be read."""
 
 
 _OVER = AbortedError("The step is over.")
@@ -229,13 +231,30 @@ class BaseChannel(ABC):
             return
         self._closing = True
         try:
-            with anyio.move_on_after(CLOSE_SECONDS):
-                await self._drained()
-                self.core.close(Close.NORMAL, "")
-                self.wake()
-                await self.wait_closed()
+            waits = True
+            while waits and self.ended is None:
+                left, begun = self._left(), self.loop.time()
+                with anyio.move_on_after(CLOSE_SECONDS):
+                    await self._drained()
+                    self.core.close(Close.NORMAL, "")
+                    self.wake()
+                    await self.wait_closed()
+                is_late = self.loop.time() - begun > CLOSE_SECONDS + _LATE_SECONDS
+                waits = is_late or self._left() != left
         finally:
             self.close()
+
+    def _left(self) -> tuple[int, ...]:
+        """What has still to leave, and what the peer has taken: it changes as long as a close in good order goes on."""
+        outbox = self.core.outbox
+        return (
+            outbox.messages,
+            outbox.message_bytes,
+            outbox.tensors,
+            outbox.bulk_sent,
+            outbox.data_credit,
+            outbox.control_credit,
+        )
 
     def close(self, reason: str = "closed", code: Close = Close.GONE) -> None:
         if self.ended is None:

@@ -230,8 +230,7 @@ class Connection:
             if self.credit.is_due:
                 self._grant()
         elif kind == Kind.CREDIT:
-            self.outbox.data_credit += record.offset
-            self.outbox.control_credit += record.total
+            self._granted(record)
         elif kind == Kind.RELEASE:
             self.sender.released(record)
         elif kind == Kind.ABORT:
@@ -294,6 +293,15 @@ class Connection:
             raise ProtocolError(f"{ahead} records of {self._peer_name()} were lost on the {name} lane.")
         self._expected[lane] += 1
         return True
+
+    def _granted(self, record: Record) -> None:
+        """The peer gives credit back."""
+        assert self.peer is not None
+        outbox = self.outbox
+        outbox.data_credit += record.offset
+        outbox.control_credit += record.total
+        if outbox.data_credit > self.peer.data_window or outbox.control_credit > self.peer.control_window:
+            raise ProtocolError(f"{self._peer_name()} gives back more credit than was used.")
 
     def _grant(self) -> None:
         """Gives credit back where enough of it is due."""

@@ -184,7 +184,8 @@ class Channel(Protocol):
         """Calls `callback` with how the channel ended, once it has."""
 
     async def aclose(self) -> None:
-        """Sends what is queued, tells the peer, and ends. Cancelled or after a second, it ends as `close` does."""
+        """Sends what is queued, tells the peer, and ends. Cancelled, or after a second in which the peer took nothing, it ends as
+        `close` does."""
 
     def close(self, reason: str = "closed") -> None:
         """Ends at once, with a word to the peer if one leaves; whatever waits here is woken with ClosedResourceError.

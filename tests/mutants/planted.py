@@ -100,6 +100,57 @@ PLANTED = (
         "        if self._tokens_open < -(1 << 40):",
     ),
     Planted(
+        "give back a byte of credit too few",
+        "After millions of tokens a connection has no credit left, and waits for ever.",
+        "transports/protocol.py",
+        "            self.credit.landed(record.cost)\n            if kind",
+        "            self.credit.landed(record.cost - 1)\n            if kind",
+    ),
+    Planted(
+        "pay for a chunk without its header",
+        "The receiver counts more than the sender, and shuts it out in the end.",
+        "transports/outbox.py",
+        "        self.data_credit -= record.cost\n",
+        "        self.data_credit -= record.body_size\n",
+    ),
+    Planted(
+        "give back more credit than was used",
+        "The window grows with each record, and with it what a peer may put into this process's memory.",
+        "transports/credit.py",
+        "        self._tokens_owed += cost\n",
+        "        self._tokens_owed += cost + 1\n",
+    ),
+    Planted(
+        "give no credit back for what comes too late",
+        "Each step that is aborted amid its tensors takes a part of the window with it.",
+        "transports/protocol.py",
+        "            return events\n        self.credit.landed(record.cost)",
+        "            return events\n"
+        "        if not self.inbox.ended(record.epoch, record.step):\n"
+        "            self.credit.landed(record.cost)",
+    ),
+    Planted(
+        "keep the hellos of all strangers",
+        "Who opens one lane after the other, and never the second of a channel, fills this process's memory.",
+        "transports/zmq.py",
+        "        if len(self._pending) > _PENDING:",
+        "        if len(self._pending) > _PENDING << 20:",
+    ),
+    Planted(
+        "take two lanes of different users",
+        "A client's tensors come from somebody else, with a key of his own.",
+        "transports/zmq.py",
+        "            if lanes[CONTROL][1] == lanes[BULK][1]:",
+        "            if lanes[CONTROL][1] is not None or lanes[BULK][1] is None:",
+    ),
+    Planted(
+        "end a close in good order after a second",
+        "What a slow link or a busy machine has not carried by then is lost, though it was closed in good order.",
+        "transports/channel.py",
+        "waits = is_late or self._left() != left",
+        "waits = False",
+    ),
+    Planted(
         "let a lent array go at once",
         "A consumer reads memory of the shared arena that the next tensor is written into.",
         "transports/sender.py",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from conserved import disagreements
+
 from actorflow.cluster.server import Server
 from actorflow.errors import OpError
 from actorflow.testing import World
+from actorflow.transports.events import State
 
 
 def check_documented(error: BaseException) -> None:
@@ -50,6 +53,17 @@ def leaks(server: Server) -> list[str]:
     ]
     kept["handshakes"] = endpoint.starting
     return [f"{server.task} keeps {what}: {value!r:.300}" for what, value in kept.items() if value]
+
+
+def lost_on_the_way(world: World) -> list[str]:
+    """What the ends of connections that live have lost between them, after a rest; none where all is well."""
+    found: list[str] = []
+    for station in world.network.stations.values():
+        for end in station.ends:
+            mine, theirs = (getattr(one.take, "__self__", None) for one in (end, end.peer))
+            if mine is not None and theirs is not None and mine.core.state is theirs.core.state is State.OPEN:
+                found += disagreements(mine.core, theirs.core)
+    return sorted(set(found))
 
 
 def tasks_by_coroutine(world: World, name: str) -> Counter[str]:

@@ -13,7 +13,7 @@ import actorflow as af
 from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
 from actorflow.testing import Trace, World
 from simulation.chaos import Chaos
-from simulation.checks import check_documented, leaks, tasks_by_coroutine
+from simulation.checks import check_documented, leaks, lost_on_the_way, tasks_by_coroutine
 from simulation.phases import PHASES, Phases
 from simulation.tasks import FOLDER, Tasks
 
@@ -198,4 +198,5 @@ class Run:
             assert self.world.host(name).is_alive, f"{name} is down"
             busy = {what: n for what, n in tasks_by_coroutine(self.world, name).items() if what != "Tasks._serve"}
             found += [f"{name} has {count} tasks of {what}" for what, count in busy.items()]
+        found += lost_on_the_way(self.world)
         assert not found, "\n".join(["the servers keep what is over:", *found])
