@@ -58,7 +58,7 @@ def probe() -> Iterator[Probe]:
     current.release.set()
 
 
-@af.op("TestLog", shape=unchanged, gradient=None, stateful=True)
+@af.op("TestLog", shape=unchanged, gradient=None, stateful=True, work=1)
 def log(x: TensorLike, *, tag: str, name: str | None = None) -> Tensor:
     """`x` itself; its kernel notes `tag`, and does what the test put there."""
 
@@ -70,7 +70,7 @@ def _log(xp: Any, x: Any, *, tag: str) -> Any:
     return x if action is None else action(x)
 
 
-@af.op("TestTarget", shape=no_output, result=None, gradient=None, stateful=True)
+@af.op("TestTarget", shape=no_output, result=None, gradient=None, stateful=True, work=1)
 def target(*, tag: str, name: str | None = None) -> Operation:
     """Notes `tag`."""
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
+import actorflow as af
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.shape_rules import unchanged
 from actorflow.runtime.costs import Cost, Costs
 
 
@@ -45,3 +51,73 @@ def test_costs_of_open_shapes_go_by_size() -> None:
     for size in range(200):
         costs.of([np.zeros(size)])
     assert costs.of([np.zeros(10)]).nanoseconds == 1_000.0, "the table stays small"
+
+
+# ---- an op of a program's own, of which nothing is known
+
+
+@af.op("TestSaysItsThread", shape=unchanged, gradient=None)
+def says_its_thread(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """x, and notes on which thread."""
+
+
+@af.op("TestSaysItsThreadWork", shape=unchanged, gradient=None, work=1)
+def says_its_thread_known(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """x, and notes on which thread; said to be cheap."""
+
+
+_threads: list[str] = []
+
+
+@af.kernel("TestSaysItsThread")
+def _says(xp: Any, x: Any) -> Any:
+    _threads.append(threading.current_thread().name)
+    return x
+
+
+@af.kernel("TestSaysItsThreadWork")
+def _says_known(xp: Any, x: Any) -> Any:
+    _threads.append(threading.current_thread().name)
+    return x
+
+
+@pytest.mark.parametrize("coalesce", [True, False])
+@pytest.mark.parametrize("feed", ["a constant", "fed", "fed, of any size"])
+async def test_an_op_of_unknown_cost_runs_first_off_the_loop(coalesce: bool, feed: str) -> None:
+    """However long it takes, the loop goes on; the measurement then says where it runs."""
+    _threads.clear()
+    with af.Graph().as_default() as graph:
+        x = af.constant([1.0]) if feed == "a constant" else af.placeholder(af.float32, [1] if feed == "fed" else [None])
+        y = says_its_thread(x + 1.0) * 2.0
+    feeds = {} if feed == "a constant" else {x: [1.0]}
+    loop = threading.current_thread().name
+    async with af.Session(graph=graph, coalesce=coalesce) as session:
+        assert list(await session.run(y, feeds)) == [4.0]
+        assert _threads and loop not in _threads
+        (compiled,) = session._engine.planner._plans.values()  # type: ignore[attr-defined]
+        for plan in compiled.plans:
+            for node in plan.nodes:
+                for cost in [node.cost, *([node.costs.of([np.zeros(1)])] if node.costs is not None else [])]:
+                    cost.nanoseconds = 1000.0  # however slow the machine is at the moment
+        _threads.clear()
+        await session.run(y, feeds)
+        assert _threads == [loop]
+
+
+async def test_an_op_that_says_its_work_runs_on_the_loop_at_once() -> None:
+    _threads.clear()
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [1])
+        y = says_its_thread_known(x)
+    async with af.Session(graph=graph) as session:
+        await session.run(y, {x: [1.0]})
+    assert _threads == [threading.current_thread().name]
+
+
+async def test_a_loop_around_an_op_of_unknown_cost_does_not_hold_the_event_loop_up() -> None:
+    _threads.clear()
+    with af.Graph().as_default() as graph:
+        end = af.while_loop(lambda x: x < 3.0, lambda x: says_its_thread(x) + 1.0, [0.0])
+    async with af.Session(graph=graph) as session:
+        assert await session.run(end) == 3.0
+    assert _threads[0] != threading.current_thread().name

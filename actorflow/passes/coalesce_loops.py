@@ -119,7 +119,10 @@ class _Loop:
                 if (body[0], 0) in self._guards[node.name]:
                     return None
                 if node.op != "_Loop" and node.op != "Merge":
-                    if opdef.lookup(node.op).writes or not mergeable(node) or any(d.is_ref for d in node.dtypes):
+                    definition = opdef.lookup(node.op)
+                    if definition.writes or definition.work is None:
+                        return None
+                    if not mergeable(node) or any(d.is_ref for d in node.dtypes):
                         return None
                     cost += node_cost(node, self._graph)
                 members.append(node)

@@ -51,18 +51,19 @@ def expected_cost(
     """Nanoseconds for one execution of `node`."""
     definition = opdef.lookup(node.op)
     outputs = node.shapes if output_shapes is None else output_shapes
-    if definition.work == 0:
+    work = 1.0 if definition.work is None else definition.work
+    if work == 0:
         return _SCALAR
     moved = sum(expected_bytes(s, d) for s, d in zip(input_shapes, input_dtypes))
     moved += sum(expected_bytes(s, d) for s, d in zip(outputs, node.dtypes))
     memory = moved * (_PER_BYTE if moved < _CACHE else _PER_FAR_BYTE)
-    if callable(definition.work):
+    if callable(work):
         flops = _flops(definition, node, input_dtypes, input_shapes)
         return _CALL + max(flops * _PER_DENSE_FLOP, memory)
     if all(s == () for s in (*input_shapes, *outputs)):
-        return _SCALAR * max(1.0, definition.work / 4)
+        return _SCALAR * max(1.0, work / 4)
     elements = max((expected_elements(s) for s in (*outputs, *input_shapes)), default=1)
-    return _CALL + max(elements * definition.work * _PER_ELEMENT, memory)
+    return _CALL + max(elements * work * _PER_ELEMENT, memory)
 
 
 def _flops(definition: opdef.OpDef, node: Node, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> float:

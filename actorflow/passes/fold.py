@@ -26,14 +26,16 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
     """Replaces nodes whose inputs are all constant by constants, which keep the name and the control inputs.
 
     `evaluate(node, inputs)` runs a node's kernel. A kernel that raises is left to raise in the run, and results over
-    1 MiB are left to be computed there.
+    1 MiB are left to be computed there, as is what may take any time.
     """
     nodes: dict[str, Node] = {}
     fed = frozenset(graph.feeds)
     for node in paced(graph.nodes.values()):
         nodes[node.name] = node
         definition = opdef.lookup(node.op)
-        if node.op == "Const" or definition.stateful or definition.asynchronous or len(node.dtypes) != 1:
+        if node.op == "Const" or definition.stateful or definition.asynchronous or definition.work is None:
+            continue
+        if len(node.dtypes) != 1:
             continue
         if node.op in PRIMITIVES or node.dtypes[0].kind == "V":
             continue

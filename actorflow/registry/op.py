@@ -178,7 +178,7 @@ def op(
     fires_dead: bool = False,
     emits_dead: bool = False,
     writes: bool = False,
-    work: float | opdef.WorkRule = 1.0,
+    work: float | opdef.WorkRule | None = None,
 ) -> Callable[[Callable[P, R]], Op[P, R]]:
     """Declares the op `type`.
 
@@ -190,7 +190,8 @@ def op(
         types: inputs with a type of their own.
         prefer: the type that plain Python values take where no tensor decides.
 
-    The other arguments are the traits of `OpDef`.
+    The other arguments are the traits of `OpDef`. Give `work` where kernels are known to be short: without it the first run of
+    a node goes to its device's thread, constants are not folded through it, and a loop around it is run node by node.
 
     Raises:
         TypeError: the signature is none of an op, or another op has the name.
@@ -217,7 +218,7 @@ def op(
             fires_dead=fires_dead,
             emits_dead=emits_dead,
             writes=writes,
-            work=work,
+            work=1.0 if work is None and function.__module__.startswith("actorflow.") else work,
         )
         opdef.register(definition)
         return Op(function, definition)

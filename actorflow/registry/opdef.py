@@ -112,7 +112,8 @@ class OpDef:
     fires_dead: runs (or forwards) although an input is dead: Merge, Send, Recv, ControlTrigger.
     emits_dead: may give a dead token although it is alive itself: Switch, Recv.
     writes: writes the variable that is its first input.
-    work: arithmetic operations per output element, or a rule that gives the total.
+    work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one, but the
+        first run, which is measured, is not on the event loop.
     """
 
     type: str
@@ -132,7 +133,7 @@ class OpDef:
     fires_dead: bool = False
     emits_dead: bool = False
     writes: bool = False
-    work: float | WorkRule = 1.0
+    work: float | WorkRule | None = 1.0
 
     @property
     def has_ref_input(self) -> bool:

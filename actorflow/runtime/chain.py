@@ -98,4 +98,6 @@ def fits(node: PlanNode, result: Any) -> bool:
     """Whether a kernel has given one value for each output, as it should, and none is dead."""
     if len(node.edges) == 1:
         return type(result) is not tuple and result is not DEAD
-    return not node.edges or (type(result) in (tuple, list) and len(result) == len(node.edges))
+    if node.edges and (type(result) not in (tuple, list) or len(result) != len(node.edges)):
+        return False
+    return not node.edges or not any(value is DEAD for value in result)

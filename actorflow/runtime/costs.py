@@ -9,6 +9,9 @@ INLINE_LIMIT_NS = 700_000.0
 """A kernel that is expected to take longer goes to the device's thread. A hop there and back costs 30 to 100 µs, and a
 thread that takes the interpreter back holds the loop up by itself; less time than this on the loop is cheaper than both."""
 
+UNKNOWN_NS = 2 * INLINE_LIMIT_NS
+"""The guess for a kernel that may take any time: its first run is on the thread, and where the next ones are, that tells."""
+
 _WEIGHT = 0.2
 _EARLY = 3
 _SAMPLES = 8

@@ -20,7 +20,7 @@ from actorflow.passes.frames import ROOT, frames, is_free
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
-from actorflow.runtime.costs import Cost, Costs, LaunchCost
+from actorflow.runtime.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
 from actorflow.runtime.frames import PRIMITIVES, Primitive
 from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
@@ -331,6 +331,7 @@ def _plan_node(
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
     members = members_of(node)
+    definitions = [opdef.lookup(m.op) for m in members]
     touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
     is_plain = not takes_step and not open_shapes
     follows = is_plain and not asynchronous and not touches_state and not merges and node.op not in PRIMITIVES
@@ -361,7 +362,7 @@ def _plan_node(
         is_threaded=is_threaded,
         takes_done=takes_done,
         is_plain=is_plain,
-        may_follow=follows and launching is None and not any(opdef.lookup(m.op).stateful for m in members),
+        may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
     )
 
@@ -373,7 +374,9 @@ def _shares_state(node: Node, graph: Subgraph) -> bool:
 
 
 def sum_of_members(node: Node, graph: Subgraph) -> float:
-    """The expected cost of a node, or of all members of a region."""
+    """The expected cost of a node, or of all members of a region; UNKNOWN_NS where nothing is known of one of them."""
+    if any(opdef.lookup(member.op).work is None for member in members_of(node)):
+        return UNKNOWN_NS
     if node.op != "_Region":
         return node_cost(node, graph)
     types = {inner: graph.type_of(outer) for inner, outer in zip(node.attrs["inputs"], node.inputs, strict=True)}

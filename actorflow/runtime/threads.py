@@ -256,4 +256,6 @@ async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cos
         finally:
             failure = None  # its traceback holds this frame, and so all inputs
     result, work.result = work.result, None  # the thread may still hold the work
+    if type(result) is tuple and len(node.edges) == 1:
+        raise faults.wrong_outputs(node, result)
     return work.chain or result
