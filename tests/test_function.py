@@ -447,16 +447,16 @@ def test_the_canonical_form_of_a_plan(graph: Graph) -> None:
     y = more(more(af.placeholder(af.float32, [], name="x"), name="first"), name="second")
     af.identity(y, name="out")
     made, fetches = inline(graph.nodes, (y.endpoint,))
-    assert fetches == (Endpoint("second/Add", 0),)
-    names = ["first/Sin", "first/Add", "second/Sin", "second/Add", "first", "second", "out"]
+    assert fetches == (Endpoint("second/add", 0),)
+    names = ["first/Sin", "first/add", "second/Sin", "second/add", "first", "second", "out"]
     assert [str(made[name]) for name in names] == [
         "first/Sin = Sin(x)",
-        "first/Add = Add(first/Sin, more/Const)",
-        "second/Sin = Sin(first/Add)",
-        "second/Add = Add(second/Sin, more/Const)",
-        "first = IdentityN(first/Add)",
-        "second = IdentityN(second/Add)",
-        "out = Identity(second/Add)",
+        "first/add = Add(first/Sin, more/add/y)",
+        "second/Sin = Sin(first/add)",
+        "second/add = Add(second/Sin, more/add/y)",
+        "first = IdentityN(first/add)",
+        "second = IdentityN(second/add)",
+        "out = Identity(second/add)",
     ]
 
 

@@ -167,7 +167,7 @@ def test_f05_names(graph: af.Graph) -> None:
 
 
 def test_f05_names_without_a_name(graph: af.Graph) -> None:
-    assert [af.no_op().name, af.no_op().name, (af.constant(1) + af.constant(2)).op.name] == ["NoOp", "NoOp_1", "Add"]
+    assert [af.no_op().name, af.no_op().name, (af.constant(1) + af.constant(2)).op.name] == ["NoOp", "NoOp_1", "add"]
 
 
 @pytest.mark.parametrize("name", ["_x", "-x", "/x", "a b", "é", "a:0", "^a", "x\n"])

@@ -478,8 +478,8 @@ async def test_feeding_variables_and_constants(graph: af.Graph) -> None:
         await session.run(v.initializer)
         assert (await session.run([y, v], {v: [5, 6]}))[1].tolist() == [5.0, 6.0]
         assert (await session.run(v)).tolist() == [1.0, 2.0]
-        with pytest.raises(errors.InvalidArgumentError, match="assign to the variable"):
-            await session.run(y, {v.handle: [5, 6]})
+        assert (await session.run(y, {v.name: [5, 6]})).tolist() == [10.0, 12.0]  # the name of its reference
+        assert (await session.run(v.name)).tolist() == [1.0, 2.0]
 
 
 async def test_a_fed_placeholder_counts_as_done_for_control_edges(graph: af.Graph, probe: probes.Probe) -> None:

@@ -32,12 +32,13 @@ def graph() -> Iterator[Graph]:
 # ---- four kinds of operators on variables
 
 
-def test_f18_a_reference_is_no_value(graph: Graph) -> None:
+def test_f18_a_reference_where_a_value_is_wanted_is_read(graph: Graph) -> None:
     v = af.Variable([1.0, 2.0], name="v")
     assert v.handle.dtype is af.float32.ref and v.dtype is af.float32
     assert v.value().dtype is af.float32
-    with pytest.raises(TypeError, match=r"takes a value, but v:0 is a reference to a variable; read it first"):
-        af.add(v.handle, 1.0)
+    assert af.add(v.handle, 1.0).op.inputs[0] is v.value()
+    with graph.control_dependencies([v.initializer]):
+        assert af.add(graph.get_tensor_by_name("v:0"), 1.0).op.inputs[0].op.control_inputs == (v.initializer,)
     with pytest.raises(TypeError, match="takes a variable"):
         state.read_variable(af.constant(1.0))
     with pytest.raises(TypeError, match="takes a variable"):
@@ -178,7 +179,7 @@ def test_uses_share_one_read_outside_control_dependencies(graph: Graph) -> None:
     assert reads() == ["v/read"]
     with graph.control_dependencies([w]), graph.name_scope("late"):
         first, second = v + 1.0, v + 2.0
-    assert reads() == ["v/read", "late/read", "late/read_1"]
+    assert reads() == ["v/read", "late/add/read", "late/add_1/read"]
     assert first.op.inputs[0].op.control_inputs == second.op.inputs[0].op.control_inputs == (w.op,)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.dtypes import DType
+from actorflow.graph import scopes
 from actorflow.graph.foreign import host_array, is_foreign
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -46,6 +47,19 @@ def symbolic_dtype(value: Any) -> DType | None:
         dtype: DType = value.dtype
         return dtype.base_dtype
     return None
+
+
+def shared_read(reference: Tensor) -> Tensor | None:
+    """The read of a variable that all uses of it share, which is the first one that its graph has, or None."""
+    nodes = reference.graph.consumers(reference.endpoint)
+    return next((n.outputs[0] for n in nodes if n.type == "ReadVariableOp"), None)
+
+
+def read_reference(reference: Tensor) -> Tensor:
+    """The value behind a variable's reference: the shared read, or under control dependencies one of its own."""
+    graph = reference.graph
+    found = None if scopes.of(graph).controls else shared_read(reference)
+    return graph.create_op("ReadVariableOp", (reference,), name="read").outputs[0] if found is None else found
 
 
 @public("af")
@@ -137,6 +151,8 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         if kind in "iu" and natural.size and not (-(2**31) <= natural.min() and natural.max() < 2**31):
             raise TypeError(f"{_short(value)} does not fit int32; say af.constant(..., dtype=af.int64).")
         return natural.astype(target)
+    if natural.size == 0 and not _typed_parts(value):
+        return np.empty(natural.shape, dtype.as_numpy_dtype)
     if not _fits(natural, dtype):
         raise TypeError(f"{_short(value)} is of type {natural.dtype}, but {dtype} is needed; convert it first.")
     if dtype.is_integer and natural.size and kind in "iu":
@@ -149,7 +165,7 @@ def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
     """Whether Python values of this kind may become `dtype`: booleans only bool, floats no integers."""
     kind = array.dtype.kind
     if array.size == 0:
-        return dtype is not dtypes.string
+        return True
     fits: bool = {
         "b": dtype.kind == "b",
         "i": dtype.kind in "iufc",

@@ -114,6 +114,8 @@ class Graph(Scoped):
             TypeError: it is nothing of a graph.
         """
         found: Any = element
+        if isinstance(element, bytes):
+            element = element.decode()
         if isinstance(element, str):
             if ":" in element and allow_tensor:
                 return self.get_tensor_by_name(element)
@@ -182,6 +184,7 @@ class Graph(Scoped):
         elif self._flows:
             self._check_outside(node_name, op_type, where, inputs, controls)
         try:
+            definition.check_inputs([t.dtype for t in inputs])
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
             kinds = [f"input {i}: {t.name} {t.dtype} {shapes.show(t.static_shape)}" for i, t in enumerate(inputs)]

@@ -15,7 +15,8 @@ _functions: dict[str, Callable[..., Any]] = {}
 
 
 def register(functions: dict[str, Callable[..., Any]]) -> None:
-    """Says which function builds the node of each operator: `add` for `+`, and so on."""
+    """Says which function builds the node of each operator: `add` for `+`, and so on. Nodes have TensorFlow 1's names, which
+    differ from those of the functions: `x + 1` is `add`, and `af.add(x, 1)` is `Add`."""
     _functions.update(functions)
 
 

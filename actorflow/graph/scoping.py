@@ -32,6 +32,11 @@ class Scoped:
         """`name` under the scope in force, made unique as TensorFlow does: x, x_1, x_2."""
         return self._unique(f"{scope}/{name}" if (scope := scopes.of(self).names) else name, mark_as_used)
 
+    def reserve_name(self, name: str) -> str:
+        """The name that a node called `name` gets here, with a `/` at its end: as the name of a node it means just that, and
+        as a scope the nodes that belong to this one. Raises ValueError for what can't be a name."""
+        return name if name.endswith("/") else f"{self._node_name(name, scopes.of(self))}/"
+
     def _unique(self, name: str, mark_as_used: bool = True) -> str:
         key = name.lower()
         count = self._names_in_use.get(key, 0)

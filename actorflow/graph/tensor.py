@@ -87,9 +87,17 @@ class Operation:
         return self.node.attrs
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute. Raises ValueError listing those that there are."""
+        """The value of an attribute; also of those that say the types of inputs under TensorFlow's names, such as `T`.
+
+        Raises ValueError listing those that there are.
+        """
         attrs = self.node.attrs
         if name not in attrs:
+            from actorflow.registry.type_attrs import type_attr
+
+            inferred = type_attr(self.definition, name, [t.dtype for t in self.inputs], self.node.dtypes)
+            if inferred is not None:
+                return inferred
             raise ValueError(f"Node {self.name} ({self.type}) has no attribute {name!r}; it has: {sorted(attrs)}.")
         return attrs[name]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from actorflow.graph import overloads
@@ -15,29 +16,29 @@ from actorflow.ops.indexing import getitem
 def _by_kind(of_bools: Callable[..., Tensor], of_integers: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """`&`, `|`, `^` and `~` combine truth values of bool tensors, and the bits of integers."""
 
-    def build(*values: Any) -> Tensor:
+    def build(*values: Any, name: str | None = None) -> Tensor:
         dtype = next((d for v in values if (d := symbolic_dtype(v)) is not None), None)
-        return (of_integers if dtype is not None and dtype.is_integer else of_bools)(*values)
+        return (of_integers if dtype is not None and dtype.is_integer else of_bools)(*values, name=name)
 
     return build
 
 
 overloads.register(
     {
-        "add": arithmetic.add,
-        "subtract": arithmetic.subtract,
-        "multiply": arithmetic.multiply,
+        "add": partial(arithmetic.add, name="add"),
+        "subtract": partial(arithmetic.subtract, name="sub"),
+        "multiply": partial(arithmetic.multiply, name="mul"),
         "truediv": arithmetic.truediv,
         "floordiv": arithmetic.floordiv,
-        "floormod": arithmetic.floormod,
-        "pow": arithmetic.pow,
-        "matmul": matmul.matmul,
+        "floormod": partial(arithmetic.floormod, name="mod"),
+        "pow": partial(arithmetic.pow, name="pow"),
+        "matmul": partial(matmul.matmul, name="matmul"),
         "negative": unary.negative,
         "abs": unary.abs,
         "logical_not": _by_kind(logic.logical_not, bitwise.invert),
-        "logical_and": _by_kind(logic.logical_and, bitwise.bitwise_and),
-        "logical_or": _by_kind(logic.logical_or, bitwise.bitwise_or),
-        "logical_xor": _by_kind(logic.logical_xor, bitwise.bitwise_xor),
+        "logical_and": partial(_by_kind(logic.logical_and, bitwise.bitwise_and), name="and"),
+        "logical_or": partial(_by_kind(logic.logical_or, bitwise.bitwise_or), name="or"),
+        "logical_xor": partial(_by_kind(logic.logical_xor, bitwise.bitwise_xor), name="xor"),
         "less": logic.less,
         "less_equal": logic.less_equal,
         "greater": logic.greater,

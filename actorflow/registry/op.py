@@ -26,7 +26,7 @@ import numpy as np
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, DType, as_dtype
 from actorflow.errors import describe
-from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic, symbolic_dtype
+from actorflow.graph.convert import as_array, convert_to_tensor, graph_of, is_symbolic, read_reference, symbolic_dtype
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -88,7 +88,12 @@ class Op(Generic[P, R]):
             attrs = self._attributes(kwargs)
             values = self._bind(given, kwargs)
             graph = graph_of(values)
-            inputs = _convert(definition, values, graph)
+            if all([type(value) is Tensor for value in values]):
+                inputs = _convert(definition, values, graph)
+            else:
+                name = graph.reserve_name(name or definition.type)  # type: ignore[arg-type]
+                with graph.name_scope(name):
+                    inputs = _convert(definition, values, graph)
         except (TypeError, ValueError) as error:
             raise type(error)(
                 describe(
@@ -258,7 +263,8 @@ def _schema(
         mine = own.get(parameter.name)
         if mine is None:
             group = "" if annotation == "Sequence[Any]" else "T"
-            inputs.append(InputDef(parameter.name, kind, group, shared, prefer))
+            only = next(iter(shared)) if len(shared) == 1 else None
+            inputs.append(InputDef(parameter.name, kind, group, shared, prefer or only))
         else:
             single = isinstance(mine, DType)
             allowed = frozenset((mine,)) if isinstance(mine, DType) else mine
@@ -321,28 +327,70 @@ def _shared_dtype(c: Inference) -> DType:
 
 
 def _convert(definition: OpDef, values: Sequence[Any], graph: Graph) -> list[Tensor]:
-    """The inputs as tensors, each group of one element type."""
+    """The inputs as tensors, each group of one element type. Constants get the names of the inputs."""
     known: dict[str, DType] = {}
     for spec, value in zip(definition.inputs, values, strict=True):
-        if spec.group not in known:
-            for part in value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,):
-                if (found := symbolic_dtype(part)) is not None:
-                    known[spec.group] = found
-                    break
+        if spec.group not in known and (found := _deciding_dtype(spec, value)) is not None:
+            known[spec.group] = found
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.group and spec.group not in known and any(map(_is_empty, _parts(spec, value))):
+            _decide_by_sibling(definition, values, spec, known)
     inputs: list[Tensor] = []
     for spec, value in zip(definition.inputs, values, strict=True):
         if spec.kind == "list":
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"Input {spec.name!r} is a list of tensors, but a {_type_name(value)} was given.")
-            inputs.extend(_convert_one(spec, part, known, graph) for part in value)
+            for index, part in enumerate(value):
+                inputs.append(_convert_one(spec, part, known, graph, f"{spec.name}_{index}"))
         elif spec.kind == "ref":
             inputs.append(_reference(spec, value, known))
         else:
-            inputs.append(_convert_one(spec, value, known, graph))
+            inputs.append(_convert_one(spec, value, known, graph, spec.name))
     return inputs
 
 
-def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph) -> Tensor:
+def _is_empty(value: Any) -> bool:
+    """Whether a value has neither elements nor a type that somebody chose."""
+    if isinstance(value, np.ndarray):
+        return value.size == 0 and value.dtype == np.float64
+    return isinstance(value, (list, tuple)) and all(map(_is_empty, value))
+
+
+def _parts(spec: InputDef, value: Any) -> Sequence[Any]:
+    """The values of an input: one, or those of a list."""
+    return value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,)
+
+
+def _decide_by_sibling(definition: OpDef, values: Sequence[Any], empty: InputDef, known: dict[str, DType]) -> None:
+    """Gives the group of an input without elements the type of the first value in it that has some."""
+    for spec, value in zip(definition.inputs, values, strict=True):
+        for part in _parts(spec, value):
+            if spec.group == empty.group and spec.kind != "ref" and not _is_empty(part):
+                known[empty.group] = as_dtype(as_array(part, None, spec.prefer).dtype)
+                return
+
+
+def _as_allowed(spec: InputDef, value: Any) -> Any:
+    """An array of a type that an input does not take, as one of the type that it prefers, where its values can be that: an
+    array without elements can be anything, and an integer any other integer that holds it."""
+    wanted = spec.prefer
+    if not isinstance(value, (np.ndarray, np.generic)) or wanted is None or value.dtype.kind in "SUO":
+        return value
+    empty = _is_empty(value)
+    if as_dtype(value.dtype) in spec.allowed and not empty:
+        return value
+    target = wanted.as_numpy_dtype
+    castable = np.can_cast(value.dtype, target, "same_kind") or value.dtype.kind in "iu" and wanted.is_integer
+    fits = not wanted.is_integer or not value.size or wanted.min <= value.min() and value.max() <= wanted.max
+    return np.asarray(value).astype(target) if empty or castable and fits else value
+
+
+def _deciding_dtype(spec: InputDef, value: Any) -> DType | None:
+    """The element type that the first tensor among the values of an input brings."""
+    return next((found for part in _parts(spec, value) if (found := symbolic_dtype(part)) is not None), None)
+
+
+def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph, name: str) -> Tensor:
     wanted = known.get(spec.group) if spec.group else None
     if isinstance(value, Tensor):
         tensor = value
@@ -350,15 +398,17 @@ def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Gra
         if not is_symbolic(value) and value is None:
             raise TypeError(f"Input {spec.name!r} is None, which is no tensor.")
         try:
-            tensor = convert_to_tensor(value, wanted, preferred_dtype=spec.prefer, graph=graph)
+            if wanted is None:
+                value = _as_allowed(spec, value)
+            tensor = convert_to_tensor(value, wanted, name, preferred_dtype=spec.prefer, graph=graph)
         except (TypeError, ValueError) as error:
             raise type(error)(f"Input {spec.name!r}: {error}") from None
     dtype = tensor.dtype
     if dtype.is_ref:
-        raise TypeError(
-            f"Input {spec.name!r} takes a value, but {tensor.name} is a reference to a variable; read it first: "
-            f"af.read_variable(ref), or use the Variable itself."
-        )
+        if dtype is dt.resource:
+            raise TypeError(f"Input {spec.name!r} takes a value, but {tensor.name} is the handle of a resource.")
+        tensor = read_reference(tensor)
+        dtype = tensor.dtype
     if wanted is not None and dtype is not wanted:
         raise TypeError(
             f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "

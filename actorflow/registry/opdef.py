@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.dtypes import ANY, DType
 from actorflow.errors import UnknownNameError
 from actorflow.shapes import Shape
 
@@ -139,6 +139,27 @@ class OpDef:
     def has_ref_input(self) -> bool:
         return any(i.kind == "ref" for i in self.inputs)
 
+    def check_inputs(self, dtypes: Sequence[DType]) -> None:
+        """Raises TypeError where the inputs of a node can't have these types, or where there are too few or too many."""
+        lists = [spec for spec in self.inputs if spec.kind == "list"]
+        spare = len(dtypes) - len(self.inputs) + len(lists)
+        if spare < 0 or not lists and spare:
+            raise TypeError(f"{self.type} takes {len(self.inputs)} inputs, but {len(dtypes)} were given.")
+        if len(lists) > 1:
+            return  # how many tensors are in which list is for the op itself to know
+        known: dict[str, DType] = {}
+        at = 0
+        for spec in self.inputs:
+            anything = spec.allowed >= ANY  # control flow passes references on
+            for dtype in dtypes[at : (at := at + (spare if spec.kind == "list" else 1))]:
+                base = dtype.base_dtype
+                if not anything and (base not in spec.allowed or dtype.is_ref and spec.kind != "ref"):
+                    raise TypeError(f"Input {spec.name!r} has type {dtype}, but it takes: {_listed(spec.allowed)}.")
+                if spec.group and known.setdefault(spec.group, base) is not base:
+                    raise TypeError(
+                        f"Input {spec.name!r} has type {base}, but the inputs before have {known[spec.group]}."
+                    )
+
     def infer(self, context: Inference) -> tuple[tuple[DType, ...], tuple[Shape, ...]]:
         """The outputs' types and static shapes. Raises TypeError or ValueError where the inputs can't be."""
         dtypes = self.dtype_rule(context)
@@ -146,6 +167,10 @@ class OpDef:
         if isinstance(shapes, list):
             return dtypes, tuple(shapes)
         return dtypes, (shapes,) * len(dtypes)
+
+
+def _listed(allowed: frozenset[DType]) -> str:
+    return ", ".join(d.name for d in sorted(allowed, key=lambda d: d.code))
 
 
 _OPS: dict[str, OpDef] = {}

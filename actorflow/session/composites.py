@@ -1,12 +1,12 @@
-"""Things of several tensors that a run fetches and feeds as one, such as `SparseTensor`.
+"""Things of several tensors that a run fetches and feeds as one: tuples, and such as `SparseTensor`.
 
-Such a class has three methods: `__tensor_components__()` lists its tensors; `__from_components__(*values)` makes of their
-values what a run gives; `__to_components__(value)` takes a fed value apart, in the order of the tensors.
+A class of the latter has three methods: `__tensor_components__()` lists its tensors; `__from_components__(*values)` makes of
+their values what a run gives; `__to_components__(value)` takes a fed value apart, in the order of the tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
@@ -17,41 +17,49 @@ def is_composite(element: Any) -> bool:
     return hasattr(type(element), "__tensor_components__")
 
 
+def is_spread(key: Any) -> bool:
+    """Whether a key of feeds stands for several tensors: one of these, or a tuple, such as the state of an `LSTMCell`."""
+    return isinstance(key, tuple) or is_composite(key)
+
+
 def spread_names(names: Iterable[Any]) -> list[Any]:
-    """The keys of feeds with the tensors of a composite in its place."""
+    """The keys of feeds with the tensors of those that stand for several in their places."""
     flat: list[Any] = []
     for name in names:
-        flat.extend(name.__tensor_components__() if is_composite(name) else [name])
+        flat.extend(spread_names(_parts_of(name)) if is_spread(name) else [name])
     return flat
 
 
 def spread_feeds(feeds: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Feeds with those of its tensors in place of that of a composite. Raises InvalidArgumentError where the value has
-    another number of parts."""
-    flat: list[tuple[Any, Any]] = []
-    for name, value in feeds.items():
-        flat.extend(zip(*_parts(name, value)) if is_composite(name) else [(name, value)])
-    return flat
+    """Feeds with those of its tensors in place of that of a key that stands for several. Raises InvalidArgumentError where
+    the value has another number of parts."""
+    return list(zip(spread_names(feeds), spread_values(feeds, feeds.values())))
 
 
 def spread_values(names: Iterable[Any], values: Iterable[Any]) -> list[Any]:
-    """Fed values in order, with the parts of a composite's value in its place."""
+    """Fed values in order, with the parts of a value in its place. Raises as `spread_feeds`."""
     flat: list[Any] = []
     for name, value in zip(names, values):
-        flat.extend(_parts(name, value)[1] if is_composite(name) else [value])
+        flat.extend(spread_values(_parts_of(name), _apart(name, value)) if is_spread(name) else [value])
     return flat
 
 
-def _parts(name: Any, value: Any) -> tuple[list[Any], list[Any]]:
-    tensors = name.__tensor_components__()
+def _parts_of(name: Any) -> Sequence[Any]:
+    parts: Sequence[Any] = name if isinstance(name, tuple) else name.__tensor_components__()
+    return parts
+
+
+def _apart(name: Any, value: Any) -> list[Any]:
+    """A fed value as one value for each part of its key."""
+    names = _parts_of(name)
     try:
-        values = list(name.__to_components__(value))
+        values = list(value if isinstance(name, tuple) else name.__to_components__(value))
     except TypeError:
         values = []
-    if len(values) != len(tensors):
+    if len(values) != len(names):
         raise InvalidArgumentError(
-            f"The value fed to {name!r} does not fit: it has to have {len(tensors)} parts, one for each of "
-            f"{', '.join(t.name for t in tensors)}.",
+            f"The value fed to {name!r:.200} does not fit: it has to have {len(names)} parts, one for each of "
+            f"{', '.join(getattr(part, 'name', repr(part)) for part in names)}.",
             details=[f"the value: {value!r:.60}"],
         )
-    return tensors, values
+    return values

@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from actorflow.dtypes import resource
 from actorflow.errors import describe
+from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
@@ -56,20 +60,34 @@ class Fetches:
         if isinstance(element, Operation):
             self._targets[element.name] = None
             return lambda values: None
+        if element.dtype is resource:
+            self._targets[element.op.name] = None
+            identity = _identity_of(element.op)
+            return lambda values: identity
         position = self._position(element)
         return lambda values: values[position]
 
     def _position(self, tensor: Tensor) -> int:
-        if tensor.dtype.is_ref:
+        found = shared_read(tensor) if tensor.dtype.is_ref else tensor
+        if found is None:
             raise TypeError(
                 describe(
-                    f"{tensor.name} is a reference to a variable; fetch the variable or a read of it.",
+                    f"{tensor.name} is a reference to a variable that nothing reads; fetch a read of it.",
                     node=tensor.op.name,
                     op=tensor.op.type,
                     where=tensor.where,
                 )
             )
-        return self._positions.setdefault(tensor.endpoint, len(self._positions))
+        return self._positions.setdefault(found.endpoint, len(self._positions))
+
+
+def _identity_of(resource: Operation) -> np.ndarray[Any, Any]:
+    """What fetching a queue's handle gives, or that of another resource: its container and its name in there."""
+    attrs = resource.attrs
+    names = (attrs.get("container") or "", attrs.get("shared_name") or resource.name)
+    identity = np.array([name.encode() for name in names], dtype=object)
+    identity.flags.writeable = False
+    return identity
 
 
 def cache_key(structure: Any) -> Any:

@@ -19,6 +19,7 @@ from actorflow.errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
+from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
@@ -28,7 +29,7 @@ from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
-from actorflow.session.composites import is_composite, spread_feeds, spread_names
+from actorflow.session.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.feeds import Feed
@@ -45,7 +46,7 @@ class _Prepared:
     fetches: Fetches
     feeds: tuple[Feed, ...]
     plan: Any
-    composite: bool  # a value is fed to several tensors
+    spread: bool  # a value is fed to several tensors
 
 
 @public("af")
@@ -159,7 +160,9 @@ class Session:
 
         Args:
             fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of these.
-            feeds: values for tensors, by tensor or name; they cut the graph there.
+                The handle of a queue gives its container and name.
+            feeds: values for tensors, by tensor or name; they cut the graph there. The key may be a tuple of tensors, such
+                as the state of a recurrent cell, and the value then has as many parts.
             timeout: seconds; anyio's deadlines hold as well.
             trace: takes the events of this run, which then runs node by node.
 
@@ -191,7 +194,7 @@ class Session:
                     f"The run's time of {timeout} s was up while its plan was made.",
                     hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
                 ) from None
-        if prepared.composite:
+        if prepared.spread:
             feeds = dict(spread_feeds(feeds))
         values = {}
         for feed, value in zip(prepared.feeds, feeds.values()):
@@ -210,7 +213,7 @@ class Session:
             targets=structure.targets,
         )
         plan = await self._engine.plan(signature, coalesce=trace is None)
-        prepared = _Prepared(structure, converters, plan, any(map(is_composite, feeds)))
+        prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))
         if key is not None:
             self._prepared[key] = prepared
         self.graph.mark_run()
@@ -237,6 +240,8 @@ class Session:
                 node=element.name,
                 where=element.where,
             )
+        if element.dtype.is_ref and (read := shared_read(element)) is not None:
+            element = read
         flow = self.graph.flow_of(element.op.name)
         if flow is not None and flow.loop is not None:
             raise InvalidArgumentError(
@@ -250,7 +255,7 @@ class Session:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
         self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
-        names = tuple(feed_list) if prepared.composite else None
+        names = tuple(feed_list) if prepared.spread else None
         return Callable_(self._engine.run, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:

@@ -1,0 +1,205 @@
+"""What programs for TensorFlow 1 take for granted: names, feeds and fetches, attributes, and the types that values take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+import actorflow.compat.v1 as tf
+from actorflow import errors
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    with (made := af.Graph()).as_default():
+        yield made
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+# ---- names
+
+OPERATORS = {
+    "add": lambda x: x + 1,
+    "sub": lambda x: 1 - x,
+    "mul": lambda x: 2 * x,
+    "truediv": lambda x: x / 2,
+    "floordiv": lambda x: x // 2,
+    "mod": lambda x: x % 2,
+    "pow": lambda x: x**2,
+    "matmul": lambda x: x @ x,
+    "and": lambda x: (x > 0) & (x < 1),
+    "or": lambda x: (x > 0) | (x < 1),
+    "xor": lambda x: (x > 0) ^ (x < 1),
+    "Neg": lambda x: -x,
+    "Abs": abs,
+    "Less": lambda x: x < 1,
+    "strided_slice": lambda x: x[0],
+    "Add": lambda x: tf.add(x, 1),
+    "Sub": lambda x: tf.subtract(x, 1),
+    "Mul": lambda x: tf.multiply(x, 1),
+    "MatMul": lambda x: tf.matmul(x, x),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_name_their_nodes_as_tensorflow_does(graph: af.Graph, name: str) -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    assert OPERATORS[name](x).op.name == name
+    assert OPERATORS[name](x).op.name == f"{name}_1"
+
+
+def test_operators_of_variables_have_the_same_names(graph: af.Graph) -> None:
+    v = tf.Variable(1.0)
+    assert [(v + 1).name, (v + 1).name, (v * v).name] == ["add:0", "add_1:0", "mul:0"]
+
+
+def test_a_constant_is_named_after_the_input_that_it_is(graph: af.Graph) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    assert [t.name for t in (x + 1).op.inputs] == ["Placeholder:0", "add/y:0"]
+    assert [t.name for t in tf.reshape(x, [1, 2], name="r").op.inputs] == ["Placeholder:0", "r/shape:0"]
+    assert [t.name for t in tf.concat([[1], [2]], 0).op.inputs] == [
+        "concat/values_0:0",
+        "concat/values_1:0",
+        "concat/axis:0",
+    ]
+    assert tf.constant(1).name == "Const:0"  # the constants of other nodes don't count
+
+
+def test_slots_and_averages_of_computed_variables_have_tensorflows_names(graph: af.Graph) -> None:
+    average = tf.train.ExponentialMovingAverage(0.9)
+    average.apply([loss := tf.Variable(1.0) * 2.0])
+    assert average.average(loss).op.name == "mul/ExponentialMovingAverage"
+
+
+# ---- feeds and fetches
+
+
+def test_a_nested_state_is_fed_by_one_key(graph: af.Graph) -> None:
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.LSTMCell(3), tf.nn.rnn_cell.LSTMCell(2)])
+    initial = cell.zero_state(1, tf.float32)
+    x = tf.placeholder(tf.float32, [1, 4, 2])
+    _, final = tf.nn.dynamic_rnn(cell, x, initial_state=initial)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        inputs = np.ones((1, 4, 2), np.float32)
+        state = session.run(initial)
+        for _ in range(2):
+            state = session.run(final, {x: inputs, initial: state})
+        again = session.make_callable(final, [x, initial])(inputs, session.run(final, {x: inputs}))
+    np.testing.assert_array_equal(state[0].c, again[0].c)
+    assert type(state[1]).__name__ == "LSTMStateTuple"
+
+
+def test_a_key_of_several_tensors_takes_a_value_of_as_many_parts(graph: af.Graph) -> None:
+    x, y = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32)
+    assert run([x, y], {(x, (y,)): ([1, 2], (3,))})[1] == 3
+    with pytest.raises(errors.InvalidArgumentError, match="has to have 2 parts"):
+        run(x, {(x, y): ([1, 2],)})
+    with pytest.raises(errors.InvalidArgumentError, match="fed twice"):
+        run(x, {(x, y): ([1, 2], 3), x: [1, 2]})
+
+
+def test_the_name_of_a_variable_fetches_and_feeds_its_value(graph: af.Graph) -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    assert run("v:0").tolist() == run(b"v:0").tolist() == run(v.name).tolist() == [1.0, 2.0]
+    assert run([graph.get_tensor_by_name("v:0"), "v"])[1] is None  # without an output it names the operation
+    assert run(v + 1.0, {"v:0": [3.0, 4.0]}).tolist() == [4.0, 5.0]
+
+
+def test_the_reference_of_a_variable_is_read_where_a_value_is_wanted(graph: af.Graph) -> None:
+    tf.Variable([1.0, 2.0], name="v")
+    assert run(graph.get_tensor_by_name("v:0") * 2).tolist() == [2.0, 4.0]
+
+
+def test_fetching_a_queue_gives_its_container_and_name(graph: af.Graph) -> None:
+    with graph.container("shelf"):
+        queue = tf.FIFOQueue(1, tf.float32, shared_name="jobs")
+    assert run(queue.queue_ref).tolist() == [b"shelf", b"jobs"]
+
+
+def test_none_is_no_fetch_wherever_it_is(graph: af.Graph) -> None:
+    for fetches in (None, [None], {"a": None}, (tf.constant(1), None)):
+        with pytest.raises(TypeError, match="None"):
+            run(fetches)
+
+
+# ---- attributes
+
+
+def test_types_of_inputs_are_attributes(graph: af.Graph) -> None:
+    x, indices = tf.placeholder(tf.float16, [3, 3]), tf.constant([0], tf.int64)
+    wanted = [
+        (x + 1, "T", tf.float16),
+        (tf.gather(x, indices), "Tparams", tf.float16),
+        (tf.gather(x, indices), "Tindices", tf.int64),
+        (tf.reduce_sum(x, 0), "Tidx", tf.int32),
+        (tf.reshape(x, [9]), "Tshape", tf.int32),
+        (tf.transpose(x), "Tperm", tf.int32),
+        (tf.tile(x, indices[:1] + [1, 2]), "Tmultiples", tf.int64),
+        (tf.cast(x, tf.int32), "SrcT", tf.float16),
+        (tf.split(x, 3)[0], "T", tf.float16),
+        (tf.concat([x, x], 0), "N", 2),
+        (tf.unsorted_segment_sum(x, [0, 0, 0], 1), "Tnumsegments", tf.int32),
+        (tf.random_uniform([2]), "T", tf.int32),
+        (tf.random_uniform([2]), "dtype", tf.float32),
+        (tf.substr(["abc"], indices, indices), "T", tf.int64),
+        (tf.Variable(1.0).value(), "dtype", tf.float32),
+        (tf.nn.top_k(x)[0], "T", tf.float16),
+        (tf.py_func(lambda a, b: a, [x, indices], tf.float16), "Tin", (tf.float16, tf.int64)),
+        (tf.spectral.rfft(tf.zeros([4])), "Tcomplex", tf.complex64),
+    ]
+    for tensor, name, value in wanted:
+        assert tensor.op.get_attr(name) == value, (tensor.op.type, name)
+    with pytest.raises(ValueError, match="no attribute 'Tother'"):
+        (x + 1).op.get_attr("Tother")
+
+
+def test_create_op_checks_the_types_of_inputs(graph: af.Graph) -> None:
+    one, real = tf.constant(1), tf.constant(1.0)
+    with pytest.raises(TypeError, match="'y' has type float32, but the inputs before have int32"):
+        graph.create_op("Add", [one, real])
+    with pytest.raises(TypeError, match="takes: string"):
+        graph.create_op("StringToNumber", [one], {"out_type": tf.float32})
+    with pytest.raises(TypeError, match="takes 2 inputs, but 1 were given"):
+        graph.create_op("Add", [one])
+    with pytest.raises(TypeError, match="float32_ref"):
+        graph.create_op("Neg", [tf.Variable(1.0).handle])
+
+
+# ---- the types that values take
+
+
+def test_a_value_without_elements_takes_the_type_that_is_wanted(graph: af.Graph) -> None:
+    assert tf.constant([], tf.string).dtype == tf.string
+    assert tf.string_to_number([]).op.inputs[0].dtype == tf.string
+    assert tf.string_join([[], np.array([])]).dtype == tf.string
+    assert tf.concat([[], ["a"]], 0).dtype == tf.string
+    assert tf.concat([tf.constant(["a"]), []], 0).dtype == tf.string
+    assert tf.add([], [1]).dtype == tf.int32
+    assert tf.add([], np.zeros([0], np.int64)).dtype == tf.int64
+    assert tf.gather([1.0, 2.0], []).op.inputs[1].dtype == tf.int32
+    assert tf.gather([1.0, 2.0], np.array([])).op.inputs[1].dtype == tf.int32
+    assert tf.constant([]).dtype == tf.float32 and tf.constant(np.array([])).dtype == tf.float64
+
+
+def test_arrays_of_another_width_become_what_an_input_takes(graph: af.Graph) -> None:
+    parts = tf.dynamic_partition([1.0, 2.0], np.array([1, 0]), 2)  # int64, but partitions are int32
+    assert parts[0].op.inputs[1].dtype == tf.int32
+    assert tf.reshape([1.0, 2.0], np.array([2, 1], np.uint8)).shape.as_list() == [2, 1]
+    assert tf.segment_sum([1.0], np.array([0], np.int8)).op.inputs[1].dtype == tf.int32
+    assert tf.nn.top_k([1.0, 2.0], np.int64(1))[0].shape.as_list() == [1]
+    blocks = tf.space_to_batch_nd(np.ones([1, 2, 2, 1]), np.array([2, 2]), np.zeros([2, 2], np.int64))
+    assert blocks.shape.as_list() == [4, 1, 1, 1]
+    with pytest.raises(TypeError, match="has type int64, but it takes: int32"):
+        tf.dynamic_partition([1.0], np.array([2**40]), 2)
+    with pytest.raises(TypeError, match="has type float64"):
+        tf.segment_sum([1.0], np.array([0.0]))
