@@ -13,10 +13,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
-from typing import Any, Protocol, TypeVar, TypeVarTuple
+from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 import anyio.to_thread
 from anyio.lowlevel import RunVar, checkpoint
@@ -156,10 +158,58 @@ def resident_bytes(pid: int) -> int | None:
 async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
     """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here. At most 40
     calls of an event loop have a thread at a time."""
-    if current().is_real:
-        return await anyio.to_thread.run_sync(work, *arguments, abandon_on_cancel=abandon_on_cancel)
-    await checkpoint()
-    return work(*arguments)
+    if not current().is_real:
+        await checkpoint()
+        return work(*arguments)
+    if not abandon_on_cancel:
+        return await anyio.to_thread.run_sync(work, *arguments)
+    call = _Call(work, arguments)
+    with call.left_behind():
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+
+
+class _Call(Generic[T]):
+    """A call on a thread. It knows whether it has begun and not ended."""
+
+    __slots__ = ("_arguments", "_work", "runs")
+
+    def __init__(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> None:
+        self._work = work
+        self._arguments = arguments
+        self.runs = False
+
+    def __call__(self) -> T:
+        self.runs = True
+        try:
+            return self._work(*self._arguments)
+        finally:
+            self.runs = False
+            self._arguments = ()
+
+    @contextmanager
+    def left_behind(self) -> Iterator[None]:
+        """A block that waits for the call. Where it ends before, `goes_on` tells its task."""
+        try:
+            yield
+        except BaseException:
+            if self.runs:
+                _left_behind[_current_task()] = self
+            raise
+
+
+_left_behind: weakref.WeakKeyDictionary[Any, _Call[Any]] = weakref.WeakKeyDictionary()
+
+
+def _current_task() -> Any:
+    import asyncio  # only here: importing actorflow does not import it
+
+    return asyncio.current_task()
+
+
+def goes_on() -> Callable[[], bool] | None:
+    """Tells whether a call on a thread still runs that the current task has left behind; None where it has left none."""
+    call = _left_behind.pop(_current_task(), None)
+    return None if call is None else lambda: call.runs
 
 
 async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
@@ -178,7 +228,7 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
         _own_threads.set(limiter)
     import asyncio  # only here: importing actorflow does not import it
 
-    loop, call = asyncio.get_running_loop(), object()
+    loop, call = asyncio.get_running_loop(), _Call(work, arguments)
     claims = [
         None
     ]  # whoever takes it, the thread or a caller that is cancelled before, decides whether the work begins
@@ -194,7 +244,7 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
         if not claim():
             raise RuntimeError("Its caller was cancelled before it began.")
         try:
-            return work(*arguments)
+            return call()
         finally:
             try:
                 loop.call_soon_threadsafe(limiter.release_on_behalf_of, call)
@@ -204,7 +254,8 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
     await limiter.acquire_on_behalf_of(call)
     try:
         unlimited = anyio.CapacityLimiter(math.inf)
-        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=unlimited)
+        with call.left_behind():
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=unlimited)
     finally:
         if claim():  # else the thread says itself when it is done
             limiter.release_on_behalf_of(call)

@@ -23,6 +23,7 @@ from actorflow.graph.foreign import host_array
 from actorflow.ops.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
+from actorflow.runtime.waits import Wait
 
 _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (TypeError, InvalidArgumentError),
@@ -39,6 +40,12 @@ _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
 async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], step: StepHandle) -> Any:
     function = function_of(token)
     given = [_given(value) for value in inputs]
+    what = (
+        f"awaits the function {function.name}"
+        if function.is_async
+        else f"calls the function {function.name} on a thread"
+    )
+    forget = step.on_cancel(lambda: None, lambda: Wait(what))
     try:
         if function.is_async:
             found = function.call(*given)
@@ -53,6 +60,8 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
         raise
     except Exception as error:
         raise _raised(function, error) from error
+    finally:
+        forget()
     return _results(function, found, Tout)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from channels import until
 
@@ -163,3 +165,50 @@ async def test_f86_a_reader_waits_for_the_name_of_a_file(graph: af.Graph, sessio
     )
     assert "reads with 'lines', one read at a time: it is at a file's name" in report
     await stopped(*waiting)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "deadline"])
+async def test_f28_a_function_that_goes_on_after_its_step_is_counted_and_shown(
+    graph: af.Graph, session: af.Session, how: str
+) -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def blocks() -> np.float32:
+        begun.set()
+        release.wait()
+        return np.float32(1.0)
+
+    called = af.py_func(blocks, [], af.float32, name="called")
+    running = start(session.run(called, timeout=0.2 if how == "deadline" else None))
+    try:
+        await until(begun.is_set)
+        if how == "cancelled":
+            assert f"called (PyFunc, {called.where}) calls the function " in session.pending()
+            assert "blocks on a thread" in session.pending()
+            running.cancel()
+        with pytest.raises(asyncio.CancelledError if how == "cancelled" else DeadlineExceededError):
+            await running
+        assert session.statistics().abandoned == 1
+        assert session.pending() == (
+            "step 1 is over, but not all that it began:\n"
+            f"called (PyFunc, {called.where}) goes on, and its result will be dropped"
+        )
+    finally:
+        release.set()
+    await until(lambda: session.pending() == "no step is in flight")
+    assert session.statistics().abandoned == 1
+
+
+async def test_f28_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.Graph, session: af.Session) -> None:
+    def fails() -> np.float32:
+        raise ValueError("no")
+
+    async def waits() -> np.float32:
+        await asyncio.Event().wait()
+        return np.float32(1.0)
+
+    with pytest.raises(af.errors.InvalidArgumentError):
+        await session.run(af.py_func(fails, [], af.float32))
+    with pytest.raises(DeadlineExceededError, match=r"awaits the function .*waits"):
+        await session.run(af.py_func(waits, [], af.float32), timeout=0.1)
+    assert session.statistics().abandoned == 0 and session.pending() == "no step is in flight"

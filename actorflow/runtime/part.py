@@ -303,6 +303,8 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
             step.active_again()
         faults.remember_inputs(error, inputs)
         step.fail(part, node, error)
+    if step.stopped:
+        step.leave_behind(part, node)
     live = step.live = step.live - 1
     if live <= step.waiting:
         step.quiet()

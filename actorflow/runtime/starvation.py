@@ -94,6 +94,11 @@ def report(step: Step) -> str:
     return "\n".join(shown)
 
 
+def left_behind(step: Step) -> list[str]:
+    """One line for each node of a finished step whose kernel goes on."""
+    return [f"{_named(part, node)} goes on, and its result will be dropped" for part, node in step.left_behind()]
+
+
 def error(step: Step) -> StarvationError:
     """The error of a step in which nothing runs, is ready or may still come."""
     waiting = [node.line for part in step.parts for node in _waiting(part)]

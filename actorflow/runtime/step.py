@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, Protocol
 
+from actorflow import machine
 from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint
@@ -90,6 +91,8 @@ class Step:
         self.continuing: dict[tuple[int, int], tuple[Part, PlanNode]] = {}
         """The nodes whose kernels have to call their continuation yet, by part and index."""
         self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
+        self._left_behind: list[tuple[Part, PlanNode, Callable[[], bool]]] = []
+        """The nodes whose kernels have ended, but not what they called on threads."""
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
         """Called whenever the step has gone quiet (partial runs look for their fetches then)."""
@@ -309,10 +312,21 @@ class Step:
         """Gives up waiting for kernels that can't be stopped; their outputs will be dropped."""
         if not self.finished:
             self.abandoned = True
-            waiting = self.continuing.values()
-            left = [node.node.name for _, node in (*self.on_threads.values(), *self._tasks.values(), *waiting)]
+            left = [node.node.name for _, node in self.left_behind()]
             get_logger("runtime").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
             self._finish()
+
+    def leave_behind(self, part: Part, node: PlanNode) -> None:
+        """The kernel of a node has ended because the step is stopped. What it called on a thread may go on."""
+        goes_on = machine.goes_on()
+        if goes_on is not None:
+            self.abandoned = True
+            self._left_behind.append((part, node, goes_on))
+
+    def left_behind(self) -> list[tuple[Part, PlanNode]]:
+        """The nodes of a finished step whose kernels, or what these called on threads, still go on."""
+        kernels = (*self.on_threads.values(), *self._tasks.values(), *self.continuing.values())
+        return [*kernels, *((part, node) for part, node, goes_on in self._left_behind if goes_on())]
 
     def pending(self) -> str:
         """A report of the nodes that wait, the channels that are empty, and who should fill them."""

@@ -51,6 +51,8 @@ class Steps:
         self.closed = False
         self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
         self.running: dict[int, Step] = {}
+        self._left_behind: list[Step] = []
+        """Steps that are over, with kernels that perhaps go on."""
         self.dispatcher: Dispatcher | None = None
         self.graph_nodes: Mapping[str, Node] = {}
         """The graph whose steps these are, where it is here. Reports tell from it which nodes use a resource."""
@@ -243,8 +245,9 @@ class Steps:
 
     def left(self, step: Step) -> None:
         """A step is over, or its grace is."""
-        if self.running.pop(step.id, None) is not None:
-            self.abandoned += step.abandoned
+        if self.running.pop(step.id, None) is not None and step.abandoned:
+            self.abandoned += 1
+            self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]
 
     def _expire(self, step: Step, timeout: float) -> None:
         error = DeadlineExceededError(
@@ -270,10 +273,14 @@ class Steps:
             raise cancelled
 
     def pending(self) -> str:
-        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
+        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them; and the kernels
+        that go on after their steps."""
         reports = self.reports()
         users = users_by_resource(self.graph_nodes) if reports else {}
         lines = [line for one in reports for line in (f"step {one.step}:", *explained(one, reports, users))]
+        for step in self._left_behind:
+            if left := starvation.left_behind(step):
+                lines += (f"step {step.id} is over, but not all that it began:", *left)
         return "\n".join(lines) or "no step is in flight"
 
     def reports(self) -> list[StepReport]:
