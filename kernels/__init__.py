@@ -13,6 +13,16 @@ if not __name__.startswith("actorflow."):
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+LIBRARIES = ("cuda", "cudnn", "jit", "onednn")  # packages that load their own modules
+
+
+def _load(package: str, path: Iterable[str]) -> None:
+    for found in pkgutil.iter_modules(path):
+        module = importlib.import_module(f"{package}.{found.name}")
+        if found.ispkg and found.name not in LIBRARIES:
+            _load(module.__name__, module.__path__)
+
+
+_load(__name__, __path__)

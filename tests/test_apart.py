@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actorflow.kernels import apart
+from actorflow.kernels.shared import apart
 
 pytestmark = pytest.mark.skipif(apart._core is None, reason="the system does not say on which core a thread runs")
 

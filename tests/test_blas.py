@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from actorflow import kernels
-from actorflow.kernels import blas
+from actorflow.kernels.shared import blas
 
 FAST, ONE, SLOW = 60, 100, 1000  # ns: a product on all threads that pay, on one thread, on all where they wait
 SHORTEST, LONGEST = blas._SHORTEST, blas._LONGEST

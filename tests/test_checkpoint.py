@@ -20,7 +20,7 @@ from actorflow.checkpoint import store as stores
 from actorflow.checkpoint.files import SystemFiles
 from actorflow.checkpoint.reading import Reader
 from actorflow.dtypes import ALL
-from actorflow.ops.save_ops import restore_v2, save_v2
+from actorflow.ops.state.checkpoint import restore_v2, save_v2
 from actorflow.train import saver as saver_module
 
 Run = Callable[..., Any]

@@ -16,7 +16,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.checkpoint import store as stores
 from actorflow.checkpoint.files import SystemFiles
-from actorflow.ops.save_ops import save_variables
+from actorflow.ops.state.checkpoint import save_variables
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 

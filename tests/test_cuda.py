@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import gc
-import importlib
 import inspect
 import random
 import sys
@@ -24,6 +23,7 @@ import pytest
 from fake_cupy import Blocks, CUDARuntimeError, FakeCupy, Race
 from kernel_coverage import table, written
 from ops import checks, harness
+from ops.table import all_cases
 from test_fuzz import Request, expected, is_pure, random_graph
 
 import actorflow as af
@@ -35,9 +35,9 @@ from actorflow.registry import kernel, plugins
 
 plugins.load_kernels()
 
-from actorflow.kernels import philox  # noqa: E402
 from actorflow.kernels.cuda import coverage  # noqa: E402
 from actorflow.kernels.cuda import random as drawing  # noqa: E402
+from actorflow.kernels.random import philox  # noqa: E402
 
 pytestmark = pytest.mark.real_memory
 NAME = "/job:localhost/replica:0/task:0/device:{}:{}"
@@ -554,12 +554,11 @@ def on_gpu(make: Make, launched: list[int]) -> Callable[..., list[Any]]:
 def cases() -> list[Any]:
     """The rows of the op tables all of whose ops a GPU takes, in one type each."""
     found = []
-    for path in sorted((Path(__file__).parent / "ops").glob("rows_*.py")):
-        for case in importlib.import_module(f"ops.{path.stem}").CASES:
-            names = case.ops.split()
-            types = [t for t in case.types() if t.name not in ("bfloat16", "string")]
-            if names and types and all(kernel.includes(kernel.devices_of(op), "GPU") for op in names):
-                found.append((case, types))
+    for case in all_cases():
+        names = case.ops.split()
+        types = [t for t in case.types() if t.name not in ("bfloat16", "string")]
+        if names and types and all(kernel.includes(kernel.devices_of(op), "GPU") for op in names):
+            found.append((case, types))
     return found
 
 

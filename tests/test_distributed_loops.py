@@ -30,7 +30,7 @@ from test_recv_scheduling import delay_all
 import actorflow as af
 from actorflow import blocking, errors
 from actorflow.graph.node import Node
-from actorflow.ops.control_flow import enter, exit_, loop_cond, next_iteration, switch
+from actorflow.ops.flow.primitives import enter, exit_, loop_cond, next_iteration, switch
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.registry import opdef, plugins
 from actorflow.runtime.dispatcher import Dispatcher

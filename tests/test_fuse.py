@@ -11,9 +11,9 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
-from actorflow.ops.fused import sgd_matmul
-from actorflow.ops.nn import relu_grad
-from actorflow.ops.pool_ops import max_pool_grad
+from actorflow.ops.nn.activation import relu_grad
+from actorflow.ops.nn.fused import sgd_matmul
+from actorflow.ops.nn.pool_rules import max_pool_grad
 from actorflow.passes.fuse import fuse
 from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph

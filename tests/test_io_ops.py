@@ -15,7 +15,7 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.kernels import files, images
+from actorflow.kernels.io import files, images
 
 
 @pytest.fixture(autouse=True)

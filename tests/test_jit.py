@@ -30,9 +30,9 @@ from actorflow.runtime.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels import nn as kernels_nn
-from actorflow.kernels import update_formulas
 from actorflow.kernels.jit import compiler, parallel, rules, sharing, softmax, team, ufuncs, updates
+from actorflow.kernels.nn import activation as kernels_nn
+from actorflow.kernels.state import update_formulas
 from actorflow.runtime import llvm
 
 nn = af.nn

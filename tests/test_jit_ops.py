@@ -17,7 +17,7 @@ from actorflow.runtime import jit
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels import indexing, nn, normalization, pool
+from actorflow.kernels.array import index as indexing
 from actorflow.kernels.jit import (
     builtin,
     ops_arrays,
@@ -34,6 +34,8 @@ from actorflow.kernels.jit import (
     sums,
     turning,
 )
+from actorflow.kernels.nn import activation as nn
+from actorflow.kernels.nn import normalization, pool
 
 SEED = 20261121
 TRIES = 150

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ops import checks, harness, rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_matmul, rows_pool
+from ops import checks, harness
+from ops.math import rows_matmul
+from ops.nn import rows_conv, rows_conv_functions, rows_conv_groups, rows_fused, rows_pool
 from ops.table import Case
 
 import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
-from actorflow.kernels import helping
 from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program, together
 from actorflow.kernels.onednn.binding import Binding, loaded
-from actorflow.ops.fused import sgd_matmul
+from actorflow.kernels.shared import helping
+from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
 
 installed = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")

@@ -12,7 +12,7 @@ from running import Run, interpreted, start
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.ops import training
+from actorflow.ops.state import training
 from actorflow.runtime.variable_state import VariableState
 
 __all__ = ["start"]

@@ -17,7 +17,7 @@ import actorflow.compat.v1 as tf
 from actorflow import errors
 from actorflow.checkpoint import manifest
 from actorflow.checkpoint.regions import Region, covers
-from actorflow.ops.save_ops import restore_v2, save_v2
+from actorflow.ops.state.checkpoint import restore_v2, save_v2
 from actorflow.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actorflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
-from actorflow.kernels.queues.barrier import BarrierCore, Insert
-from actorflow.kernels.queues.core import Attempt, Close, Put, QueueCore, Take
-from actorflow.kernels.queues.operations import draws
-from actorflow.kernels.queues.stores import Fifo, Prioritized, Shuffled
+from actorflow.kernels.io.queues.barrier import BarrierCore, Insert
+from actorflow.kernels.io.queues.core import Attempt, Close, Put, QueueCore, Take
+from actorflow.kernels.io.queues.operations import draws
+from actorflow.kernels.io.queues.stores import Fifo, Prioritized, Shuffled
 
 CAPACITY = 4
 KEPT = 2

@@ -10,7 +10,7 @@ import pytest
 
 import actorflow as af
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.ops.shaping import shape_op
+from actorflow.ops.array.shape import shape_op
 from actorflow.registry import opdef
 from actorflow.shapes import Shape
 

@@ -16,7 +16,7 @@ from actorflow.checkpoint.files import SystemFiles
 from actorflow.checkpoint.store import LocalStore, Source, register_store
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
-from actorflow.ops.save_ops import read_nonce
+from actorflow.ops.state.checkpoint import read_nonce
 from actorflow.supervisor.shared_folder import SharedFolder
 from actorflow.testing import World, simulate
 

@@ -11,8 +11,8 @@ from running import Run, start
 
 import actorflow as af
 from actorflow.graph.graph import Graph
-from actorflow.ops import training_adaptive as adaptive
-from actorflow.ops import training_proximal as proximal
+from actorflow.ops.state import training_adaptive as adaptive
+from actorflow.ops.state import training_proximal as proximal
 
 __all__ = ["start"]
 

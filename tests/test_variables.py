@@ -15,7 +15,9 @@ from running import Run, interpreted, start
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.ops import state, state_api, state_sparse
+from actorflow.ops.state import assign as state_api
+from actorflow.ops.state import scatter as state_sparse
+from actorflow.ops.state import variable as state
 
 __all__ = ["start"]
 

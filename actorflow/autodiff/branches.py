@@ -11,9 +11,9 @@ from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.control import identity
-from actorflow.ops.filling import zeros_like
-from actorflow.ops.lists import list_zeros_like
+from actorflow.ops.array.constant import zeros_like
+from actorflow.ops.flow.control import identity
+from actorflow.ops.flow.lists import list_zeros_like
 
 
 class Mirror:
@@ -90,7 +90,7 @@ def _zeros(tensor: Tensor) -> Tensor:
     if tensor.dtype is variant:
         return list_zeros_like(tensor)
     if tensor.dtype.is_ref:
-        from actorflow.ops.filling import zeros
+        from actorflow.ops.array.constant import zeros
 
         return zeros(tensor.static_shape, tensor.dtype.base_dtype)
     return zeros_like(tensor)

@@ -13,7 +13,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
-from actorflow.ops.gradient_ops import custom_gradient_op
+from actorflow.ops.flow.control import custom_gradient_op
 from actorflow.public import public
 
 # Where a graph keeps its Python rules: a collection that holds one dictionary, so that they live as long as the graph.

@@ -15,7 +15,7 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.filling import ones_like
+from actorflow.ops.array.constant import ones_like
 from actorflow.public import public
 from actorflow.shapes import compatible, show
 

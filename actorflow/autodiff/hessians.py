@@ -43,9 +43,9 @@ def hessians(
 
 
 def _hessian(x: Any, slope: Any, name: str, options: dict[str, Any]) -> Tensor:
-    from actorflow.ops.filling import zeros_like
-    from actorflow.ops.joining import stack
-    from actorflow.ops.shaping import reshape
+    from actorflow.ops.array.constant import zeros_like
+    from actorflow.ops.array.join import stack
+    from actorflow.ops.array.shape import reshape
 
     value = convert_to_tensor(x)
     shape = value.static_shape

@@ -14,9 +14,9 @@ from actorflow.graph.convert import register_tensor_conversion_function
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.cast import cast
-from actorflow.ops.joining import concat
-from actorflow.ops.segment import unsorted_segment_sum
+from actorflow.ops.array.join import concat
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.segment import unsorted_segment_sum
 from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, show
 

@@ -19,11 +19,11 @@ from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.arithmetic import add
-from actorflow.ops.control import identity
-from actorflow.ops.filling import zeros
-from actorflow.ops.lists import add_lists, empty_list, pop_back, push_back
-from actorflow.ops.logic import greater
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.flow.control import identity
+from actorflow.ops.flow.lists import add_lists, empty_list, pop_back, push_back
+from actorflow.ops.math.arithmetic import add
+from actorflow.ops.math.logic import greater
 from actorflow.passes.frames import is_free
 
 if TYPE_CHECKING:

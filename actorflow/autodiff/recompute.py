@@ -15,8 +15,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
-from actorflow.ops.control import identity
-from actorflow.ops.gradient_ops import custom_gradient_op
+from actorflow.ops.flow.control import custom_gradient_op, identity
 from actorflow.public import public
 
 _CONTROL_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})

@@ -7,10 +7,10 @@ with `broadcasts=True`. Most often the static shapes decide, and there is nothin
 from __future__ import annotations
 
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.gradient_ops import sum_to
-from actorflow.ops.reduction import reduce_sum
+from actorflow.ops.array.shape import reshape, shape
+from actorflow.ops.flow.control import sum_to
+from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.shape_rules import elementwise
-from actorflow.ops.shaping import reshape, shape
 from actorflow.shapes import Shape, is_static
 
 

@@ -25,10 +25,10 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.arithmetic import add_n
-from actorflow.ops.control import group, identity
-from actorflow.ops.filling import zeros_like
-from actorflow.ops.lists import add_lists, list_zeros_like
+from actorflow.ops.array.constant import zeros_like
+from actorflow.ops.flow.control import group, identity
+from actorflow.ops.flow.lists import add_lists, list_zeros_like
+from actorflow.ops.math.arithmetic import add_n
 from actorflow.shapes import compatible, show
 
 Gradient: TypeAlias = "Tensor | IndexedSlices"

@@ -13,11 +13,11 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.arithmetic import add_n
-from actorflow.ops.cast import cast
-from actorflow.ops.control import Assert, identity
-from actorflow.ops.joining import stack
-from actorflow.ops.logic import equal, less, logical_or
+from actorflow.ops.array.join import stack
+from actorflow.ops.flow.control import Assert, identity
+from actorflow.ops.math.arithmetic import add_n
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.logic import equal, less, logical_or
 from actorflow.public import public
 
 Branch = Callable[[], Any]

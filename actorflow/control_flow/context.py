@@ -16,7 +16,7 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint, user_line
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.control import identity
+from actorflow.ops.flow.control import identity
 from actorflow.passes.frames import is_free
 
 

@@ -13,7 +13,7 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.functions import argument, returned
+from actorflow.ops.flow.functions import argument, returned
 from actorflow.passes.prune import prune
 from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape

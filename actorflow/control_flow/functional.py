@@ -13,7 +13,7 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.shaping import shape
+from actorflow.ops.array.shape import shape
 from actorflow.public import public
 
 

@@ -19,8 +19,8 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.control import identity
-from actorflow.ops.control_flow import exit_, loop_cond, next_iteration, switch
+from actorflow.ops.flow.control import identity
+from actorflow.ops.flow.primitives import exit_, loop_cond, next_iteration, switch
 from actorflow.shapes import Shape, ShapeLike, as_shape, show
 
 
@@ -142,7 +142,7 @@ class WhileContext(Context):
     def count(self) -> Tensor:
         """How many iterations the loop makes, an int32 of the parent; the variable that counts them is made once."""
         from actorflow.graph.convert import convert_to_tensor
-        from actorflow.ops.arithmetic import add
+        from actorflow.ops.math.arithmetic import add
 
         if self._counter is None:
             with scopes.changed(self.graph, flow=self.parent, controls=()), self.graph.name_scope(f"{self.name}/"):

@@ -14,10 +14,10 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops import lists
-from actorflow.ops.cast import cast
-from actorflow.ops.control import identity, no_op
-from actorflow.ops.filling import range_
+from actorflow.ops.array.range import range_
+from actorflow.ops.flow import lists
+from actorflow.ops.flow.control import identity, no_op
+from actorflow.ops.math.cast import cast
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
 
@@ -177,7 +177,7 @@ class TensorArray:
 
 
 def _rows(tensor: Tensor) -> Any:
-    from actorflow.ops.shaping import shape
+    from actorflow.ops.array.shape import shape
 
     known = tensor.static_shape
     return shape(tensor)[0] if known is None or known[0] is None else known[0]

@@ -13,7 +13,7 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.logic import less, logical_and
+from actorflow.ops.math.logic import less, logical_and
 from actorflow.public import public
 from actorflow.shapes import TensorShape
 

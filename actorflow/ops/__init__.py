@@ -1,1 +1,20 @@
-"""The declarations of all ops, and the public functions over them."""
+"""The declarations of all ops, and the public functions over them, in the families of TensorFlow.
+
+aliases.py       older names of functions, which TensorFlow 1 still has
+building.py      what functions that build several nodes share: their name scope, constants, and a look at values known early
+operators.py     says which function builds the node of each of Python's operators on tensors
+shape_rules.py   shape rules that several ops share
+array/           ops of shapes, parts, joins, orders and constants
+flow/            ops of control flow, functions, checks, Send and Recv
+io/              ops of queues, readers, files and formats
+linalg/          ops of matrices: inverses, factors, systems of equations, norms
+losses/          ops of losses of models (`tf.losses`)
+math/            ops of arithmetic, elementwise functions, reductions, products of matrices
+nn/              ops of neural networks: activations, convolutions, pools, normalization, losses
+quantize/        ops of floats as integers of few bits
+random/          ops of random numbers (`tf.random`)
+signal/          ops of Fourier transforms (`tf.signal`)
+sparse/          ops of sparse tensors (`tf.sparse`)
+state/           ops of variables, their updates, and other state of a task
+strings/         ops of byte strings (`tf.strings`)
+"""

@@ -46,6 +46,6 @@ def outputs_of(made: Any) -> list[Tensor]:
 
 def or_zeros(gradients: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> list[Tensor]:
     """The gradients of several outputs, zeros for those that nothing used."""
-    from actorflow.ops.filling import zeros_like
+    from actorflow.ops.array.constant import zeros_like
 
     return [zeros_like(y) if dy is None else dy for dy, y in zip(gradients, outputs, strict=True)]

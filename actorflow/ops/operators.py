@@ -9,8 +9,10 @@ from typing import Any
 from actorflow.graph import overloads
 from actorflow.graph.convert import symbolic_dtype
 from actorflow.graph.tensor import Tensor
-from actorflow.ops import arithmetic, bitwise, logic, matmul, unary
-from actorflow.ops.indexing import getitem
+from actorflow.ops.array.index import getitem
+from actorflow.ops.math import arithmetic, logic, matmul
+from actorflow.ops.math import elementwise as unary
+from actorflow.ops.math import logic as bitwise
 
 
 def _by_kind(of_bools: Callable[..., Tensor], of_integers: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from actorflow import dtypes
 from actorflow.graph.node import Endpoint, Node
-from actorflow.ops.fused import ACTIVATIONS
+from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.passes.pace import paced
 from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import is_static

@@ -10,8 +10,8 @@ from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops import queue_ops
 from actorflow.ops.building import composite
+from actorflow.ops.io import queues as queue_ops
 from actorflow.public import public
 from actorflow.queues.base import component_shapes, component_types
 from actorflow.shapes import ShapeLike, TensorShape

@@ -11,8 +11,8 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops import queue_ops
 from actorflow.ops.building import composite, outputs_of
+from actorflow.ops.io import queues as queue_ops
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, show
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from actorflow.dtypes import DTypeLike, int64
 from actorflow.graph import scopes
 from actorflow.graph.graph import get_default_graph
-from actorflow.ops import queue_ops
-from actorflow.ops.random import get_seed
+from actorflow.ops.io import queues as queue_ops
+from actorflow.ops.random.distributions import get_seed
 from actorflow.public import public
 from actorflow.queues.base import QueueBase, component_names, component_shapes, component_types
 from actorflow.shapes import ShapeLike

@@ -46,8 +46,8 @@ def import_ops() -> None:
     """Imports the declarations of all ops that the core has. A program's own imports load those that it uses."""
     import actorflow.ops
 
-    for module in pkgutil.iter_modules(actorflow.ops.__path__):
-        importlib.import_module(f"actorflow.ops.{module.name}")
+    for module in pkgutil.walk_packages(actorflow.ops.__path__, "actorflow.ops."):
+        importlib.import_module(module.name)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.filling import zeros
-from actorflow.ops.joining import stack
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.array.join import stack
 from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, as_shape
 from actorflow.variables.scope import get_variable, variable_scope
@@ -120,7 +120,7 @@ class RNNCell:
     def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike | None = None) -> Any:
         """`zero_state` of the batch and type of `inputs`, or of those given."""
         if inputs is not None:
-            from actorflow.ops.shaping import shape
+            from actorflow.ops.array.shape import shape
 
             tensor = convert_to_tensor(inputs)
             known = tensor.static_shape

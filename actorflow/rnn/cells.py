@@ -11,12 +11,11 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.clip import clip_by_value
-from actorflow.ops.joining import concat, split
-from actorflow.ops.matmul import matmul
-from actorflow.ops.nn import bias_add
-from actorflow.ops.trigonometry import tanh
-from actorflow.ops.unary import sigmoid
+from actorflow.ops.array.join import concat, split
+from actorflow.ops.math.clip import clip_by_value
+from actorflow.ops.math.elementwise import sigmoid, tanh
+from actorflow.ops.math.matmul import matmul
+from actorflow.ops.nn.activation import bias_add
 from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell
 from actorflow.shapes import TensorShape

@@ -13,11 +13,11 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.filling import zeros
-from actorflow.ops.joining import concat
-from actorflow.ops.logic import logical_not, logical_or
-from actorflow.ops.reduction import reduce_all
-from actorflow.ops.shaping import shape
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.array.join import concat
+from actorflow.ops.array.shape import shape
+from actorflow.ops.math.logic import logical_not, logical_or
+from actorflow.ops.math.reduction import reduce_all
 from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions
 from actorflow.rnn.steps import batch_of, chosen

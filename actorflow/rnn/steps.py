@@ -12,10 +12,10 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.cast import cast
-from actorflow.ops.control import Assert, identity
-from actorflow.ops.logic import equal, where
-from actorflow.ops.shaping import shape, transpose
+from actorflow.ops.array.shape import shape, transpose
+from actorflow.ops.flow.control import Assert, identity
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.logic import equal, where
 from actorflow.shapes import merge
 
 

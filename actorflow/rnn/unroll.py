@@ -13,12 +13,12 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.arithmetic import maximum, minimum
-from actorflow.ops.joining import concat, stack, unstack
-from actorflow.ops.logic import greater_equal, less
-from actorflow.ops.ordering import reverse_sequence
-from actorflow.ops.reduction import reduce_max
-from actorflow.ops.shaping import reverse
+from actorflow.ops.array.join import concat, stack, unstack
+from actorflow.ops.array.reverse import reverse_sequence
+from actorflow.ops.array.shape import reverse
+from actorflow.ops.math.arithmetic import maximum, minimum
+from actorflow.ops.math.logic import greater_equal, less
+from actorflow.ops.math.reduction import reduce_max
 from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions, zeros_of
 from actorflow.rnn.steps import Steps, batch_of, checked_lengths, chosen, start, swapped, time_first

@@ -14,9 +14,9 @@ from actorflow.graph.convert import is_symbolic
 from actorflow.graph.graph import device, get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.layers import dropout
-from actorflow.ops.random import random_uniform
-from actorflow.ops.unary import floor
+from actorflow.ops.math.elementwise import floor
+from actorflow.ops.nn.layers import dropout
+from actorflow.ops.random.distributions import random_uniform
 from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell, dimensions
 from actorflow.shapes import compatible

@@ -20,8 +20,8 @@ from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.graph.tensor import Tensor
 from actorflow.logs import get_logger
-from actorflow.ops.save_ops import read_nonce
-from actorflow.ops.source import placeholder
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.state.checkpoint import read_nonce
 from actorflow.session.session import Session
 from actorflow.train.checkpoints import checkpoint_format
 from actorflow.train.saver import Saver

@@ -13,10 +13,10 @@ from typing import Any
 
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor
+from actorflow.ops.array.join import concat, split
+from actorflow.ops.array.shape import reshape
 from actorflow.ops.building import composite
-from actorflow.ops.control import identity
-from actorflow.ops.joining import concat, split
-from actorflow.ops.shaping import reshape
+from actorflow.ops.flow.control import identity
 from actorflow.public import public
 from actorflow.shapes import is_static, merge, show
 

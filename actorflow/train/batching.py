@@ -10,10 +10,10 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import fill
+from actorflow.ops.array.gather import boolean_mask
+from actorflow.ops.array.shape import expand_dims, reshape, shape
 from actorflow.ops.building import composite
-from actorflow.ops.filling import fill
-from actorflow.ops.gathering import boolean_mask
-from actorflow.ops.shaping import expand_dims, reshape, shape
 from actorflow.public import public
 from actorflow.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from actorflow.shapes import Shape, ShapeLike, as_shape, show

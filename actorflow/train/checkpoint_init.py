@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorflow.graph.graph import get_default_graph
-from actorflow.ops import state
-from actorflow.ops.save_ops import restore_v2
-from actorflow.ops.source import constant
+from actorflow.ops.array.constant import constant
+from actorflow.ops.state import variable as state
+from actorflow.ops.state.checkpoint import restore_v2
 from actorflow.public import public
 from actorflow.train.checkpoints import checkpoint_format, find_checkpoint
 from actorflow.train.saver import Saved, named_variables

@@ -8,14 +8,14 @@ from typing import Any
 from actorflow.dtypes import int64, string
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.asserts import assert_greater
+from actorflow.ops.array.constant import constant
+from actorflow.ops.array.gather import gather
+from actorflow.ops.array.range import range_
+from actorflow.ops.array.shape import shape, size
 from actorflow.ops.building import composite
-from actorflow.ops.control import identity
-from actorflow.ops.filling import range_
-from actorflow.ops.gathering import gather
-from actorflow.ops.random import random_shuffle
-from actorflow.ops.shaping import shape, size
-from actorflow.ops.source import constant
+from actorflow.ops.flow.asserts import assert_greater
+from actorflow.ops.flow.control import identity
+from actorflow.ops.random.distributions import random_shuffle
 from actorflow.public import public
 from actorflow.queues import FIFOQueue
 from actorflow.session.ahead import Prefetch

@@ -14,16 +14,15 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.arithmetic import minimum, pow
+from actorflow.ops.array.gather import gather
+from actorflow.ops.array.join import stack
 from actorflow.ops.building import composite
-from actorflow.ops.cast import cast
-from actorflow.ops.gathering import gather
-from actorflow.ops.joining import stack
-from actorflow.ops.logic import equal, greater, where
-from actorflow.ops.random import random_normal
-from actorflow.ops.reduction import reduce_sum
-from actorflow.ops.trigonometry import cos
-from actorflow.ops.unary import ceil, exp, floor, log, sqrt
+from actorflow.ops.math.arithmetic import minimum, pow
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.elementwise import ceil, cos, exp, floor, log, sqrt
+from actorflow.ops.math.logic import equal, greater, where
+from actorflow.ops.math.reduction import reduce_sum
+from actorflow.ops.random.distributions import random_normal
 from actorflow.public import public
 
 

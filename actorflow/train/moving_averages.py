@@ -9,10 +9,10 @@ from actorflow.dtypes import FLOATING, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.arithmetic import minimum, pow
-from actorflow.ops.cast import cast
-from actorflow.ops.control import group
-from actorflow.ops.filling import zeros
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.flow.control import group
+from actorflow.ops.math.arithmetic import minimum, pow
+from actorflow.ops.math.cast import cast
 from actorflow.public import public
 from actorflow.train.slot_creator import create_slot, create_zeros_slot
 from actorflow.variables.collections import (

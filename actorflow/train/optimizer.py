@@ -14,11 +14,11 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.control import group, no_op
-from actorflow.ops.ordering import unique
-from actorflow.ops.segment import unsorted_segment_sum
-from actorflow.ops.shaping import size
-from actorflow.ops.state import assign_add_target
+from actorflow.ops.array.shape import size
+from actorflow.ops.array.unique import unique
+from actorflow.ops.flow.control import group, no_op
+from actorflow.ops.math.segment import unsorted_segment_sum
+from actorflow.ops.state.variable import assign_add_target
 from actorflow.public import public
 from actorflow.train.slot_creator import create_filled_slot, create_slot
 from actorflow.variables.collections import GraphKeys

@@ -1,6 +1,6 @@
 """The optimizers: gradient descent, momentum, Adagrad, Adadelta, RMSProp, Adam. Formulas and defaults are TensorFlow 1.15's.
 
-Each changes a variable by one op that also changes its slots (`actorflow.ops.training`), in place. A gradient that is
+Each changes a variable by one op that also changes its slots (`actorflow.ops.state.training`), in place. A gradient that is
 `IndexedSlices` changes the rows that occur in it, of which equal indices are summed first; with Adam all rows move,
 since their moments decay.
 
@@ -14,11 +14,11 @@ from typing import Any
 
 from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops import training, training_adaptive
-from actorflow.ops.cast import cast
-from actorflow.ops.control import group
-from actorflow.ops.state import assign_mul_target
-from actorflow.ops.state_sparse import scatter_sub_target
+from actorflow.ops.flow.control import group
+from actorflow.ops.math.cast import cast
+from actorflow.ops.state import training, training_adaptive
+from actorflow.ops.state.scatter import scatter_sub_target
+from actorflow.ops.state.variable import assign_mul_target
 from actorflow.public import public
 from actorflow.train.optimizer import Optimizer
 from actorflow.variables.variable import Variable

@@ -12,8 +12,8 @@ from typing import Any
 from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.dtypes import int64
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops import training_proximal as training
-from actorflow.ops.cast import cast
+from actorflow.ops.math.cast import cast
+from actorflow.ops.state import training_proximal as training
 from actorflow.public import public
 from actorflow.train.optimizers import Fused
 from actorflow.variables.variable import Variable

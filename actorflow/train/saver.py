@@ -21,9 +21,9 @@ from actorflow.errors import AbortedError, DataLossError, FailedPreconditionErro
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.logs import get_logger
-from actorflow.ops.control import group
-from actorflow.ops.save_ops import commit_checkpoint, restore_variables, save_variables, take_variables
-from actorflow.ops.source import placeholder
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.flow.control import group
+from actorflow.ops.state.checkpoint import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.public import public
 from actorflow.session.session import Session
 from actorflow.shapes import Shape

@@ -7,8 +7,8 @@ from typing import Any
 
 from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.filling import fill, zeros
-from actorflow.ops.shaping import shape
+from actorflow.ops.array.constant import fill, zeros
+from actorflow.ops.array.shape import shape
 from actorflow.shapes import is_static
 from actorflow.variables.store import get_variable_scope
 from actorflow.variables.variable import Variable

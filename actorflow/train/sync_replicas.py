@@ -16,10 +16,14 @@ from actorflow.dtypes import int32, int64
 from actorflow.errors import CancelledError, OutOfRangeError
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.accumulators import ConditionalAccumulator, ConditionalAccumulatorBase, SparseConditionalAccumulator
-from actorflow.ops.arithmetic import add_n
-from actorflow.ops.cast import cast
-from actorflow.ops.control import group, no_op
+from actorflow.ops.flow.control import group, no_op
+from actorflow.ops.math.arithmetic import add_n
+from actorflow.ops.math.cast import cast
+from actorflow.ops.state.accumulators import (
+    ConditionalAccumulator,
+    ConditionalAccumulatorBase,
+    SparseConditionalAccumulator,
+)
 from actorflow.public import public
 from actorflow.queues import FIFOQueue
 from actorflow.train.moving_averages import ExponentialMovingAverage

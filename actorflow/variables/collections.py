@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from actorflow.dtypes import string
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.control import group
-from actorflow.ops.gathering import boolean_mask
-from actorflow.ops.joining import stack
-from actorflow.ops.logic import logical_not
-from actorflow.ops.source import constant
-from actorflow.ops.state import is_variable_initialized_op
+from actorflow.ops.array.constant import constant
+from actorflow.ops.array.gather import boolean_mask
+from actorflow.ops.array.join import stack
+from actorflow.ops.flow.control import group
+from actorflow.ops.math.logic import logical_not
+from actorflow.ops.state.variable import is_variable_initialized_op
 from actorflow.public import public
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.node import user_line
-from actorflow.ops.indexing import slice_
+from actorflow.ops.array.index import slice_
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, merge, show
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.initializers import default_initializer

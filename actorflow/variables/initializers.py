@@ -14,14 +14,13 @@ import numpy as np
 
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32, float64
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.cast import cast
-from actorflow.ops.filling import ones, zeros
-from actorflow.ops.indexing import slice_
-from actorflow.ops.linalg import cholesky, matrix_inverse
-from actorflow.ops.matmul import matmul
-from actorflow.ops.random import random_normal, random_uniform, truncated_normal
-from actorflow.ops.shaping import reshape, transpose
-from actorflow.ops.source import constant
+from actorflow.ops.array.constant import constant, ones, zeros
+from actorflow.ops.array.index import slice_
+from actorflow.ops.array.shape import reshape, transpose
+from actorflow.ops.linalg.matrix import cholesky, matrix_inverse
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.matmul import matmul
+from actorflow.ops.random.distributions import random_normal, random_uniform, truncated_normal
 from actorflow.public import public
 
 # The standard deviation of a normal distribution of deviation 1 that is cut at 2.

@@ -11,8 +11,8 @@ from actorflow.graph.convert import register_tensor_conversion_function
 from actorflow.graph.graph import Graph
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.control import identity
-from actorflow.ops.joining import concat, split
+from actorflow.ops.array.join import concat, split
+from actorflow.ops.flow.control import identity
 from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, show
 from actorflow.variables.variable import Variable

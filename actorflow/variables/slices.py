@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops import state_scatter
+from actorflow.ops.state import scatter_nd as state_scatter
 
 
 class VariableSlice(Tensor):

@@ -15,8 +15,10 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import user_line
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops import state, state_scatter, state_sparse
-from actorflow.ops.control import identity
+from actorflow.ops.flow.control import identity
+from actorflow.ops.state import scatter as state_sparse
+from actorflow.ops.state import scatter_nd as state_scatter
+from actorflow.ops.state import variable as state
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
 from actorflow.variables.collections import GraphKeys, add_to_collections
@@ -259,7 +261,7 @@ class Variable(Overloads):
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """`af.batch_scatter_update` with the indices and values of `sparse_delta`."""
-        from actorflow.ops.state_api import batch_scatter_update
+        from actorflow.ops.state.assign import batch_scatter_update
 
         def made(ref: Any, indices: Any, values: Any, name: str | None) -> Tensor:
             return batch_scatter_update(ref, indices, values, name=name)

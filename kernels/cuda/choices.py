@@ -13,7 +13,7 @@ from actorflow.dtypes import FLOATING, INTEGER
 from actorflow.registry import residence
 from actorflow.registry.kernel import kernel
 
-from ..shaping import axis_in
+from ..array.shape import axis_in
 from .coverage import GPU
 
 residence.host_memory(GPU, {"GatherV2": (2,), "OneHot": (1,)})

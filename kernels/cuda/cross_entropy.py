@@ -13,7 +13,7 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 
-from .. import nn
+from ..nn import activation as nn
 from .coverage import GPU
 from .source import OPTIONS, made_once
 

@@ -17,7 +17,7 @@ from actorflow.registry import residence
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
 
-from ..random import check_bounds, next_run, sizes, uniform_bits
+from ..random.distributions import check_bounds, next_run, sizes, uniform_bits
 from .coverage import GPU
 
 _TYPES = frozenset((dt.float16, dt.float32, dt.float64))

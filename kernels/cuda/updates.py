@@ -16,8 +16,8 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime.jit_recipe import Recipe, Value
 from actorflow.runtime.variable_state import VariableState
 
-from .. import training, training_adaptive
-from .. import update_formulas as formulas
+from ..state import training, training_adaptive
+from ..state import update_formulas as formulas
 from .coverage import GPU
 from .source import elementwise
 

@@ -12,11 +12,12 @@ from math import prod
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.ops.conv_geometry import Span, arranged, channel_axis, groups, spatial
+from actorflow.ops.nn.conv.geometry import Span, arranged, channel_axis, groups, spatial
 from actorflow.registry.kernel import kernel
 
-from .. import conv, conv_depthwise
 from ..cuda.coverage import GPU
+from ..nn.conv import depthwise as conv_depthwise
+from ..nn.conv import functions as conv
 from .program import Layout, Operation, packed, run
 
 TYPES = frozenset((dt.float16, dt.float32, dt.float64))

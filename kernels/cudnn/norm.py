@@ -12,8 +12,8 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 
-from .. import normalization
 from ..cuda.coverage import GPU
+from ..nn import normalization
 from .conv import TYPES
 from .program import Layout, Operation, packed, run, vector
 

@@ -16,7 +16,7 @@ from actorflow.runtime import llvm
 from actorflow.runtime.jit import RUNS, background
 from actorflow.runtime.jit_recipe import CALLED, Block, Recipe
 
-from ..helping import WORTH_SHARING
+from ..shared.helping import WORTH_SHARING
 from . import estimates
 from .arrays import HEADER
 from .blocks import arrays_of, stored

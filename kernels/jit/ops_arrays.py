@@ -15,7 +15,10 @@ from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
-from .. import filling, gathering, ordering, reduction, segment
+from ..array import gather as gathering
+from ..array import range as array_range
+from ..array import sort as array_sort
+from ..math import reduction, segment
 from .builtin import DEEPEST, Array, Kernel, Native, Types
 from .rules import INDEX, NUMERIC, TYPES
 
@@ -156,7 +159,7 @@ def _one_hot_text(types: Types, otherwise: Any) -> str | None:
 
 
 def _one_hot_python(indices: Any, depth: Any, on: Any, off: Any, out: Any = None) -> Any:
-    return filling.one_hot(np, indices, depth, on, off, axis=-1, out=out)
+    return array_range.one_hot(np, indices, depth, on, off, axis=-1, out=out)
 
 
 _one_hot = Native(_one_hot_python, _one_hot_text)
@@ -257,7 +260,7 @@ def _top_k_text(types: Types, otherwise: Any) -> str | None:
     return f.module()
 
 
-_top_k = Native(lambda x, k: ordering.top_k(np, x, k), _top_k_text)
+_top_k = Native(lambda x, k: array_sort.top_k(np, x, k), _top_k_text)
 
 
 @kernel("TopKV2", device="CPU", library="jit", can=_ranked, pays=_few)

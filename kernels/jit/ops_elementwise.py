@@ -10,8 +10,11 @@ from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
-from .. import cast as casts
-from .. import logic, math, nn, unary
+from ..math import arithmetic as math
+from ..math import cast as casts
+from ..math import elementwise as unary
+from ..math import logic
+from ..nn import activation as nn
 from .elementwise import native
 from .rules import TYPES
 

@@ -14,8 +14,8 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 
-from .. import gathering
-from ..helping import WORTH_SHARING
+from ..array import gather as gathering
+from ..shared.helping import WORTH_SHARING
 from .builtin import DEEPEST, Kernel, Native, Types
 from .parallel import Parallel, address
 from .routine import Routine

@@ -15,7 +15,7 @@ from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
-from .. import joining
+from ..array import join as joining
 from .parallel import Parallel, address
 from .routine import Routine
 from .rules import TYPES

@@ -17,7 +17,7 @@ from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
-from .. import normalization
+from ..nn import normalization
 from .parallel import Parallel, address
 from .routine import Routine, Value
 

@@ -18,7 +18,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 
-from .. import pool
+from ..nn import pool
 from ..onednn import pool as library
 from .parallel import Parallel, address
 from .routine import Routine, Value

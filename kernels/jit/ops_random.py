@@ -1,4 +1,4 @@
-"""Uniform random numbers: Philox by machine code, the same bits as `kernels/philox.py` defines.
+"""Uniform random numbers: Philox by machine code, the same bits as `kernels/random/philox.py` defines.
 
 Blocks of the stream are independent, so two threads share a large array.
 """
@@ -17,7 +17,8 @@ from actorflow.runtime import llvm
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.jit import Demanded
 
-from .. import philox, random
+from ..random import distributions as random
+from ..random import philox
 from .builtin import HELD, Kernel, Native, Types, python_address
 from .parallel import Parallel, address
 from .routine import Routine, Value

@@ -16,8 +16,8 @@ from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
-from .. import reduction
-from ..helping import WORTH_SHARING
+from ..math import reduction
+from ..shared.helping import WORTH_SHARING
 from .builtin import Array, Kernel, Native, Types, numpy_address
 from .routine import Value
 from .sums import lanes_text, sums_of

@@ -18,7 +18,7 @@ from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 from actorflow.shapes import num_elements
 
-from .. import nn
+from ..nn import activation as nn
 from .blocks import TYPES
 from .parallel import Parallel, address
 from .powers import POWER_NEEDS, power

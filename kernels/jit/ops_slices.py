@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
-from .. import indexing
+from ..array import index as indexing
 from .blocks import TYPES as STORED
 from .builtin import DEEPEST, Kernel, Native, Types
 from .routine import Value

@@ -13,7 +13,7 @@ from typing import Any
 
 from actorflow.runtime import llvm
 
-from ..helping import Balance, cores
+from ..shared.helping import Balance, cores
 from .team import prepare, share_text, team
 
 _MOST_SIZES = 64

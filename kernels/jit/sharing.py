@@ -8,8 +8,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Any
 
-from ..helping import WORTH_SHARING, Balance
-from ..helping import cores as cores
+from ..shared.helping import WORTH_SHARING, Balance, cores
 from .compiler import Loop
 from .team import team
 

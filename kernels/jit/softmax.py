@@ -1,7 +1,8 @@
 """The cross entropy of a few classes, and its derivative, in one walk over the rows.
 
-The operations are those of `kernels/nn.py` in their order, with numpy's own exponential and logarithm (`ufuncs`), so the results
-are the same bits. That kernel computes the first ones, until the function is there, and says what is wrong with labels.
+The operations are those of `kernels/nn/activation.py` in their order, with numpy's own exponential and logarithm (`ufuncs`),
+so the results are the same bits. That kernel computes the first ones, until the function is there, and says what is wrong
+with labels.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 
-from .. import nn
+from ..nn import activation as nn
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES
 from .builtin import Kernel, Native, Types

@@ -13,8 +13,8 @@ import numpy as np
 from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded
 
-from .. import reducing
-from ..helping import WORTH_SHARING
+from ..shared import reducing
+from ..shared.helping import WORTH_SHARING
 from .blocks import TYPES
 from .ops_norm import MOST_CHANNELS, sums_text
 from .ops_rows import folded

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 
 from actorflow.runtime import llvm
 
-from ..apart import Apart
-from ..helping import Helper
+from ..shared.apart import Apart
+from ..shared.helping import Helper
 
 _IDLE_NS = 200_000_000
 _SPIN = 6_000

@@ -1,7 +1,7 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
-The formulas are those of `kernels/training.py`, operation for operation, so the results are the same bits. Those kernels compute
-the first updates, until the loop is there, and whatever it can't take.
+The formulas are those of `kernels/state/training.py`, operation for operation, so the results are the same bits. Those
+kernels compute the first updates, until the loop is there, and whatever it can't take.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from actorflow.runtime.jit import Demanded
 from actorflow.runtime.jit_recipe import Recipe
 from actorflow.runtime.variable_state import VariableState
 
-from .. import training
-from .. import update_formulas as formulas
+from ..state import training
+from ..state import update_formulas as formulas
 from .compiler import compiled
 from .sharing import run_shared
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 
-from .. import linalg
+from ..math import matmul as math_matmul
 from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import Batches
@@ -80,4 +80,4 @@ def _program(library: Binding, count: int, m: int, k: int, n: int, adj_x: bool, 
 @kernel("BatchMatMulV2", device="CPU", dtypes=FLOAT32, library="onednn", can=can, pays=pays)
 def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
     found = product(x, y, adj_x, adj_y, out)
-    return linalg.batch_matmul(xp, x, y, adj_x=adj_x, adj_y=adj_y, out=out) if found is None else found
+    return math_matmul.batch_matmul(xp, x, y, adj_x=adj_x, adj_y=adj_y, out=out) if found is None else found

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes as dt
-from actorflow.ops.conv_geometry import Span, groups
+from actorflow.ops.nn.conv.geometry import Span, groups
 from actorflow.registry.kernel import kernel
 
-from .. import conv, conv_depthwise, fused
+from ..nn import fused
+from ..nn.conv import depthwise as conv_depthwise
+from ..nn.conv import functions as conv
 from .binding import Binding, loaded
 from .parts import Batches, are_shared, half, shared
 from .program import (

@@ -14,7 +14,8 @@ import numpy as np
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.variable_state import VariableState
 
-from .. import fused, linalg
+from ..math import matmul as math_matmul
+from ..nn import fused
 from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import are_shared, shared
@@ -187,7 +188,7 @@ def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out
         c = _result(a, b, transpose_a, transpose_b, out)
         if product(a, b, transpose_a, transpose_b, c):
             return c
-    return linalg.matmul_on_cpu(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+    return math_matmul.matmul_on_cpu(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
 
 
 def _result(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ..helping import cores, in_pieces
+from ..shared.helping import cores, in_pieces
 from .binding import Binding, Unsupported
 
 WORTH_FLOPS = 2e7

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.conv_geometry import Span
+from actorflow.ops.nn.conv.geometry import Span
 from actorflow.registry.kernel import kernel
 
-from .. import pool
+from ..nn import pool
 from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import Batches

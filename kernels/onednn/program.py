@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..blas import Governor
+from ..shared.blas import Governor
 from .binding import Binding, Unsupported
 
 FLOAT32 = 3

@@ -16,7 +16,7 @@ from typing import Any
 from actorflow.runtime import llvm
 from actorflow.runtime.jit import Demanded, background
 
-from ..helping import Balance, cores
+from ..shared.helping import Balance, cores
 from .binding import Binding
 from .parts import half
 

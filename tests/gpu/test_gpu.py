@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import subprocess
 import sys
 import textwrap
@@ -16,6 +15,7 @@ import anyio
 import numpy as np
 import pytest
 from ops import checks, harness
+from ops.table import all_cases
 
 import actorflow as af
 from actorflow import blocking, dtypes, errors
@@ -140,11 +140,10 @@ def test_f37_the_loop_is_free_while_a_kernel_runs(make: Callable[..., list[Devic
 def cases() -> list[Any]:
     plugins.load_kernels()
     found = []
-    for path in sorted((Path(__file__).parent.parent / "ops").glob("rows_*.py")):
-        for case in importlib.import_module(f"ops.{path.stem}").CASES:
-            names = case.ops.split()
-            if names and all(kernel.includes(kernel.devices_of(op), "GPU") for op in names):
-                found.append(case)
+    for case in all_cases():
+        names = case.ops.split()
+        if names and all(kernel.includes(kernel.devices_of(op), "GPU") for op in names):
+            found.append(case)
     return found
 
 
@@ -233,7 +232,7 @@ def test_f38_a_batch_norm_of_usual_size_has_the_cpus_values(
     make: Callable[..., list[Device]], cudnn: Any, dtype: str, record_property: Callable[[str, object], None]
 ) -> None:
     """By cuDNN or, where it has no engine for the GPU, by CuPy; which it was is a property of the test."""
-    from actorflow.ops.normalization import fused_batch_norm_op
+    from actorflow.ops.nn.normalization import fused_batch_norm_op
 
     rng = np.random.default_rng(4)
     value = (rng.normal(size=(16, 28, 28, 64)) * 3 + 1).astype(dtype)

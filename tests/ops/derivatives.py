@@ -14,8 +14,7 @@ from actorflow.dtypes import DType
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.filling import ones_like
-from actorflow.ops.source import placeholder
+from actorflow.ops.array.constant import ones_like, placeholder
 
 STEP = 1e-5  # of central differences at float64; their error is about STEP**2, and 1e-11 / STEP by rounding
 

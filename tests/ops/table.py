@@ -8,15 +8,17 @@
         literal=Literal(([-1.0, 3.0],), [-0.5, 0.75]),
     )
 
-Modules `rows_*.py` in this folder hold lists `CASES` of them. `checks` and `derivatives` check one row, `harness` builds
-and runs it, and `test_table` makes the tests.
+Modules `rows_*.py` in the folders beside it hold lists `CASES` of them. `checks` and `derivatives` check one row, `harness`
+builds and runs it, and `test_table` makes the tests.
 """
 
 from __future__ import annotations
 
+import importlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -186,3 +188,13 @@ BINARY: list[tuple[Entry, ...]] = [
     ((3,), (2, 1, 1)),
     ((0, 3), (1, 3)),
 ]
+
+
+def all_cases() -> list[Case]:
+    """The rows of all tables, in the order of the files' names."""
+    here = Path(__file__).parent
+    found: list[Case] = []
+    for path in sorted(here.rglob("rows_*.py")):
+        name = ".".join(("ops", *path.relative_to(here).with_suffix("").parts))
+        found += importlib.import_module(name).CASES
+    return found

@@ -10,11 +10,17 @@ import pytest
 
 import actorflow as af
 from actorflow import nn
-from actorflow.kernels import conv, conv_depthwise, gathering, helping, ordering, pool, unary
-from actorflow.kernels import nn as nn_kernels
-from actorflow.kernels.elementwise import chosen, with_vector
-from actorflow.kernels.philox import Stream
-from actorflow.kernels.reducing import largest, smallest, sum_over
+from actorflow.kernels.array import gather as gathering
+from actorflow.kernels.array import sort as array_sort
+from actorflow.kernels.math import elementwise as unary
+from actorflow.kernels.nn import activation as nn_kernels
+from actorflow.kernels.nn import pool
+from actorflow.kernels.nn.conv import depthwise as conv_depthwise
+from actorflow.kernels.nn.conv import functions as conv
+from actorflow.kernels.random.philox import Stream
+from actorflow.kernels.shared import helping
+from actorflow.kernels.shared.elementwise import chosen, with_vector
+from actorflow.kernels.shared.reducing import largest, smallest, sum_over
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, 3.0)
 
@@ -154,7 +160,7 @@ def test_top_k_of_long_rows(kind: str, width: int, seed: int) -> None:
         x[0], x[1, :, 3:7], x[2] = -np.inf, np.inf, np.where(rng.uniform(size=x[2].shape) < 0.99, -np.inf, x[2])
     elif kind != "normal":
         x = rng.integers(0, 200, x.shape).astype(kind)
-    values, places = ordering.top_k(np, x, np.int32(4))
+    values, places = array_sort.top_k(np, x, np.int32(4))
     wanted = np.array([best(row, 4) for row in x.reshape(-1, width).astype(np.float64)]).reshape(3, 8, 4)
     np.testing.assert_array_equal(places, wanted)
     np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, -1))

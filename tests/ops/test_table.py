@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,16 +9,13 @@ from typing import Any
 import pytest
 from ops import checks, derivatives
 from ops.elsewhere import COVERED_ELSEWHERE
-from ops.table import Case, Reject
+from ops.table import Case, Reject, all_cases
 
-import actorflow.ops
 from actorflow.registry import opdef, plugins
 
-for found in pkgutil.iter_modules(actorflow.ops.__path__):
-    importlib.import_module(f"actorflow.ops.{found.name}")
+plugins.import_ops()
 HERE = Path(__file__).parent
-ROWS = {path.stem: importlib.import_module(f"ops.{path.stem}") for path in sorted(HERE.glob("rows_*.py"))}
-CASES: list[Case] = [case for module in ROWS.values() for case in module.CASES]
+CASES: list[Case] = all_cases()
 
 
 def cases(keep: Callable[[Case], Any] = lambda case: True) -> Any:

@@ -20,10 +20,10 @@ from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
 from actorflow.dtypes import variant as variant
-from actorflow.ops.cast import cast as cast
-from actorflow.ops.cast import saturate_cast as saturate_cast
-from actorflow.ops.complex import complex as complex
-from actorflow.ops.strings import as_string as as_string
+from actorflow.ops.math.cast import cast as cast
+from actorflow.ops.math.cast import complex as complex
+from actorflow.ops.math.cast import saturate_cast as saturate_cast
+from actorflow.ops.strings.elementwise import as_string as as_string
 
 __all__ = [
     "DType",

@@ -1,36 +1,36 @@
 # `make names` writes this file from the marks in the sources.
 
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
-from actorflow.ops.sparse import sparse_eye as eye
-from actorflow.ops.sparse import sparse_from_dense as from_dense
-from actorflow.ops.sparse import sparse_mask as mask
-from actorflow.ops.sparse import sparse_merge as merge
-from actorflow.ops.sparse import sparse_placeholder as placeholder
-from actorflow.ops.sparse import sparse_tensor_to_dense as to_dense
-from actorflow.ops.sparse import sparse_to_indicator as to_indicator
-from actorflow.ops.sparse_join import sparse_concat as concat
-from actorflow.ops.sparse_join import sparse_split as split
-from actorflow.ops.sparse_math import sparse_add as add
-from actorflow.ops.sparse_math import sparse_maximum as maximum
-from actorflow.ops.sparse_math import sparse_minimum as minimum
-from actorflow.ops.sparse_math import sparse_tensor_dense_matmul as matmul
-from actorflow.ops.sparse_math import sparse_tensor_dense_matmul as sparse_dense_matmul
-from actorflow.ops.sparse_reduce import sparse_reduce_max as reduce_max
-from actorflow.ops.sparse_reduce import sparse_reduce_max_sparse as reduce_max_sparse
-from actorflow.ops.sparse_reduce import sparse_reduce_sum as reduce_sum
-from actorflow.ops.sparse_reduce import sparse_reduce_sum_sparse as reduce_sum_sparse
-from actorflow.ops.sparse_reduce import sparse_softmax as softmax
-from actorflow.ops.sparse_segment import sparse_segment_mean as segment_mean
-from actorflow.ops.sparse_segment import sparse_segment_sqrt_n as segment_sqrt_n
-from actorflow.ops.sparse_segment import sparse_segment_sum as segment_sum
-from actorflow.ops.sparse_shape import sparse_expand_dims as expand_dims
-from actorflow.ops.sparse_shape import sparse_fill_empty_rows as fill_empty_rows
-from actorflow.ops.sparse_shape import sparse_reorder as reorder
-from actorflow.ops.sparse_shape import sparse_reset_shape as reset_shape
-from actorflow.ops.sparse_shape import sparse_reshape as reshape
-from actorflow.ops.sparse_shape import sparse_retain as retain
-from actorflow.ops.sparse_shape import sparse_slice as slice
-from actorflow.ops.sparse_shape import sparse_transpose as transpose
+from actorflow.ops.sparse.join import sparse_concat as concat
+from actorflow.ops.sparse.join import sparse_split as split
+from actorflow.ops.sparse.math import sparse_add as add
+from actorflow.ops.sparse.math import sparse_maximum as maximum
+from actorflow.ops.sparse.math import sparse_minimum as minimum
+from actorflow.ops.sparse.math import sparse_tensor_dense_matmul as matmul
+from actorflow.ops.sparse.math import sparse_tensor_dense_matmul as sparse_dense_matmul
+from actorflow.ops.sparse.reduce import sparse_reduce_max as reduce_max
+from actorflow.ops.sparse.reduce import sparse_reduce_max_sparse as reduce_max_sparse
+from actorflow.ops.sparse.reduce import sparse_reduce_sum as reduce_sum
+from actorflow.ops.sparse.reduce import sparse_reduce_sum_sparse as reduce_sum_sparse
+from actorflow.ops.sparse.reduce import sparse_softmax as softmax
+from actorflow.ops.sparse.segment import sparse_segment_mean as segment_mean
+from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as segment_sqrt_n
+from actorflow.ops.sparse.segment import sparse_segment_sum as segment_sum
+from actorflow.ops.sparse.shape import sparse_expand_dims as expand_dims
+from actorflow.ops.sparse.shape import sparse_fill_empty_rows as fill_empty_rows
+from actorflow.ops.sparse.shape import sparse_reorder as reorder
+from actorflow.ops.sparse.shape import sparse_reset_shape as reset_shape
+from actorflow.ops.sparse.shape import sparse_reshape as reshape
+from actorflow.ops.sparse.shape import sparse_retain as retain
+from actorflow.ops.sparse.shape import sparse_slice as slice
+from actorflow.ops.sparse.shape import sparse_transpose as transpose
+from actorflow.ops.sparse.tensor import sparse_eye as eye
+from actorflow.ops.sparse.tensor import sparse_from_dense as from_dense
+from actorflow.ops.sparse.tensor import sparse_mask as mask
+from actorflow.ops.sparse.tensor import sparse_merge as merge
+from actorflow.ops.sparse.tensor import sparse_placeholder as placeholder
+from actorflow.ops.sparse.tensor import sparse_tensor_to_dense as to_dense
+from actorflow.ops.sparse.tensor import sparse_to_indicator as to_indicator
 
 __all__ = [
     "SparseTensor",

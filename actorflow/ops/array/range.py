@@ -1,0 +1,224 @@
+"""Tensors that count: ranges, evenly spaced numbers, grids, one-hot codes, and masks of lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import FLOATING, INDEX, DType, DTypeLike, as_dtype
+from actorflow.graph.convert import as_array, convert_to_tensor, symbolic_dtype
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.shape import broadcast_to, expand_dims, reshape, shape
+from actorflow.ops.building import composite
+from actorflow.ops.shape_rules import require_rank
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, normalize_axis
+
+# ---- ranges
+
+
+def _range(c: Inference) -> Shape:
+    for index in (0, 1, 2):
+        require_rank(c, index, 0)
+    values = [c.value(i) for i in range(3)]
+    if any(v is None for v in values):
+        return (None,)
+    return (range_length(*(v.reshape(())[()] for v in values if v is not None)),)
+
+
+def range_length(start: Any, limit: Any, delta: Any) -> int:
+    """How many numbers a Range gives. Raises ValueError where `delta` is 0 or leads away from `limit`."""
+    if delta == 0:
+        raise ValueError("A range needs a `delta` other than 0.")
+    if start != limit and (limit > start) != (delta > 0):
+        raise ValueError(f"A range from {start} to {limit} can't be walked in steps of {delta}.")
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    return int(np.ceil(float(abs((limit - start) / delta))))
+
+
+@op("Range", shape=_range, dtypes=dt.SIGNED - dt.COMPLEX, gradient=None)
+def range_op(start: TensorLike, limit: TensorLike, delta: TensorLike, *, name: str | None = None) -> Tensor:
+    """start, start + delta, ... before `limit`. See `range`."""
+
+
+@public("af", "tf:range")
+def range_(
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
+) -> Tensor:
+    """The vector start, start + delta, ... up to and without `limit` (`tf.range`); one argument counts from 0.
+
+    Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
+
+    Raises:
+        ValueError: `delta` is 0 or leads away from `limit`; InvalidArgumentError where only the run knows.
+    """
+    if limit is None:
+        start, limit = 0, start
+    given = [start, limit, delta]
+    with composite(name, "range", *given) as scope:
+        kind = _widest(given) if dtype is None else as_dtype(dtype)
+        return range_op(*(_as_type(v, kind) for v in given), name=scope)
+
+
+def _widest(values: Sequence[Any]) -> DType:
+    found = [_type_of(v) for v in values]
+    for candidate in (dt.float64, dt.float32, dt.int64):
+        if candidate in found:
+            return candidate
+    return found[0] if found[0] not in (dt.bool, dt.string) else dt.int32
+
+
+def _as_type(value: Any, dtype: DType) -> Any:
+    found = symbolic_dtype(value)
+    if found is None:
+        return np.asarray(value).astype(dtype.as_numpy_dtype)
+    if found is dtype:
+        return value
+    from actorflow.ops.math.cast import cast
+
+    return cast(value, dtype)
+
+
+def _linspace(c: Inference) -> Shape:
+    for index in (0, 1, 2):
+        require_rank(c, index, 0)
+    num = c.value(2)
+    if num is not None and num < 1:
+        raise ValueError(f"linspace needs one number or more, but num={int(num)}.")
+    return (None if num is None else int(num),)
+
+
+@public("af", "af:lin_space")
+@op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
+def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
+    """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
+
+    Raises ValueError, or InvalidArgumentError in the run, where `num` is less than 1.
+    """
+
+
+# ---- codes and masks
+
+
+def _one_hot(c: Inference) -> Shape:
+    source, depth, axis = c.shapes[0], c.value(1), c.attrs["axis"]
+    require_rank(c, 1, 0)
+    if axis < -1:
+        raise ValueError(f"The axis of one_hot is -1 or more, but is {axis}.")
+    if depth is not None and depth < 0:
+        raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
+    if source is None:
+        return None
+    at = normalize_axis(axis, len(source) + 1)
+    return (*source[:at], None if depth is None else int(depth), *source[at:])
+
+
+@op(
+    "OneHot",
+    shape=_one_hot,
+    types={"indices": frozenset((dt.uint8, dt.int8, dt.int32, dt.int64)), "depth": dt.int32},
+    gradient=None,
+)
+def one_hot_op(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike,
+    off_value: TensorLike,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor:
+    """`on_value` at the position that each index names, `off_value` elsewhere. See `one_hot`."""
+
+
+@public("af")
+def one_hot(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """A new dimension of size `depth` at `axis` (the last), `on_value` where its position is the index (`tf.one_hot`).
+
+    The values are 1 and 0 of `dtype` (float32) by default. An index outside [0, depth) gives `off_value` throughout.
+    Raises TypeError where `dtype` and the values' types differ.
+    """
+    kinds = [k for k in (None if v is None else _type_of(v, dtype) for v in (on_value, off_value)) if k is not None]
+    kind = as_dtype(dtype) if dtype is not None else kinds[0] if kinds else dt.float32
+    if any(k is not kind for k in kinds):
+        raise TypeError(f"one_hot: the values have types {', '.join(map(str, kinds))}, but dtype is {kind}.")
+    if (on_value is None or off_value is None) and not kind.is_bool and kind is dt.string:
+        raise TypeError("one_hot of strings needs on_value and off_value.")
+    with composite(name, "one_hot", indices, depth, on_value, off_value) as scope:
+        on = convert_to_tensor(_as_type(1, kind) if on_value is None else on_value, kind)
+        off = convert_to_tensor(_as_type(0, kind) if off_value is None else off_value, kind)
+        return one_hot_op(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
+
+
+def _type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
+    """The type of a tensor, or the one that a plain value would take: `preferred` where it can."""
+    found = symbolic_dtype(value)
+    return (
+        as_dtype(as_array(value, None, None if preferred is None else as_dtype(preferred)).dtype)
+        if found is None
+        else found
+    )
+
+
+@public("af")
+def sequence_mask(
+    lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dt.bool, name: str | None = None
+) -> Tensor:
+    """For each length n a row of n ones (True) and zeros up to `maxlen`, by default the longest (`tf.sequence_mask`)."""
+    from actorflow.ops.math.arithmetic import maximum
+    from actorflow.ops.math.cast import cast
+    from actorflow.ops.math.reduction import reduce_max
+
+    with composite(name, "SequenceMask", lengths, maxlen) as scope:
+        each = convert_to_tensor(lengths)
+        zero = np.zeros((), each.dtype.as_numpy_dtype)
+        width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else _as_type(maxlen, each.dtype)
+        row = range_(zero, width, np.ones((), each.dtype.as_numpy_dtype))
+        column = expand_dims(each, -1)
+        if as_dtype(dtype).is_bool:
+            from actorflow.ops.math.logic import less
+
+            return less(row, column, name=scope)
+        return cast(row < column, dtype, name=scope)
+
+
+@public("af")
+def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+    """The coordinates of a grid over the given vectors, one tensor for each of them (`tf.meshgrid`).
+
+    `indexing` "xy" lets the first vector run along dimension 1, "ij" along dimension 0. Raises ValueError for another.
+    """
+    from actorflow.ops.array.join import concat
+
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"`indexing` is 'xy' or 'ij', not {indexing!r}.")
+    if not args:
+        return []
+    with composite(name, "meshgrid", *args):
+        vectors = [reshape(v, [-1]) for v in args]
+        order = list(range(len(vectors)))
+        if indexing == "xy" and len(vectors) > 1:
+            order[:2] = [1, 0]
+        full: Any = [v.static_shape[0] if v.static_shape else None for v in (vectors[i] for i in order)]
+        if None in full:
+            full = concat([shape(vectors[i]) for i in order], 0)
+        columns = [reshape(v, [-1 if j == i else 1 for j in order]) for i, v in enumerate(vectors)]
+        return [broadcast_to(column, full) for column in columns]

@@ -1,0 +1,111 @@
+"""Elements in another order: reverse_sequence, roll, invert_permutation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import INDEX, int32
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.shape_rules import at_least_rank, require_rank
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, compatible, normalize_axis, show
+
+# ---- permutations
+
+
+def _permutation(c: Inference) -> Shape:
+    return require_rank(c, 0, 1) or (None,)
+
+
+@public("af", "af.math")
+@op("InvertPermutation", shape=_permutation, dtypes=INDEX, gradient=None, prefer=int32)
+def invert_permutation(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """The vector y with y[x[i]] = i (`tf.invert_permutation`).
+
+    Raises InvalidArgumentError in the run where `x` is no permutation of 0 .. n - 1.
+    """
+
+
+def _reversed_sequence(c: Inference) -> Shape:
+    source, lengths = c.shapes[0], require_rank(c, 1, 1)
+    if source is None:
+        return None
+    at, batch = (normalize_axis(c.attrs[a], len(source), a) for a in ("seq_dim", "batch_dim"))
+    if at == batch:
+        raise ValueError(f"reverse_sequence: seq_dim and batch_dim are both {at}.")
+    if lengths is not None and not compatible(lengths, source[batch : batch + 1]):
+        raise ValueError(f"There are {lengths[0]} lengths for the {source[batch]} entries of dimension {batch}.")
+    return source
+
+
+@op("ReverseSequence", shape=_reversed_sequence, types={"seq_lengths": INDEX})
+def reverse_sequence_op(
+    input: TensorLike, seq_lengths: TensorLike, *, seq_dim: int, batch_dim: int = 0, name: str | None = None
+) -> Tensor:
+    """`input` with the first elements of each sequence reversed. See `reverse_sequence`."""
+
+
+@reverse_sequence_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    dims = {a: node.get_attr(a) for a in ("seq_dim", "batch_dim")}
+    return [reverse_sequence_op(dy, node.inputs[1], **dims), None]
+
+
+@public("af")
+def reverse_sequence(
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """For each entry i of dimension `batch_axis`, the first `seq_lengths[i]` elements along `seq_axis` reversed, the rest
+    as it is (`tf.reverse_sequence`). `seq_dim` and `batch_dim` are the older names.
+
+    Raises InvalidArgumentError in the run for a length that is negative or larger than the dimension.
+    """
+    along = seq_axis if seq_dim is None else seq_dim
+    batch = batch_axis if batch_dim is None else batch_dim
+    if along is None:
+        raise ValueError("reverse_sequence needs `seq_axis`.")
+    return reverse_sequence_op(input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)
+
+
+def _rolled(c: Inference) -> Shape:
+    source, shift, axis = at_least_rank(c, 0, 1), c.shapes[1], c.shapes[2]
+    if any(s is not None and len(s) > 1 for s in (shift, axis)) or not compatible(shift, axis):
+        raise ValueError(
+            f"roll takes shifts and axes of one shape, scalars or vectors, not {show(shift)} and {show(axis)}."
+        )
+    axes = c.value(2)
+    if source is not None and axes is not None:
+        for a in axes.reshape(-1).tolist():
+            normalize_axis(a, len(source))
+    return source
+
+
+@public("af", "tf.manip")
+@op("Roll", shape=_rolled, types={"shift": INDEX, "axis": INDEX})
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` with the elements moved `shift` places along `axis`, those that leave at the end coming in at the front
+    (`tf.roll`).
+
+    Args:
+        input: of rank 1 or more.
+        shift: a number, negative to move to the front, or a vector of them, one for each of a vector `axis`. Shifts
+            along equal axes add up.
+
+    Raises:
+        ValueError: a scalar input, an axis outside the rank, other shapes; InvalidArgumentError in the run.
+    """
+
+
+@roll.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.math.elementwise import negative
+
+    return [roll(dy, negative(node.inputs[1]), node.inputs[2]), None, None]

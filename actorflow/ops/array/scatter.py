@@ -1,0 +1,146 @@
+"""Scattering: zeros, or a copy of a tensor, with some elements or slices replaced or combined: `scatter_nd`,
+`tensor_scatter_nd_*`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import INDEX, NUMERIC, REAL
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.gather import gather_nd
+from actorflow.ops.array.shape import shape
+from actorflow.ops.shape_rules import at_least_rank, from_value
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, compatible, show
+
+
+def _same_tensor(c: Inference) -> Shape:
+    tensor, indices, updates = at_least_rank(c, 0, 1), at_least_rank(c, 1, 1), c.shapes[2]
+    if tensor is None or indices is None or updates is None or indices[-1] is None:
+        return tensor
+    if indices[-1] > len(tensor):
+        raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(tensor)}.")
+    if not compatible(updates, (*indices[:-1], *tensor[indices[-1] :])):
+        raise ValueError(f"Updates of shape {show(updates)} don't fit indices {show(indices)} into {show(tensor)}.")
+    return tensor
+
+
+_INDICES: dict[str, Any] = {"indices": INDEX}
+
+
+@public("af", "af:tensor_scatter_nd_update")
+@op("TensorScatterUpdate", shape=_same_tensor, types=_INDICES)
+def tensor_scatter_update(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A copy of `tensor` with `updates` at the points `indices[..., :]` (`tf.tensor_scatter_nd_update`).
+
+    Args:
+        tensor: of rank 1 or more, of any type.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice]. Of equal points the last one wins.
+
+    Raises:
+        ValueError: the shapes don't fit. InvalidArgumentError in the run, also for a point outside.
+    """
+
+
+@public("af", "af:tensor_scatter_nd_add")
+@op("TensorScatterAdd", shape=_same_tensor, dtypes=NUMERIC, types=_INDICES)
+def tensor_scatter_add(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A copy of `tensor` with `updates` added at the points `indices[..., :]`, of which equal ones add up
+    (`tf.tensor_scatter_nd_add`). See `tensor_scatter_update`."""
+
+
+@public("af", "af:tensor_scatter_nd_sub")
+@op("TensorScatterSub", shape=_same_tensor, dtypes=NUMERIC, types=_INDICES)
+def tensor_scatter_sub(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]` (`tf.tensor_scatter_nd_sub`).
+    See `tensor_scatter_update`."""
+
+
+@public("af")
+@op("TensorScatterMin", shape=_same_tensor, dtypes=REAL, types=_INDICES)
+def tensor_scatter_nd_min(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A copy of `tensor` with the lesser of its element and the update at the points `indices[..., :]`
+    (`tf.tensor_scatter_nd_min`). See `tensor_scatter_update`."""
+
+
+@public("af")
+@op("TensorScatterMax", shape=_same_tensor, dtypes=REAL, types=_INDICES)
+def tensor_scatter_nd_max(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A copy of `tensor` with the greater of its element and the update at the points `indices[..., :]`
+    (`tf.tensor_scatter_nd_max`). See `tensor_scatter_update`."""
+
+
+# TensorFlow's later names of the same functions.
+@tensor_scatter_update.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.array.constant import zeros_like
+
+    _, indices, updates = node.inputs
+    return [tensor_scatter_update(dy, indices, zeros_like(updates)), None, gather_nd(dy, indices)]
+
+
+@tensor_scatter_add.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy, None, gather_nd(dy, node.inputs[1])]
+
+
+@tensor_scatter_sub.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy, None, -gather_nd(dy, node.inputs[1])]
+
+
+@tensor_scatter_nd_min.gradient
+@tensor_scatter_nd_max.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    """An element and the updates that share its extreme share the gradient."""
+    from actorflow.ops.math.cast import cast
+    from actorflow.ops.math.logic import equal
+
+    tensor, indices, updates = node.inputs
+    result = node.outputs[0]
+    kept = cast(equal(tensor, result), dy.dtype)
+    chosen = cast(equal(updates, gather_nd(result, indices)), dy.dtype)
+    count = kept + scatter_nd(indices, chosen, shape(tensor, out_type=indices.dtype))
+    share = dy / count
+    return [share * kept, None, gather_nd(share, indices) * chosen]
+
+
+def _scattered(c: Inference) -> Shape:
+    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
+    if wanted is not None and indices is not None and indices[-1] is not None and updates is not None:
+        if indices[-1] > len(wanted):
+            raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(wanted)}.")
+        if not compatible(updates, (*indices[:-1], *wanted[indices[-1] :])):
+            raise ValueError(
+                f"Updates of shape {show(updates)} don't fit indices {show(indices)} into a result {show(wanted)}."
+            )
+    return wanted
+
+
+@public("af", "tf.manip")
+@op("ScatterNd", shape=_scattered, types={"indices": INDEX, "shape": INDEX})
+def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
+    """Zeros of `shape` with `updates` added at the points `indices[..., :]` (`tf.scatter_nd`); equal points add up.
+
+    Truth values add up by "or", strings by appending.
+
+    Raises ValueError where the shapes don't fit, and InvalidArgumentError in the run for a point outside.
+    """
+
+
+@scatter_nd.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [None, gather_nd(dy, node.inputs[0]), None]

@@ -1,0 +1,344 @@
+"""Ops that ask for a tensor's shape or change it, and leave its elements: shape, reshape, transpose, squeeze, reverse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import INDEX, DTypeLike, as_dtype, int32
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import composite, known_value, small_constant
+from actorflow.ops.shape_rules import from_value, require_rank, scalar
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, num_elements, show
+
+# ---- the shape as a tensor
+
+
+def _rank_vector(c: Inference) -> Shape:
+    shape = c.shapes[0]
+    return (None,) if shape is None else (len(shape),)
+
+
+@op("Shape", shape=_rank_vector, result="out_type", gradient=None, work=0)
+def shape_op(input: TensorLike, *, out_type: DTypeLike = int32, name: str | None = None) -> Tensor:
+    """The sizes of `input` as a vector. See `shape`."""
+
+
+@op("Size", shape=scalar, result="out_type", gradient=None, work=0)
+def size_op(input: TensorLike, *, out_type: DTypeLike = int32, name: str | None = None) -> Tensor:
+    """The number of elements of `input`. See `size`."""
+
+
+@op("Rank", shape=scalar, result=int32, gradient=None, work=0)
+def rank_op(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """The number of dimensions of `input`. See `rank`."""
+
+
+@public("af")
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
+    """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant where it is fully known."""
+    tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
+    if is_static(tensor.static_shape):
+        return small_constant(tensor.graph, tensor.static_shape, dtype, name or "Shape")
+    return shape_op(tensor, out_type=dtype, name=name)
+
+
+@public("af")
+def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
+    """The shape of each tensor of a list (`tf.shape_n`)."""
+    with composite(name, "ShapeN", *input):
+        return [shape(t, out_type=out_type) for t in input]
+
+
+@public("af")
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
+    """The number of elements of `input` as a scalar (`tf.size`). A constant where it is known."""
+    tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
+    elements = num_elements(tensor.static_shape)
+    if elements is not None:
+        return small_constant(tensor.graph, elements, dtype, name or "Size")
+    return size_op(tensor, out_type=dtype, name=name)
+
+
+@public("af")
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
+    """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant where it is known."""
+    tensor = convert_to_tensor(input)
+    if tensor.static_shape is not None:
+        return small_constant(tensor.graph, len(tensor.static_shape), int32, name or "Rank")
+    return rank_op(tensor, name=name)
+
+
+# ---- other shapes over the same elements
+
+
+def _reshaped(c: Inference) -> Shape:
+    require_rank(c, 1, 1)
+    wanted, elements = c.shape_value(1), num_elements(c.shapes[0])
+    if wanted is None:
+        return None
+    if wanted.count(-1) > 1 or any(s is not None and s < -1 for s in wanted):
+        raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {list(wanted)} was given.")
+    known = math.prod(s for s in wanted if s is not None and s != -1)
+    open_sizes = wanted.count(-1) + wanted.count(None)
+    if open_sizes == 0 and elements not in (None, known):
+        raise ValueError(f"{show(c.shapes[0])} has {elements} elements, but the new shape {list(wanted)} has {known}.")
+    rest: int | None = None
+    if open_sizes == 1 and elements is not None:
+        # The one open size is what the others leave; without elements only -1 says that it is to be found.
+        if known:
+            if elements % known:
+                raise ValueError(
+                    f"The {elements} elements of {show(c.shapes[0])} can't be divided into {list(wanted)}."
+                )
+            rest = elements // known
+        elif -1 in wanted:
+            rest = infer_empty(c.shapes[0], [-1 if s is None else s for s in wanted])
+    return tuple(rest if s is None or s == -1 else s for s in wanted)
+
+
+def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int:
+    """The size that is -1 in the new shape of a tensor without elements: what the sizes that are not 0 leave of it."""
+    have, want = (math.prod(s for s in part if s) for part in (shape or (), (s for s in sizes if s != -1)))
+    if shape is None or 0 not in shape or have % want:
+        raise ValueError(
+            f"The elements of {show(None if shape is None else tuple(shape))} can't be divided into {list(sizes)}."
+        )
+    return have // want
+
+
+@public("af", "tf.manip")
+@op("Reshape", shape=_reshaped, types={"shape": INDEX}, view=True, work=0)
+def reshape(tensor: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
+    """The elements of `tensor`, in order, under the shape that the vector `shape` spells (`tf.reshape`).
+
+    One size may be -1: it is what the others leave. Raises ValueError, or InvalidArgumentError in the run, where the
+    numbers of elements differ.
+    """
+
+
+@reshape.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [reshape(dy, shape(node.inputs[0])), None]
+
+
+def _expanded(c: Inference) -> Shape:
+    source, axis = c.shapes[0], c.value(1)
+    if num_elements(c.shapes[1]) not in (1, None):
+        raise ValueError(f"`axis` is one number, but has shape {show(c.shapes[1])}.")
+    if source is None:
+        return None
+    if axis is None:
+        return (None,) * (len(source) + 1)
+    at = normalize_axis(int(axis.reshape(())), len(source) + 1)
+    return source[:at] + (1,) + source[at:]
+
+
+@op("ExpandDims", shape=_expanded, types={"axis": INDEX}, view=True, work=0)
+def expand_dims_op(input: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` with a dimension of 1 put in at `axis`. See `expand_dims`."""
+
+
+@expand_dims_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [reshape(dy, shape(node.inputs[0])), None]
+
+
+@public("af")
+def expand_dims(
+    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
+) -> Tensor:
+    """`input` with a dimension of 1 put in at `axis`, which may be negative: -1 makes it the last (`tf.expand_dims`).
+
+    `dim` is TensorFlow's older name of `axis`. Raises ValueError, or InvalidArgumentError in the run, where the axis is
+    outside [-rank - 1, rank].
+    """
+    return expand_dims_op(input, _either(axis, dim, "axis", "dim"), name=name)
+
+
+def _squeezed(c: Inference) -> Shape:
+    source, wanted = c.shapes[0], c.attrs["axis"]
+    if source is None:
+        return None
+    if not wanted:
+        return None if None in source else tuple(s for s in source if s != 1)
+    axes = {normalize_axis(a, len(source)) for a in wanted}
+    for a in axes:
+        if source[a] not in (1, None):
+            raise ValueError(f"Dimension {a} of {show(source)} is to be squeezed, but its size is not 1.")
+    return tuple(s for i, s in enumerate(source) if i not in axes)
+
+
+@op("Squeeze", shape=_squeezed, view=True, work=0)
+def squeeze_op(input: TensorLike, *, axis: Sequence[int] = (), name: str | None = None) -> Tensor:
+    """`input` without its dimensions of 1. See `squeeze`."""
+
+
+@squeeze_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [reshape(dy, shape(node.inputs[0]))]
+
+
+@public("af")
+def squeeze(
+    input: TensorLike,
+    axis: int | Sequence[int] | None = None,
+    name: str | None = None,
+    squeeze_dims: int | Sequence[int] | None = None,
+) -> Tensor:
+    """`input` without its dimensions of 1: those in `axis`, else all (`tf.squeeze`).
+
+    Raises ValueError, or InvalidArgumentError in the run, where a dimension of `axis` has another size.
+    """
+    axes = axis if squeeze_dims is None else _either(axis, squeeze_dims, "axis", "squeeze_dims")
+    if axes is None:
+        axes = ()
+    listed = (axes,) if isinstance(axes, (int, np.integer)) else tuple(dict.fromkeys(axes))
+    return squeeze_op(input, axis=listed, name=name)
+
+
+def _transposed(c: Inference) -> Shape:
+    source, order = c.shapes[0], c.value(1)
+    if order is None:
+        length = c.shapes[1][0] if c.shapes[1] else None
+        if source is not None and length is not None and len(source) != length:
+            raise ValueError(f"`perm` has {length} entries for a tensor of rank {len(source)}.")
+        known = len(source) if source is not None else length
+        return None if known is None else (None,) * known
+    axes = [int(a) for a in order.reshape(-1)]
+    if source is None:
+        source = (None,) * len(axes)
+    axes = [a + len(source) if a < 0 else a for a in axes]
+    if order.ndim != 1 or sorted(axes) != list(range(len(source))):
+        raise ValueError(
+            f"`perm` {order.tolist()} is no permutation of the {len(source)} dimensions of {show(source)}."
+        )
+    return tuple(source[a] for a in axes)
+
+
+@op("Transpose", shape=_transposed, types={"perm": INDEX}, view=True, work=0)
+def transpose_op(x: TensorLike, perm: TensorLike, *, name: str | None = None) -> Tensor:
+    """`x` with dimension i of the output from dimension `perm[i]`. See `transpose`."""
+
+
+@transpose_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    perm = node.inputs[1]
+    order = known_value(perm)
+    if order is not None:
+        return [transpose_op(dy, np.argsort(order % max(order.size, 1)).astype(order.dtype)), None]
+    from actorflow.ops.array.reverse import invert_permutation
+
+    return [transpose_op(dy, invert_permutation(perm)), None]
+
+
+@public("af")
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
+    """`a` with its dimensions in the order of `perm`, by default reversed (`tf.transpose`).
+
+    `conjugate` takes the complex conjugate as well. Raises ValueError, or InvalidArgumentError in the run, where `perm`
+    is no permutation of the dimensions.
+    """
+    with composite(name, "transpose", a, perm) as scope:
+        tensor = convert_to_tensor(a)
+        if perm is None:
+            if tensor.static_shape is not None:
+                perm = np.arange(len(tensor.static_shape), dtype=np.int32)[::-1]
+            else:
+                from actorflow.ops.array.range import range_
+
+                perm = rank(tensor) - 1 - range_(rank(tensor))
+        if not (conjugate and tensor.dtype.is_complex):
+            return transpose_op(tensor, perm, name=scope)
+        from actorflow.ops.math.cast import conj
+
+        return conj(transpose_op(tensor, perm), name=scope)
+
+
+def _broadcast_to(c: Inference) -> Shape:
+    wanted = from_value(1)(c)
+    if c.shapes[0] is None or wanted is None:
+        return wanted
+    if broadcast(c.shapes[0], wanted) != wanted and is_static(wanted):
+        raise ValueError(f"{show(c.shapes[0])} can't be broadcast to {show(wanted)}.")
+    return wanted
+
+
+@public("af")
+@op("BroadcastTo", shape=_broadcast_to, types={"shape": INDEX}, broadcasts=True, view=True, work=0)
+def broadcast_to(input: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` repeated along dimensions of 1 and new leading ones up to the vector `shape` (`tf.broadcast_to`).
+
+    Raises ValueError, or InvalidArgumentError in the run, where the shapes don't fit by numpy's rule.
+    """
+
+
+@broadcast_to.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy, None]  # the gradient walk sums over what was broadcast
+
+
+def _reversed(c: Inference) -> Shape:
+    source, axes = c.shapes[0], c.value(1)
+    require_rank(c, 1, 1)
+    if source is not None and axes is not None:
+        chosen = [normalize_axis(int(a), len(source)) for a in axes.reshape(-1)]
+        if len(set(chosen)) != len(chosen):
+            raise ValueError(f"`axis` {axes.tolist()} names a dimension twice.")
+    return source
+
+
+@public("af", "af:reverse_v2", "tf.manip")
+@op("ReverseV2", shape=_reversed, types={"axis": INDEX}, view=True, work=0)
+def reverse(tensor: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
+    """`tensor` with the order reversed along each dimension in the vector `axis` (`tf.reverse`)."""
+
+
+@reverse.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [reverse(dy, node.inputs[1]), None]
+
+
+def _bitcast(c: Inference) -> Shape:
+    source, old, new = c.shapes[0], c.dtypes[0].size, as_dtype(c.attrs["type"]).size
+    if not old or not new:
+        raise TypeError("Strings can't be bitcast: they have no fixed size.")
+    if source is None or old == new:
+        return source
+    if old > new:
+        return (*source, old // new)
+    if not source or source[-1] not in (None, new // old):
+        raise ValueError(
+            f"The last dimension of {show(source)} has to be {new // old}, the elements of one {new} byte value."
+        )
+    return source[:-1]
+
+
+@op("Bitcast", shape=_bitcast, result="type", gradient=None, view=True, work=0)
+def bitcast_op(input: TensorLike, *, type: DTypeLike, name: str | None = None) -> Tensor:
+    """The bytes of `input` read as elements of `type`. See `bitcast`."""
+
+
+@public("af")
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
+    """The bytes of `input`, little-endian, read as elements of `type` (`tf.bitcast`).
+
+    A smaller type adds a last dimension, a larger one takes it away.
+    """
+    return bitcast_op(input, type=type, name=name)
+
+
+def _either(new: Any, old: Any, new_name: str, old_name: str) -> Any:
+    """An argument that TensorFlow renamed."""
+    if (new is None) == (old is None):
+        raise ValueError(f"Give `{new_name}`" + (f" or `{old_name}`, not both." if new is not None else "."))
+    return old if new is None else new

@@ -1,0 +1,179 @@
+"""Assertions about ranks, types and kinds of values: most are decided as the graph is built (`tf.assert_rank`, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import DType, DTypeLike, as_dtype
+from actorflow.graph.convert import convert_to_tensor, is_symbolic, symbolic_dtype
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.shape import rank as rank_of
+from actorflow.ops.building import composite, known_value
+from actorflow.ops.flow.control import Assert, no_op
+from actorflow.ops.math.logic import equal, greater_equal
+from actorflow.ops.math.reduction import reduce_any
+from actorflow.public import public
+from actorflow.shapes import show
+
+
+@public("af", "tf.debugging")
+def assert_rank(
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[Any] | None = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that `x` has `rank` dimensions, an int32 scalar (`tf.assert_rank`).
+
+    Raises ValueError where the graph shows another rank, and InvalidArgumentError in the run where only that does; TypeError
+    and ValueError for a rank that is no integer or no scalar.
+    """
+    return _assert_rank("assert_rank", "rank", x, [rank], data, summarize, message, name)
+
+
+@public("af", "tf.debugging")
+def assert_rank_at_least(
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[Any] | None = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that `x` has `rank` dimensions or more (`tf.assert_rank_at_least`). See `assert_rank`."""
+    return _assert_rank("assert_rank_at_least", "rank at least", x, [rank], data, summarize, message, name)
+
+
+@public("af", "tf.debugging")
+def assert_rank_in(
+    x: TensorLike,
+    ranks: Sequence[TensorLike],
+    data: Sequence[Any] | None = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that the number of dimensions of `x` is one of `ranks` (`tf.assert_rank_in`). See `assert_rank`."""
+    return _assert_rank("assert_rank_in", "rank in", x, list(ranks), data, summarize, message, name)
+
+
+# How a rank compares with those that are wanted: with numbers as the graph is built, with tensors in the run.
+_TESTS: dict[str, tuple[Callable[[int, list[int]], bool], Callable[[Tensor, list[Tensor]], Tensor]]] = {
+    "rank": (lambda n, wanted: n == wanted[0], lambda n, wanted: equal(n, wanted[0])),
+    "rank at least": (lambda n, wanted: n >= wanted[0], lambda n, wanted: greater_equal(n, wanted[0])),
+    "rank in": (lambda n, wanted: n in wanted, lambda n, wanted: reduce_any([equal(n, w) for w in wanted])),
+}
+
+
+def _assert_rank(
+    default: str,
+    what: str,
+    x: TensorLike,
+    ranks: Sequence[TensorLike],
+    data: Sequence[Any] | None,
+    summarize: int | None,
+    message: str | None,
+    name: str | None,
+) -> Operation:
+    with composite(name, default, x, *ranks):
+        tensor = convert_to_tensor(x)
+        wanted = [convert_to_tensor(r, graph=tensor.graph) for r in ranks]
+        for r in wanted:
+            if r.dtype is not dt.int32:
+                raise TypeError(f"{default}: the rank {r.name} has to be int32, not {r.dtype}.")
+            if r.static_shape not in ((), None):
+                raise ValueError(
+                    f"{default}: the rank {r.name} has to be a scalar, but has shape {show(r.static_shape)}."
+                )
+        known = [known_value(r) for r in wanted]
+        shape = tensor.static_shape
+        if shape is not None and all(k is not None for k in known):
+            numbers = [int(k) for k in known if k is not None]
+            if not _TESTS[what][0](len(shape), numbers):
+                shown = numbers[0] if len(numbers) == 1 else tuple(numbers)
+                raise ValueError(
+                    f"{message + ' ' if message else ''}{tensor.name} has to have {what} {shown}, but its rank is "
+                    f"{len(shape)}: its shape is {show(shape)}."
+                )
+            return no_op(name="static_checks_determined_all_ok")
+        actual = rank_of(tensor)
+        condition = _TESTS[what][1](actual, wanted)
+        if data is None:
+            data = [f"Tensor {tensor.name} must have {what}", *wanted, "Received rank:", actual]
+        return Assert(condition, [message or "", *data], summarize)
+
+
+@public("af", "tf.debugging")
+def assert_type(
+    tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> Operation:
+    """Raises TypeError unless the elements of `tensor` are of `tf_type` (`tf.assert_type`). Gives an operation that does
+    nothing."""
+    with composite(name, "assert_type", tensor):
+        found = convert_to_tensor(tensor)
+        if found.dtype is not as_dtype(tf_type):
+            raise TypeError(
+                f"{_begin(message)}{found.name} has to be of type {as_dtype(tf_type)}, but is {found.dtype}."
+            )
+        return no_op(name="statically_determined_correct_type")
+
+
+@public("af", "tf.debugging")
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
+    """Raises TypeError unless the elements of `x` are integers (`tf.assert_integer`). Gives an operation that does
+    nothing."""
+    with composite(name, "assert_integer", x):
+        found = convert_to_tensor(x)
+        if not found.dtype.is_integer:
+            raise TypeError(f"{_begin(message)}{found.name} has to be of an integer type, but is {found.dtype}.")
+        return no_op(name="statically_determined_was_integer")
+
+
+@public("af", "tf.debugging")
+def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:
+    """`tensor` itself (`tf.assert_scalar`). Raises ValueError unless the graph shows that it is a scalar."""
+    with composite(name, "assert_scalar", tensor):
+        found = convert_to_tensor(tensor)
+        if found.static_shape != ():
+            raise ValueError(
+                f"{_begin(message)}{found.name} has to be a scalar, but has shape {show(found.static_shape)}."
+            )
+        return found
+
+
+@public("af", "tf.debugging")
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
+    """The floating type that all `tensors` (None entries are left out) and `dtype` share (`tf.assert_same_float_dtype`).
+
+    float32 where nothing decides. Raises ValueError where they differ or are no floats.
+    """
+    found = None if dtype is None else as_dtype(dtype)
+    for tensor in tensors or ():
+        kind = symbolic_dtype(tensor)
+        if tensor is None:
+            continue
+        if kind is None:
+            raise TypeError(f"assert_same_float_dtype takes tensors, not a {type(tensor).__name__}.")
+        if found is not None and kind is not found:
+            raise ValueError(f"{tensor.name} is of type {kind}, but {found} is needed, which the others have.")
+        found = kind
+    if found is not None and not found.is_floating:
+        raise ValueError(f"A floating type is needed, but the type is {found}.")
+    return dt.float32 if found is None else found
+
+
+@public("af", "tf.debugging")
+def assert_proper_iterable(values: Any) -> None:
+    """Raises TypeError unless `values` is an iterable that is no tensor, array or text (`tf.assert_proper_iterable`)."""
+    if is_symbolic(values) or isinstance(values, (np.ndarray, bytes, str)) or not isinstance(values, Iterable):
+        raise TypeError(f"A list or another iterable of values is needed, but a {type(values).__name__} was given.")
+
+
+def _begin(message: str | None) -> str:
+    return f"{message} " if message else ""

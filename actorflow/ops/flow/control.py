@@ -1,0 +1,189 @@
+"""Ops that carry, order and observe other ops: identity, groups, shapes that are checked, custom gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import ANY, BOOLEAN, INDEX, NUMERIC, variant
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import or_zeros, outputs_of
+from actorflow.ops.shape_rules import from_value, no_output, unchanged
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, ShapeLike, merge
+
+
+@public("af")
+@op("Identity", shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
+def identity(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` itself, of its shape and type. Useful to put a control dependency on a value."""
+
+
+@identity.gradient
+def _(node: Operation, dy: Tensor) -> list[Tensor]:
+    return [dy]
+
+
+@public("af")
+@op("StopGradient", shape=unchanged, view=True, gradient=None, work=0)
+def stop_gradient(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` itself, which `gradients` takes for a constant."""
+
+
+@public("af")
+@op("NoOp", shape=no_output, result=None, gradient=None, stateful=True, work=0)
+def no_op(*, name: str | None = None) -> Operation:
+    """Does nothing: a target that waits for its control inputs."""
+
+
+@public("af")
+@op("ControlTrigger", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
+def control_trigger(*, name: str | None = None) -> Operation:
+    """A `no_op` that fires live although a control input is dead: edges that only schedule end in one."""
+
+
+@op("Assert", shape=no_output, result=None, types={"condition": BOOLEAN}, gradient=None, stateful=True)
+def assert_op(condition: TensorLike, data: Sequence[Any], *, summarize: int = 3, name: str | None = None) -> Operation:
+    """Raises InvalidArgumentError with `data` where not all of `condition` is true. See `Assert`."""
+
+
+@public("af")
+def Assert(
+    condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """An operation that raises InvalidArgumentError with `data` unless all of `condition` is true (`tf.Assert`)."""
+    return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)
+
+
+@public("af")
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that is done when all `inputs` (operations or tensors) are (`tf.group`)."""
+    flat: list[Any] = []
+    for element in inputs:
+        flat.extend(element) if isinstance(element, (list, tuple)) else flat.append(element)
+    graph = flat[0].graph if flat else get_default_graph()
+    with graph.control_dependencies(flat):
+        with graph.as_default():
+            return no_op(name=name or "group_deps")
+
+
+@public("af", "tf:tuple")
+def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, name: str | None = None) -> list[Any]:
+    """`tensors`, each of which is available only when all of them are (`tf.tuple`). None entries stay None."""
+    real = [t for t in tensors if t is not None]
+    if not real:
+        raise ValueError("tuple() needs at least one tensor.")
+    graph = real[0].graph
+    with graph.name_scope(name or "tuple"):
+        gate = group(*real, *(control_inputs or ()))
+        with graph.control_dependencies([gate]):
+            return [None if t is None else identity(t) for t in tensors]
+
+
+@public("af")
+def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str | None = None) -> Tensor:
+    """`output` after all `dependencies` have run."""
+    tensor = convert_to_tensor(output)
+    with tensor.graph.control_dependencies(dependencies):
+        return identity(tensor, name=name)
+
+
+# ---- Ops that hand tensors on unchanged, with something said or checked of them on the way.
+
+
+def _checked(c: Inference) -> Shape:
+    return merge(c.shapes[0], c.attrs["shape"])
+
+
+@op("EnsureShape", shape=_checked, view=True, work=0)
+def ensure_shape_op(input: TensorLike, *, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """`input`, whose shape is checked. See `ensure_shape`."""
+
+
+@ensure_shape_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy]
+
+
+@public("af")
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """`x` itself, of which the graph then knows that it has `shape`, in part unknown perhaps (`tf.ensure_shape`).
+
+    Raises ValueError where what is known of the shape of `x` contradicts, and InvalidArgumentError in the run where the
+    value does.
+    """
+    return ensure_shape_op(x, shape=shape, name=name)
+
+
+def _each(c: Inference) -> list[Shape]:
+    if not c.shapes:
+        raise ValueError("identity_n needs one tensor or more.")
+    return list(c.shapes)
+
+
+@op("IdentityN", shape=_each, result=lambda c: tuple(c.dtypes), view=True, work=0)
+def identity_n_op(input: Sequence[Any], *, name: str | None = None) -> list[Tensor]:
+    """The tensors `input` themselves. See `identity_n`."""
+
+
+@identity_n_op.gradient
+def _(node: Operation, *dys: Tensor | None) -> list[Any]:
+    return or_zeros(dys, node.outputs)
+
+
+@public("af")
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
+    """The tensors `input` themselves, each of which is given when all of them are there (`tf.identity_n`).
+
+    Raises ValueError for an empty list.
+    """
+    return outputs_of(identity_n_op(list(input), name=name))
+
+
+@public("af")
+@op("GuaranteeConst", shape=unchanged, view=True, gradient=None, work=0)
+def guarantee_const(input: TensorLike, *, name: str | None = None) -> Tensor:
+    """`input` itself, with the promise that its value never changes (`tf.guarantee_const`). Nothing is checked, and there
+    is no gradient."""
+
+
+# ---- Ops that only the gradient walk makes.
+
+
+@op("SumTo", shape=from_value(1), dtypes=NUMERIC, types={"shape": INDEX}, view=True)
+def sum_to(gradient: TensorLike, shape: TensorLike, *, name: str | None = None) -> Tensor:
+    """`gradient` summed down to `shape`, from which it may have been broadcast; itself where the shapes are equal.
+
+    Leading dimensions that `shape` lacks are summed away, dimensions that have size 1 there are summed to 1.
+    Raises InvalidArgumentError in the run where `shape` does not broadcast to the gradient's shape.
+    """
+
+
+@sum_to.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.array.shape import broadcast_to, shape
+
+    return [broadcast_to(dy, shape(node.inputs[0])), None]
+
+
+@op(
+    "CustomGradient",
+    shape=lambda c: list(c.shapes),
+    result=lambda c: tuple(d.base_dtype for d in c.dtypes),
+    view=True,
+    work=0,
+)
+def custom_gradient_op(values: Sequence[Any], *, rule: str, name: str | None = None) -> Any:
+    """`values` themselves: results of a function, then what it was computed from. The gradient of the results goes to
+    the latter by the Python function that the graph keeps under the name `rule`. See `custom_gradient`."""
+
+
+@custom_gradient_op.gradient
+def _(node: Operation, *dys: Tensor) -> list[Any]:
+    from actorflow.autodiff.custom import rule_of
+
+    return rule_of(node)(*dys)

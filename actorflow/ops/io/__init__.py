@@ -1,0 +1,11 @@
+"""Ops of queues, readers, files and formats.
+
+decoding.py        from byte strings to tensors: raw bytes, CSV, compressed data, `.npy`, and tensors as messages
+files.py           files as ops: read, write, and list them on the worker (paper section 4.5)
+images.py          images from byte strings, and back, by Pillow (`pip install actorflow[images]`)
+parsing.py         from Example messages to tensors: `parse_example` and its like, and what describes the features to find
+parsing_rules.py   the ops that parse Example messages
+queues.py          queues as ops: a handle, and operations on it that may wait (paper section 4.6)
+readers.py         readers: they take names of files from a queue and give the files' records, one or many at a time (paper
+                   section 4.5)
+"""

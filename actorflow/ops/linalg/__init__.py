@@ -1,0 +1,10 @@
+"""Ops of matrices: inverses, factors, systems of equations, norms.
+
+decompose.py   matrices as products of simpler ones: QR, singular values, eigenvalues, LU
+diagonal.py    diagonals: tensors made of them, and taken out of tensors
+functions.py   functions of whole matrices: logarithms of determinants, roots, exponentials, pseudo-inverses; products with
+               vectors
+matrix.py      matrices: inverses, determinants and factors
+norm.py        norms of vectors and matrices, and tensors scaled to a norm of one
+solve.py       systems of linear equations with factored or rectangular matrices, which lie in the last two dimensions
+"""

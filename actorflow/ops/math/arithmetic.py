@@ -1,0 +1,332 @@
+"""Elementwise arithmetic of two tensors, and sums of several.
+
+A gradient is returned in the shape of the output; the gradient walk sums it down to an input that was broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
+from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import composite
+from actorflow.ops.math.cast import cast, conj
+from actorflow.ops.math.elementwise import log
+from actorflow.ops.math.logic import greater, greater_equal, less_equal, not_equal, where_v2
+from actorflow.ops.shape_rules import elementwise, merged
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import num_elements
+
+
+@public("af", "af.math")
+@op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
+def add(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x + y, elementwise with broadcasting. Integers wrap around."""
+
+
+@add.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy, dy]
+
+
+@public("af", "af.math")
+@op("Sub", shape=elementwise, dtypes=NUMERIC, broadcasts=True)
+def subtract(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x - y, elementwise with broadcasting. Integers wrap around."""
+
+
+@subtract.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy, -dy]
+
+
+@public("af", "af.math")
+@op("Mul", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
+def multiply(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x · y, elementwise with broadcasting. Integers wrap around."""
+
+
+@multiply.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    return [dy * conj(y), dy * conj(x)]
+
+
+# ---- division
+
+
+@public("af")
+@op("RealDiv", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=4)
+def realdiv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x / y of floating or complex tensors, elementwise with broadcasting. x / 0 is ±inf, 0 / 0 is NaN."""
+
+
+@realdiv.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = map(conj, node.inputs)
+    return [dy / y, dy * (-x / y / y)]
+
+
+@public("af", "af.math:divide_no_nan")
+@op("DivNoNan", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=5)
+def div_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x / y, and 0 where y is 0, of floating or complex tensors, elementwise with broadcasting."""
+
+
+@div_no_nan.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = map(conj, node.inputs)
+    return [div_no_nan(dy, y), dy * div_no_nan(div_no_nan(-x, y), y)]
+
+
+@public("af")
+@op("FloorDiv", shape=elementwise, dtypes=REAL, gradient=None, broadcasts=True, work=4)
+def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x / y rounded towards minus infinity, elementwise with broadcasting.
+
+    Raises InvalidArgumentError in the run for an integer division by zero."""
+
+
+@public("af", "af:mod", "af.math", "af.math:mod")
+@op("FloorMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
+def floormod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """What is left of x by `floordiv`, elementwise with broadcasting; it has the sign of y.
+
+    Raises InvalidArgumentError in the run for an integer division by zero."""
+
+
+@floormod.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    return [dy, dy * -floor_div(x, y)]
+
+
+@public("af")
+@op("TruncateDiv", shape=elementwise, dtypes=INTEGER, gradient=None, broadcasts=True, work=6)
+def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x / y of integers rounded towards zero, as in C, elementwise with broadcasting.
+
+    Raises InvalidArgumentError in the run for a division by zero."""
+
+
+@public("af")
+@op("TruncateMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
+def truncatemod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """What is left of x by `truncatediv`, elementwise with broadcasting; it has the sign of x, as in C.
+
+    Raises InvalidArgumentError in the run for an integer division by zero."""
+
+
+@truncatemod.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    return [dy, dy * ((node.outputs[0] - x) / y)]  # minus the quotient, which is a whole number
+
+
+def _quotient_type(dtype: dt.DType) -> dt.DType:
+    """The type in which `truediv` divides: floats by themselves, integers in the smallest float that holds them all."""
+    if not dtype.is_integer:
+        return dtype
+    return dt.float32 if dtype.size <= 2 else dt.float64
+
+
+@public("af", "af.math")
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x / y by Python 3's rule, elementwise with broadcasting: integers give float64 (float32 from 8 and 16 bits).
+
+    Raises:
+        TypeError: x and y have different types.
+    """
+    left, right = _alike(x, y)
+    dtype = _quotient_type(left.dtype)
+    return realdiv(cast(left, dtype), cast(right, dtype), name=name or "truediv")
+
+
+@public("af", "af.math")
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x / y by Python's rule (`tf.divide`); see `truediv`."""
+    return truediv(x, y, name=name)
+
+
+@public("af")
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x / y by Python 2's rule, elementwise with broadcasting: integers are rounded towards minus infinity.
+
+    Raises:
+        TypeError: x and y have different types.
+    """
+    left, right = _alike(x, y)
+    return (floor_div if left.dtype.is_integer else realdiv)(left, right, name=name or "div")
+
+
+@public("af", "af.math")
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x / y rounded towards minus infinity, elementwise with broadcasting (`tf.floordiv`)."""
+    return floor_div(x, y, name=name or "floordiv")
+
+
+def _alike(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one type; a value takes the type of the tensor beside it."""
+    graph, wanted = graph_of([x, y]), symbolic_dtype(x) or symbolic_dtype(y)
+    left = convert_to_tensor(x, wanted, graph=graph)
+    return left, convert_to_tensor(y, left.dtype.base_dtype, graph=graph)
+
+
+# ---- powers, extremes, differences
+
+
+@public("af", "af.math")
+@op("Pow", shape=elementwise, dtypes=NUMERIC, broadcasts=True, work=20)
+def pow(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """x to the power of y, elementwise with broadcasting.
+
+    Raises InvalidArgumentError in the run for an integer to a negative power."""
+
+
+@pow.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y, z = (conj(t) for t in (*node.inputs, *node.outputs))
+    # log(x) counts where it is a number only; the inner choice keeps its own derivative from spoiling the others.
+    defined = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
+    log_x = where_v2(defined, log(where_v2(defined, x, 1)), 0)
+    return [dy * y * pow(x, y - 1), dy * z * log_x]
+
+
+@public("af", "af.math")
+@op("Maximum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
+def maximum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """The larger of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
+
+
+@maximum.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    first = greater_equal(x, y)
+    return [where_v2(first, dy, 0), where_v2(first, 0, dy)]
+
+
+@public("af", "af.math")
+@op("Minimum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
+def minimum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """The smaller of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
+
+
+@minimum.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    first = less_equal(x, y)
+    return [where_v2(first, dy, 0), where_v2(first, 0, dy)]
+
+
+@public("af", "af.math")
+@op("SquaredDifference", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True, work=2)
+def squared_difference(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
+    """(x - y)², elementwise with broadcasting."""
+
+
+@squared_difference.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, y = node.inputs
+    dx = dy * (2 * (x - y))
+    return [dx, -dx]
+
+
+@public("af", "af.math")
+@op("Atan2", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=20)
+def atan2(y: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
+    """The angle of the point (x, y) in radians, in [-π, π], elementwise with broadcasting."""
+
+
+@atan2.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    y, x = node.inputs
+    scaled = dy / (x * x + y * y)
+    return [x * scaled, -y * scaled]
+
+
+# ---- sums of several
+
+
+def _additions(c: Inference) -> float:
+    """One for each element of each input but the first."""
+    elements = num_elements(merged(c))
+    return float((len(c.shapes) - 1) * (1 if elements is None else elements))
+
+
+@op("AddN", shape=merged, dtypes=NUMERIC, work=_additions)
+def add_n_op(inputs: Sequence[TensorLike], *, name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape and type, without broadcasting."""
+
+
+@add_n_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [dy] * len(node.inputs)
+
+
+@public("af", "af.math")
+def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
+    """The sum of `inputs`, tensors of one shape and type (`tf.add_n`).
+
+    Raises:
+        ValueError: there are none, or their shapes differ.
+        TypeError: their types differ.
+    """
+    from actorflow.ops.flow.control import identity
+
+    values = list(inputs)
+    if not values:
+        raise ValueError("add_n needs at least one tensor.")
+    if len(values) > 1:
+        return add_n_op(values, name=name)
+    only = convert_to_tensor(values[0])
+    return only if name is None else identity(only, name=name)
+
+
+@public("af", "af.math")
+def accumulate_n(
+    inputs: Sequence[TensorLike], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """`add_n` with a static shape and type to check (`tf.accumulate_n`). Raises ValueError and TypeError as it does."""
+    total = add_n(inputs, name=name or "AccumulateNV2")
+    if tensor_dtype is not None and total.dtype is not dt.as_dtype(tensor_dtype):
+        raise TypeError(f"accumulate_n was asked for {dt.as_dtype(tensor_dtype)}, but the inputs are {total.dtype}.")
+    if shape is not None:
+        total.set_shape(shape)
+    return total
+
+
+@public("af.math")
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
+    """The polynomial with these coefficients, that of the highest power first, at x, elementwise (`tf.math.polyval`).
+
+    The coefficients broadcast with x. Of no coefficients it is 0. Raises ValueError where they are no list.
+    """
+    from actorflow.ops.array.constant import zeros_like
+
+    if not isinstance(coeffs, (list, tuple)):
+        raise ValueError(f"polyval takes a list of coefficients, not a {type(coeffs).__name__}.")
+    with composite(name, "polyval", x, *coeffs) as scope:
+        values = convert_to_tensor(x)
+        if not coeffs:
+            return zeros_like(values, name=scope)
+        total = convert_to_tensor(coeffs[0], values.dtype.base_dtype)
+        for coefficient in coeffs[1:]:
+            total = add(total * values, coefficient)
+        return total
+
+
+@public("af", "af.math")
+def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
+    """`x`, a tensor or indexed slices, times a scalar (`tf.scalar_mul`). Raises ValueError where `scalar` is none."""
+    sparse = hasattr(x, "indices") and hasattr(x, "values")
+    values = x.values if sparse else convert_to_tensor(x)
+    factor = convert_to_tensor(scalar, values.dtype.base_dtype, graph=values.graph)
+    if factor.static_shape not in ((), None):
+        raise ValueError(f"scalar_mul takes a scalar, but {factor.name} has shape {factor.shape}.")
+    product = multiply(factor, values, name=name)
+    return type(x)(product, x.indices, x.dense_shape) if sparse else product

@@ -1,0 +1,386 @@
+"""Reductions over axes: sums, means, extremes, and the indices of extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import BOOLEAN, INDEX, NUMERIC, REAL, DTypeLike
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.building import known_value, small_constant
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.logic import equal, where_v2
+from actorflow.ops.shape_rules import axes_of, from_value, reduction
+from actorflow.public import public
+from actorflow.registry.op import Op, op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, is_static, show
+
+
+def _reduced(c: Inference) -> Shape:
+    """`reduction` of distinct axes."""
+    shape = c.shapes[0]
+    axes = None if shape is None else axes_of(c, 1, len(shape))
+    if axes is not None and len(set(axes)) < len(axes):
+        raise ValueError(f"The axes {list(axes)} name a dimension twice.")
+    return reduction(c)
+
+
+def input_size(c: Inference) -> float:
+    """One operation for each element of the input."""
+    shape = c.shapes[0]
+    return float(np.prod(shape)) if is_static(shape) else 1.0  # type: ignore[arg-type]
+
+
+@op("Sum", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
+def sum_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """The sum over the dimensions `axis`, a scalar or a vector, which are left out, or kept with size 1.
+
+    Raises ValueError, or InvalidArgumentError in the run, for an axis that does not exist or is named twice."""
+
+
+@op("Mean", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
+def mean_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """`Sum` divided by the number of elements that entered each sum; NaN of none. Integers are truncated."""
+
+
+@op("Prod", shape=_reduced, dtypes=NUMERIC, types={"axis": INDEX}, work=input_size)
+def prod_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """The product over the dimensions `axis`; see `Sum`."""
+
+
+@op("Max", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
+def max_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """The largest element over the dimensions `axis`, the type's smallest value where there is none; see `Sum`."""
+
+
+@op("Min", shape=_reduced, dtypes=REAL, types={"axis": INDEX}, work=input_size)
+def min_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """The smallest element over the dimensions `axis`, the type's largest value where there is none; see `Sum`."""
+
+
+@op("Any", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=input_size)
+def any_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """Whether any element is true over the dimensions `axis`; see `Sum`."""
+
+
+@op("All", shape=_reduced, dtypes=BOOLEAN, types={"axis": INDEX}, gradient=None, work=input_size)
+def all_op(input: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None) -> Tensor:
+    """Whether all elements are true over the dimensions `axis`; see `Sum`."""
+
+
+# ---- gradients
+
+
+@op("Unreduce", shape=from_value(1), dtypes=NUMERIC, types={"shape": INDEX, "axis": INDEX}, view=True, work=0)
+def unreduce(
+    input: TensorLike, shape: TensorLike, axis: TensorLike, *, keep_dims: bool = False, name: str | None = None
+) -> Tensor:
+    """Repeats what a reduction over `axis` gave along these axes, up to the vector `shape`: the adjoint of `Sum`."""
+
+
+@unreduce.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [sum_op(dy, node.inputs[2], keep_dims=node.get_attr("keep_dims")), None, None]
+
+
+def _spread(node: Operation, value: Tensor) -> Tensor:
+    """`value`, of the shape of the reduction's output, in the shape of its input."""
+    from actorflow.ops.array.shape import shape
+
+    source, axis = node.inputs
+    return unreduce(value, shape(source), axis, keep_dims=node.get_attr("keep_dims"))
+
+
+def _count(node: Operation, dtype: dt.DType) -> Tensor:
+    """How many elements entered each element of a reduction."""
+    from actorflow.ops.array.shape import size
+
+    source, result = node.inputs[0].static_shape, node.outputs[0].static_shape
+    if is_static(source) and is_static(result):
+        count = int(np.prod(source)) // max(int(np.prod(result)), 1)  # type: ignore[arg-type]
+        return small_constant(node.graph, count, dtype, "count")
+    whole, parts = size(node.inputs[0]), size(node.outputs[0])
+    return cast(whole, dtype) / cast(where_v2(equal(parts, 0), 1, parts), dtype)
+
+
+@sum_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [_spread(node, dy), None]
+
+
+@mean_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    return [_spread(node, dy / _count(node, dy.dtype)), None]
+
+
+@prod_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    from actorflow.ops.math.cast import conj
+    from actorflow.ops.math.cumulative import cumprod
+
+    source, axis = node.inputs
+    axes, rank = known_value(axis), source.shape.ndims
+    if axes is None or rank is None:
+        raise ValueError(
+            "The gradient of Prod needs axes, and a rank of the input, that are known as the graph is built."
+        )
+    # One axis after the other: along one, each factor's derivative is the product of all before and all after it, which
+    # holds for zeros too.
+    partial, steps = conj(source), []
+    for position in dict.fromkeys(int(a) % max(rank, 1) for a in np.atleast_1d(axes)):
+        before = cumprod(partial, position, exclusive=True)
+        steps.append(before * cumprod(partial, position, exclusive=True, reverse=True))
+        partial = prod_op(partial, position, keep_dims=True)
+    gradient = _spread(node, dy)
+    for others in steps:
+        gradient = gradient * others
+    return [gradient, None]
+
+
+@max_op.gradient
+@min_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    source, axis = node.inputs
+    # Elements that share the extreme share the gradient.
+    chosen = cast(equal(_spread(node, node.outputs[0]), source), dy.dtype)
+    shares = chosen / sum_op(chosen, axis, keep_dims=True)
+    return [shares * _spread(node, dy), None]
+
+
+# ---- the public functions
+
+
+def _all_axes(tensor: Tensor) -> Tensor:
+    """The axes 0 ... rank - 1 as a tensor."""
+    rank = tensor.shape.ndims
+    if rank is not None:
+        return small_constant(tensor.graph, np.arange(rank), dt.int32, "axes")
+    from actorflow.ops.array.range import range_
+    from actorflow.ops.array.shape import rank as rank_of
+
+    return range_(0, rank_of(tensor), name="axes")
+
+
+def _axis_of(tensor: Tensor, axis: Any, reduction_indices: Any) -> Any:
+    if axis is not None and reduction_indices is not None:
+        raise ValueError("Give axis or reduction_indices, which is its old name, but not both.")
+    chosen = axis if axis is not None else reduction_indices
+    if chosen is None:
+        return _all_axes(tensor)
+    return np.asarray(chosen, np.int32) if isinstance(chosen, (list, tuple)) and not chosen else chosen
+
+
+def _keep(keepdims: bool | None, keep_dims: bool | None) -> bool:
+    if keepdims is not None and keep_dims is not None:
+        raise ValueError("Give keepdims or keep_dims, which is its old name, but not both.")
+    return bool(keepdims or keep_dims)
+
+
+def _reduce(
+    reducer: Op[Any, Tensor],
+    input_tensor: TensorLike,
+    axis: Any,
+    keepdims: bool | None,
+    name: str | None,
+    reduction_indices: Any,
+    keep_dims: bool | None,
+) -> Tensor:
+    source, keep = convert_to_tensor(input_tensor), _keep(keepdims, keep_dims)
+    result = reducer(source, _axis_of(source, axis, reduction_indices), keep_dims=keep, name=name)
+    if axis is None and reduction_indices is None and not keep:
+        result.set_shape(())
+    return result
+
+
+@public("af", "af.math")
+def reduce_sum(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The sum over dimensions (`tf.reduce_sum`).
+
+    Args:
+        input_tensor: a tensor of numbers.
+        axis: the dimensions to reduce: an int, a list of them (an empty one reduces nothing), or a tensor of them;
+            negative ones count from the end. All by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices: the old name of `axis`, as `keep_dims` is that of `keepdims`.
+
+    Returns:
+        A tensor of the input's type.
+
+    Raises:
+        ValueError: an axis does not exist or is named twice, or an argument is given under both names.
+    """
+    return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_mean(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The mean over dimensions, NaN over none; of integers it is truncated. Arguments are those of `reduce_sum`."""
+    return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_prod(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The product over dimensions. Arguments are those of `reduce_sum`."""
+    return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_max(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The maximum over dimensions of real numbers, -inf (an integer type's smallest) over none. See `reduce_sum`."""
+    return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_min(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The minimum over dimensions of real numbers, inf (an integer type's largest) over none. See `reduce_sum`."""
+    return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_any(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether any element of a bool tensor is true, over dimensions. Arguments are those of `reduce_sum`."""
+    return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+@public("af", "af.math")
+def reduce_all(
+    input_tensor: TensorLike,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether all elements of a bool tensor are true, over dimensions. Arguments are those of `reduce_sum`."""
+    return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def _without_axis(c: Inference) -> Shape:
+    shape = c.shapes[0]
+    if shape is None:
+        return None
+    axes = axes_of(c, 1, len(shape))
+    if axes is None:
+        return (None,) * max(len(shape) - 1, 0)
+    if shape[axes[0]] == 0:
+        raise ValueError(f"The axis {axes[0]} of the shape {show(shape)} has no elements.")
+    return tuple(size for i, size in enumerate(shape) if i != axes[0])
+
+
+@op(
+    "ArgMax",
+    shape=_without_axis,
+    dtypes=REAL,
+    types={"dimension": INDEX},
+    result="output_type",
+    gradient=None,
+    work=input_size,
+)
+def argmax_op(
+    input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
+    """The index of the largest element along `dimension`, the first of several, as int32 or int64."""
+
+
+@op(
+    "ArgMin",
+    shape=_without_axis,
+    dtypes=REAL,
+    types={"dimension": INDEX},
+    result="output_type",
+    gradient=None,
+    work=input_size,
+)
+def argmin_op(
+    input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
+    """The index of the smallest element along `dimension`, the first of several, as int32 or int64."""
+
+
+def _arg_axis(axis: Any, dimension: Any) -> Any:
+    if axis is not None and dimension is not None:
+        raise ValueError("Give axis or dimension, which is its old name, but not both.")
+    chosen = dimension if axis is None else axis
+    return 0 if chosen is None else chosen
+
+
+@public("af", "af.math")
+def argmax(
+    input: TensorLike,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: DTypeLike = dt.int64,
+) -> Tensor:
+    """The index of the largest element along `axis` (0 by default), the first of several (`tf.argmax`).
+
+    Args:
+        input: a tensor of real numbers of rank 1 or more.
+        dimension: the old name of `axis`.
+        output_type: int32 or int64.
+
+    Returns:
+        Indices in the shape of `input` without that axis.
+
+    Raises:
+        ValueError: there is no such axis, or it has no elements.
+    """
+    return argmax_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)
+
+
+@public("af", "af.math")
+def argmin(
+    input: TensorLike,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: DTypeLike = dt.int64,
+) -> Tensor:
+    """The index of the smallest element along `axis` (0 by default), the first of several. See `argmax`."""
+    return argmin_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)

@@ -1,0 +1,19 @@
+"""Ops of neural networks: activations, convolutions, pools, normalization, losses.
+
+activation.py           activations of neural networks, biases, and the softmax
+candidate_sampling.py   samples of classes to train against, where there are too many to train against all
+                        (`tf.nn.*_candidate_sampler`)
+ctc.py                  connectionist temporal classification: labels of sequences that are not aligned in time (Graves et al.)
+ctc_dense.py            the CTC loss of dense labels, with any class as the blank (`tf.compat.v1.nn.ctc_loss_v2`)
+embedding.py            embeddings: rows of tables by their numbers, and weighted sums of them
+fused.py                ops that stand for a few others, made by the pass `fuse`: the same result with fewer passes over memory
+layers.py               what layers of neural networks are made of, as compositions of other ops: moments, dropout
+losses.py               cross entropies: losses of classifiers from their logits, in forms that don't overflow
+moments.py              means and variances in parts: sufficient statistics, weighted moments, and a normalization by given
+                        moments
+normalization.py        normalization as ops of its own: across channels (LRN) and over batches (the fused batch norm)
+pool.py                 pools: the largest element or the mean of each window (`tf.nn.max_pool`, `avg_pool`, `pool`)
+pool_rules.py           the ops of pools: the maximum or the mean of windows, in two and three dimensions, and their gradients
+sampled_losses.py       losses over many classes that look at a sample of them: noise-contrastive estimation and sampled softmax
+conv/                   convolutions and what is shaped like them
+"""

@@ -1,0 +1,248 @@
+"""Convolutions of each channel by itself: depthwise, and separable, which mix the channels afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import FLOATING, INDEX
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.shape import shape
+from actorflow.ops.building import composite
+from actorflow.ops.nn.conv.geometry import explicit_padding, steps_of
+from actorflow.ops.nn.conv.rules import attributes_of, conv2d_op, convolved_shape
+from actorflow.ops.shape_rules import from_value, require_rank
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, is_static, merge, num_elements, show
+
+
+def _multiplied(filters: Shape) -> int | None:
+    return None if filters is None or None in filters[2:] else filters[2] * filters[3]  # type: ignore[operator]
+
+
+def _shape(c: Inference, images: Shape, filters: Shape) -> Shape:
+    """The output's: as of a convolution to in · multiplier channels."""
+    seen = None if filters is None else (*filters[:3], _multiplied(filters))
+    return convolved_shape(c, images, seen)
+
+
+def _convolved(c: Inference) -> Shape:
+    return _shape(c, require_rank(c, 0, 4), require_rank(c, 1, 4))
+
+
+def _sizes(c: Inference, index: int) -> Shape:
+    listed = c.shapes[index]
+    if listed is not None and (len(listed) != 1 or listed[0] not in (None, 4)):
+        raise ValueError(f"{c.op.inputs[index].name} is a list of 4 sizes, but has the shape {show(listed)}.")
+    found = from_value(index)(c)
+    return (None,) * 4 if found is None or len(found) != 4 else found
+
+
+def _images(c: Inference) -> Shape:
+    images = _sizes(c, 0)
+    merge(_shape(c, images, require_rank(c, 1, 4)), require_rank(c, 2, 4))
+    return images
+
+
+def _filters(c: Inference) -> Shape:
+    filters = _sizes(c, 1)
+    merge(_shape(c, require_rank(c, 0, 4), filters), require_rank(c, 2, 4))
+    return filters
+
+
+def _operations(c: Inference) -> float:
+    """An addition and a multiplication of arrays for each element of the window, counted in operations of dense products."""
+    made = c.op.shape_rule(c)
+    filters = made if c.op.type.endswith("Filter") else c.shapes[1]
+    result = made if c.op.type == "DepthwiseConv2dNative" else c.shapes[2]
+    if not isinstance(result, tuple) or not isinstance(filters, tuple):
+        return 1e6
+    if not is_static(result) or not is_static(filters):
+        return 1e6
+    return 60.0 * (num_elements(result) or 0) * (num_elements(filters[:2]) or 0)
+
+
+@op("DepthwiseConv2dNative", shape=_convolved, dtypes=FLOATING, work=_operations)
+def depthwise_op(
+    input: TensorLike,
+    filter: TensorLike,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """Each channel of `input` convolved with its own filters. See `depthwise_conv2d`."""
+
+
+@public("af.nn", "af.nn:depthwise_conv2d_backprop_input")
+@op(
+    "DepthwiseConv2dNativeBackpropInput", shape=_images, dtypes=FLOATING, types={"input_sizes": INDEX}, work=_operations
+)
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: TensorLike,
+    filter: TensorLike,
+    out_backprop: TensorLike,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` for its input, whose shape is `input_sizes`
+    (`tf.nn.depthwise_conv2d_backprop_input`)."""
+
+
+@public("af.nn", "af.nn:depthwise_conv2d_backprop_filter")
+@op(
+    "DepthwiseConv2dNativeBackpropFilter",
+    shape=_filters,
+    dtypes=FLOATING,
+    types={"filter_sizes": INDEX},
+    work=_operations,
+)
+def depthwise_conv2d_native_backprop_filter(
+    input: TensorLike,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` for its filter, whose shape is `filter_sizes`
+    (`tf.nn.depthwise_conv2d_backprop_filter`)."""
+
+
+@depthwise_op.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    x, w = node.inputs
+    attrs = attributes_of(node)
+    return [
+        depthwise_conv2d_native_backprop_input(shape(x), w, dy, **attrs),
+        depthwise_conv2d_native_backprop_filter(x, shape(w), dy, **attrs),
+    ]
+
+
+@depthwise_conv2d_native_backprop_input.gradient
+def _(node: Operation, ddx: Tensor) -> list[Any]:
+    _, w, dy = node.inputs
+    attrs = attributes_of(node)
+    return [
+        None,
+        depthwise_conv2d_native_backprop_filter(ddx, shape(w), dy, **attrs),
+        depthwise_op(ddx, w, **attrs),
+    ]
+
+
+@depthwise_conv2d_native_backprop_filter.gradient
+def _(node: Operation, ddw: Tensor) -> list[Any]:
+    x, _, dy = node.inputs
+    attrs = attributes_of(node)
+    return [
+        depthwise_conv2d_native_backprop_input(shape(x), ddw, dy, **attrs),
+        None,
+        depthwise_op(x, ddw, **attrs),
+    ]
+
+
+@public("af.nn")
+def depthwise_conv2d_native(
+    input: TensorLike,
+    filter: TensorLike,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """Each channel convolved with filters of its own (`tf.nn.depthwise_conv2d_native`).
+
+    Args:
+        input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
+        filter: of the same type, of shape [height, width, in, multiplier].
+
+    Returns:
+        A tensor of in · multiplier channels: first all those of the first channel.
+
+    Other arguments, and errors, are those of `conv2d`.
+    """
+    kind, explicit = explicit_padding(padding, data_format, 4)
+    return depthwise_op(
+        input,
+        filter,
+        strides=steps_of(strides, data_format, 4, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=steps_of(dilations, data_format, 4, "dilations"),
+        name=name,
+    )
+
+
+@public("af.nn")
+def depthwise_conv2d(
+    input: TensorLike,
+    filter: TensorLike,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """`depthwise_conv2d_native` with dilations of height and width, called `rate` or `dilations`
+    (`tf.nn.depthwise_conv2d`).
+
+    Raises ValueError where both the strides and the rate are more than 1, and as `conv2d` does.
+    """
+    layout = data_format or "NHWC"
+    rates = steps_of(rate if dilations is None else dilations, layout, 4, "dilations")
+    steps = steps_of(strides, layout, 4, "strides")
+    if max(rates) > 1 and max(steps) > 1:
+        raise ValueError(f"Strides and the rate can't both be more than 1, but {strides} and {rate} were given.")
+    return depthwise_conv2d_native(input, filter, steps, padding, layout, rates, name or "depthwise")
+
+
+@public("af.nn")
+def separable_conv2d(
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """`depthwise_conv2d`, and then a mix of its channels at each place (`tf.nn.separable_conv2d`).
+
+    Args:
+        depthwise_filter: of shape [height, width, in, multiplier].
+        pointwise_filter: of shape [1, 1, in · multiplier, out].
+
+    Raises:
+        ValueError: the pointwise filter is larger than one element, or does not take in · multiplier channels; or as
+            `conv2d`.
+    """
+    layout = data_format or "NHWC"
+    with composite(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
+        deep, pointed = convert_to_tensor(depthwise_filter), convert_to_tensor(pointwise_filter)
+        sizes = pointed.static_shape
+        if sizes is not None and (len(sizes) != 4 or any(size not in (1, None) for size in sizes[:2])):
+            raise ValueError(
+                f"The pointwise filter has the shape [1, 1, in, out], but {pointed.name} is {show(sizes)}."
+            )
+        between = depthwise_conv2d(input, deep, strides, padding, rate, "depthwise", layout, dilations)
+        return conv2d_op(between, pointed, strides=(1, 1, 1, 1), padding="VALID", data_format=layout, name=scope)

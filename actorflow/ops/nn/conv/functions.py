@@ -1,0 +1,280 @@
+"""Convolutions (`tf.nn.conv1d`, `conv2d`, `conv3d`, `convolution`, their backprops)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.shape import expand_dims, squeeze
+from actorflow.ops.building import composite
+from actorflow.ops.nn.conv.geometry import FORMATS, explicit_padding, steps_of
+from actorflow.ops.nn.conv.rules import conv2d_backprop_filter_op, conv2d_backprop_input_op, conv2d_op, conv3d_op
+from actorflow.public import public
+from actorflow.shapes import show
+
+
+def either(new: Any, old: Any, names: str) -> Any:
+    """The value of an argument that has two names. Raises ValueError where both or neither is given."""
+    if (new is None) == (old is None):
+        raise ValueError(f"One of the arguments {names} is needed, and not both.")
+    return old if new is None else new
+
+
+@public("af.nn")
+def conv2d(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Tensor:
+    """The convolution of images with filters (`tf.nn.conv2d`); in truth a correlation, the filter is not turned round.
+
+    Args:
+        input: float16, bfloat16, float32, float64 or int32, of shape [batch, height, width, in], or
+            [batch, in, height, width] where `data_format` is "NCHW".
+        filter: of the same type, of shape [height, width, in, out]. `filters` is its newer name. Where it takes fewer channels
+            than the input has, these are so many groups, each of which makes an equal part of the outputs.
+        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        padding: "SAME" (zeros around, so that only the strides make the output smaller), "VALID" (none), or four pairs
+            of widths, one for each dimension.
+        use_cudnn_on_gpu: accepted, and of no effect.
+        dilations: from how far apart the elements are that a filter sees, given as the strides are.
+
+    Returns:
+        A tensor of shape [batch, places, places, out], the channels where those of the input are.
+
+    Raises:
+        ValueError: the channels are no groups for the filter, it does not fit in, or a stride, padding or data format can't be.
+            InvalidArgumentError in the run, where shapes are known only then.
+    """
+    weights = either(filters, filter, "`filter` and `filters`")
+    kind, explicit = explicit_padding(padding, data_format, 4)
+    return conv2d_op(
+        input,
+        weights,
+        strides=steps_of(strides, data_format, 4, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=steps_of(dilations, data_format, 4, "dilations"),
+        name=name,
+    )
+
+
+@public("af.nn")
+def conv2d_backprop_input(
+    input_sizes: TensorLike,
+    filter: TensorLike | None = None,
+    out_backprop: TensorLike | None = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Tensor:
+    """The gradient of `conv2d` for its input, whose shape is `input_sizes` (`tf.nn.conv2d_backprop_input`).
+
+    `out_backprop` is the gradient for the output. Other arguments, and errors, are those of `conv2d`.
+    """
+    weights = either(filters, filter, "`filter` and `filters`")
+    kind, explicit = explicit_padding(padding, data_format, 4)
+    return conv2d_backprop_input_op(
+        input_sizes,
+        weights,
+        _given(out_backprop, "out_backprop"),
+        strides=steps_of(strides, data_format, 4, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=steps_of(dilations, data_format, 4, "dilations"),
+        name=name,
+    )
+
+
+@public("af.nn")
+def conv2d_backprop_filter(
+    input: TensorLike,
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `conv2d` for its filter, whose shape is `filter_sizes` (`tf.nn.conv2d_backprop_filter`).
+
+    `out_backprop` is the gradient for the output. Other arguments, and errors, are those of `conv2d`.
+    """
+    kind, explicit = explicit_padding(padding, data_format, 4)
+    return conv2d_backprop_filter_op(
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=steps_of(strides, data_format, 4, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=steps_of(dilations, data_format, 4, "dilations"),
+        name=name,
+    )
+
+
+def _given(value: Any, name: str) -> Any:
+    if value is None:
+        raise ValueError(f"The argument {name!r} is missing.")
+    return value
+
+
+@public("af.nn")
+def conv3d(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: str | None = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Tensor:
+    """The convolution of volumes with filters (`tf.nn.conv3d`).
+
+    Args:
+        input: floating, of shape [batch, depth, height, width, in], or [batch, in, depth, height, width] where
+            `data_format` is "NCDHW".
+        filter: of the same type, of shape [depth, height, width, in, out].
+
+    Other arguments, and errors, are those of `conv2d`, with five entries; there is no explicit padding.
+    """
+    return conv3d_op(
+        input,
+        either(filters, filter, "`filter` and `filters`"),
+        strides=steps_of(_given(strides, "strides"), data_format, 5, "strides"),
+        padding=_given(padding, "padding"),
+        data_format=data_format,
+        dilations=steps_of(dilations, data_format, 5, "dilations"),
+        name=name,
+    )
+
+
+@public("af.nn")
+def conv1d(
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    stride: Any = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: TensorLike | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The convolution of sequences with filters (`tf.nn.conv1d`).
+
+    Args:
+        value: of shape [batch, width, in], or [batch, in, width] where `data_format` is "NCW". `input` is its newer name.
+            (TensorFlow also takes the names "NHWC" and "NCHW" for these layouts.)
+        filters: of the same type, of shape [width, in, out].
+        stride: how far the filter moves: one number, or three.
+
+    Other arguments, and errors, are those of `conv2d`.
+    """
+    source = either(input, value, "`value` and `input`")
+    with composite(name, "conv1d", source, filters) as scope:
+        layout = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format or "NWC", data_format or "NWC")
+        if layout not in FORMATS[3]:
+            raise ValueError(f"The data format of conv1d is NWC or NCW, not {data_format!r}.")
+        flat, axis = ("NHWC", 1) if layout == "NWC" else ("NCHW", 2)
+        made = conv2d_op(
+            expand_dims(convert_to_tensor(source), axis),
+            expand_dims(convert_to_tensor(_given(filters, "filters")), 0),
+            strides=flattened(steps_of(_given(stride, "stride"), layout, 3, "strides"), axis),
+            padding=_given(padding, "padding"),
+            data_format=flat,
+            dilations=flattened(steps_of(dilations, layout, 3, "dilations"), axis),
+        )
+        return squeeze(made, [axis], name=scope)
+
+
+def flattened(steps: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """Strides or dilations of a sequence as those of an image of one row."""
+    return (*steps[:axis], 1, *steps[axis:])
+
+
+@public("af.nn")
+def convolution(
+    input: TensorLike,
+    filter: TensorLike | None,
+    padding: str,
+    strides: Sequence[int] | int | None = None,
+    dilation_rate: Sequence[int] | int | None = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: TensorLike | None = None,
+    dilations: Sequence[int] | int | None = None,
+) -> Tensor:
+    """The convolution of one, two or three dimensions, whichever the input has (`tf.nn.convolution`).
+
+    Args:
+        input: of rank 3, 4 or 5, which has to be known; the channels are last, or in dimension 1 where `data_format`
+            starts with "NC".
+        filter: of shape [window..., in, out]. `filters` is its newer name.
+        strides: one for each spatial dimension; 1 by default.
+        dilation_rate: one for each spatial dimension; 1 by default. `dilations` is its newer name.
+
+    Raises:
+        ValueError: the rank is unknown or another; strides and dilations are both more than 1; or as `conv2d`.
+    """
+    weights = either(filters, filter, "`filter` and `filters`")
+    rates = dilation_rate if dilations is None else dilations
+    source, weights = convert_to_tensor(input), convert_to_tensor(weights)
+    rank = known_rank(source, weights, "convolution")
+    layout = layout_of(data_format, rank, "convolution")
+    steps = steps_of(strides, layout, rank, "strides")
+    spread = steps_of(rates, layout, rank, "dilations")
+    if max(steps) > 1 and max(spread) > 1:
+        raise ValueError(f"Strides and dilations can't both be more than 1, but {strides} and {rates} were given.")
+    if rank == 3:
+        return conv1d(source, weights, list(steps), padding, data_format=layout, name=name, dilations=list(spread))
+    function: Any = conv2d_op if rank == 4 else conv3d_op
+    return function(  # type: ignore[no-any-return]
+        source,
+        weights,
+        strides=steps,
+        padding=padding,
+        data_format=layout,
+        dilations=spread,
+        name=name or "convolution",
+    )
+
+
+def known_rank(source: Tensor, weights: Tensor | None, what: str) -> int:
+    """The rank of what is convolved, as it or the filter shows. Raises ValueError where neither does."""
+    for tensor in (source, weights):
+        if tensor is not None and tensor.static_shape is not None:
+            if len(tensor.static_shape) not in FORMATS:
+                raise ValueError(
+                    f"{what} takes a tensor of rank 3, 4 or 5, but {tensor.name} is {show(tensor.static_shape)}."
+                )
+            return len(tensor.static_shape)
+    raise ValueError(f"{what} needs to know the rank of {source.name}; give it one with set_shape.")
+
+
+def layout_of(data_format: str | None, rank: int, what: str) -> str:
+    """The full name of the layout for a rank: its first two letters decide."""
+    last, first = FORMATS[rank]
+    if data_format is None or data_format == last:
+        return last
+    if data_format != first:
+        raise ValueError(f"The data format of {what} is {last} or {first} for rank {rank}, not {data_format!r}.")
+    return first

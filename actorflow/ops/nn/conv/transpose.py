@@ -1,0 +1,160 @@
+"""Transposed convolutions, which are the gradients of convolutions for their input, and those with holes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.join import concat
+from actorflow.ops.array.shape import expand_dims, squeeze
+from actorflow.ops.building import composite
+from actorflow.ops.nn.conv.functions import either, flattened
+from actorflow.ops.nn.conv.geometry import FORMATS, steps_of
+from actorflow.ops.nn.conv.rules import conv2d_backprop_input_op, conv2d_op, conv3d_backprop_input_op
+from actorflow.public import public
+
+
+@public("af.nn")
+def conv2d_transpose(
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of `conv2d`, sometimes called a deconvolution (`tf.nn.conv2d_transpose`).
+
+    Args:
+        value: of the shape that `conv2d` gives for `output_shape`. `input` is its newer name.
+        filter: of shape [height, width, out, in]: the channels of `value` are last. `filters` is its newer name.
+        output_shape: int32, the shape of the result in all dimensions.
+        strides: those of the convolution: how much larger the result is.
+
+    Raises:
+        ValueError: the shapes don't fit together, or as `conv2d`.
+    """
+    source = either(input, value, "`value` and `input`")
+    weights = either(filters, filter, "`filter` and `filters`")
+    with composite(name, "conv2d_transpose", source, weights, output_shape) as scope:
+        return conv2d_backprop_input_op(
+            _wanted(output_shape),
+            weights,
+            source,
+            strides=steps_of(strides, data_format, 4, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=steps_of(dilations, data_format, 4, "dilations"),
+            name=scope,
+        )
+
+
+@public("af.nn")
+def conv3d_transpose(
+    value: TensorLike | None,
+    filter: TensorLike | None = None,
+    output_shape: TensorLike | None = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    name: str | None = None,
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of `conv3d` (`tf.nn.conv3d_transpose`); see `conv2d_transpose`."""
+    source = either(input, value, "`value` and `input`")
+    weights = either(filters, filter, "`filter` and `filters`")
+    with composite(name, "conv3d_transpose", source, weights, output_shape) as scope:
+        return conv3d_backprop_input_op(
+            _wanted(output_shape),
+            weights,
+            source,
+            strides=steps_of(strides, data_format, 5, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=steps_of(dilations, data_format, 5, "dilations"),
+            name=scope,
+        )
+
+
+@public("af.nn")
+def conv1d_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `conv1d` (`tf.nn.conv1d_transpose`); see `conv2d_transpose`."""
+    if data_format not in FORMATS[3]:
+        raise ValueError(f"The data format of conv1d_transpose is NWC or NCW, not {data_format!r}.")
+    layout, axis = ("NHWC", 1) if data_format == "NWC" else ("NCHW", 2)
+    with composite(name, "conv1d_transpose", input, filters, output_shape) as scope:
+        wanted = _wanted(output_shape)
+        if is_symbolic(wanted):
+            sizes: Any = concat([wanted[:axis], [1], wanted[axis:]], 0)
+        else:
+            sizes = flattened(tuple(wanted), axis)
+        made = conv2d_backprop_input_op(
+            sizes,
+            expand_dims(convert_to_tensor(filters), 0),
+            expand_dims(convert_to_tensor(input), axis),
+            strides=flattened(steps_of(strides, data_format, 3, "strides"), axis),
+            padding=padding,
+            data_format=layout,
+            dilations=flattened(steps_of(dilations, data_format, 3, "dilations"), axis),
+        )
+        return squeeze(made, [axis], name=scope)
+
+
+def _wanted(output_shape: Any) -> Any:
+    if output_shape is None:
+        raise ValueError("The argument 'output_shape' is missing: the strides alone don't decide it.")
+    return output_shape
+
+
+@public("af.nn")
+def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Tensor:
+    """`conv2d` with the elements of the filter `rate` from each other (`tf.nn.atrous_conv2d`).
+
+    Raises ValueError for a rate below 1, and as `conv2d` does.
+    """
+    return conv2d_op(
+        value,
+        filters,
+        strides=(1, 1, 1, 1),
+        padding=padding,
+        dilations=(1, rate, rate, 1),
+        name=name or "convolution",
+    )
+
+
+@public("af.nn")
+def atrous_conv2d_transpose(
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    rate: int,
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `atrous_conv2d` (`tf.nn.atrous_conv2d_transpose`); see `conv2d_transpose`."""
+    with composite(name, "atrous_conv2d_transpose", value, filters, output_shape) as scope:
+        return conv2d_backprop_input_op(
+            _wanted(output_shape),
+            filters,
+            value,
+            strides=(1, 1, 1, 1),
+            padding=padding,
+            dilations=(1, rate, rate, 1),
+            name=scope,
+        )

@@ -1,0 +1,142 @@
+"""Sparse tensors put together and taken apart along a dimension (`tf.sparse`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.join import concat, stack
+from actorflow.ops.building import composite
+from actorflow.ops.math.reduction import reduce_max
+from actorflow.ops.shape_rules import require_rank
+from actorflow.ops.sparse.shape import rank_in
+from actorflow.ops.sparse.tensor import sparse_of
+from actorflow.public import public
+from actorflow.registry.op import op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, merge, normalize_axis
+
+
+def _joined(c: Inference) -> list[Shape]:
+    count = len(c.shapes) // 3
+    total: int | None = 0
+    ranks: Shape = (None,)
+    for i in range(count):
+        ranks = merge(ranks, (rank_in(c, i, 2 * count + i),))
+        values = require_rank(c, count + i, 1)
+        total = None if values is None or values[0] is None or total is None else total + values[0]
+    if ranks and ranks[0] is not None:
+        normalize_axis(c.attrs["concat_dim"], ranks[0])
+    return [(total, ranks[0] if ranks else None), (total,), ranks]
+
+
+@op(
+    "SparseConcat",
+    shape=_joined,
+    result=lambda c: (dt.int64, c.dtypes[len(c.dtypes) // 3], dt.int64),
+    gradient=None,
+    work=20,
+)
+def _sparse_concat(inputs: Sequence[Any], *, concat_dim: int, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """One sparse tensor of several: `inputs` are all indices, then all values, then all shapes. See `sparse_concat`."""
+
+
+@public("af", "af.sparse:concat")
+def sparse_concat(
+    axis: int,
+    sp_inputs: Sequence[SparseTensor],
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: int | None = None,
+    expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:
+    """Sparse tensors one after the other along `axis` (`tf.sparse_concat`). `concat_dim` is the older name of the axis.
+
+    With `expand_nonconcat_dim` the other dimensions may differ; the largest counts.
+
+    Raises:
+        TypeError: something is no sparse tensor of the same type.
+        ValueError: there is none, or the ranks differ.
+        InvalidArgumentError: other dimensions differ, in the run.
+    """
+    along = axis if concat_dim is None else concat_dim
+    expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
+    parts = [sparse_of(part, "sp_inputs") for part in sp_inputs]
+    if not parts:
+        raise ValueError("sparse_concat joins one sparse tensor or more.")
+    if len({part.dtype for part in parts}) > 1:
+        raise TypeError(f"sparse_concat joins tensors of one type, not {[part.dtype.name for part in parts]}.")
+    if len(parts) == 1:
+        return parts[0]
+    with composite(name, "SparseConcat", *(part.values for part in parts)) as scope:
+        shapes = [part.dense_shape for part in parts]
+        if expand:
+            shapes = _expanded(shapes, along)
+        flat = [*(p.indices for p in parts), *(p.values for p in parts), *shapes]
+        return SparseTensor(*_sparse_concat(flat, concat_dim=along, name=scope))
+
+
+def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
+    """The shapes with the largest size in each dimension but `axis`."""
+    largest = reduce_max(stack(list(shapes)), 0)
+    if axis == -1:
+        return [concat([largest[:-1], one[-1:]], 0) for one in shapes]
+    after = axis + 1
+    return [concat([largest[:axis], one[axis:after] if after else one[axis:], largest[after:]], 0) for one in shapes]
+
+
+def _parted(c: Inference) -> list[Shape]:
+    count = c.attrs["num_split"]
+    require_rank(c, 0, 0)
+    require_rank(c, 2, 1)
+    if count < 1:
+        raise ValueError(f"sparse_split makes one part or more, not {count}.")
+    dims = rank_in(c, 1, 3)
+    return [(None, dims)] * count + [(None,)] * count + [(dims,)] * count
+
+
+@op(
+    "SparseSplit",
+    shape=_parted,
+    types={"split_dim": dt.int64, "indices": dt.int64, "dense_shape": dt.int64},
+    result=lambda c: tuple(d for d in (dt.int64, c.dtypes[2], dt.int64) for _ in range(c.attrs["num_split"])),
+    gradient=None,
+)
+def _sparse_split(
+    split_dim: TensorLike,
+    indices: TensorLike,
+    values: TensorLike,
+    dense_shape: TensorLike,
+    *,
+    num_split: int,
+    name: str | None = None,
+) -> list[Tensor]:
+    """`num_split` sparse tensors: all indices, then all values, then all shapes. See `sparse_split`."""
+
+
+@public("af", "af.sparse:split")
+def sparse_split(
+    *,
+    sp_input: SparseTensor,
+    num_split: int,
+    axis: int | None = None,
+    name: str | None = None,
+    split_dim: int | None = None,
+) -> list[SparseTensor]:
+    """`num_split` parts along `axis`, the first ones a row larger where it doesn't divide evenly (`tf.sparse_split`).
+
+    Raises ValueError for no part, InvalidArgumentError in the run for more parts than rows or an axis that is none.
+    """
+    source = sparse_of(sp_input)
+    along = axis if split_dim is None else split_dim
+    if along is None:
+        raise ValueError("sparse_split needs `axis`.")
+    made = _sparse_split(
+        np.int64(along), source.indices, source.values, source.dense_shape, num_split=num_split, name=name
+    )
+    return [SparseTensor(*made[i::num_split]) for i in range(num_split)]

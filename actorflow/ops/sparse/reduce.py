@@ -1,0 +1,239 @@
+"""Sparse tensors reduced over some axes, and the softmax of one (`tf.sparse`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import FLOATING, NUMERIC, REAL
+from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import ones_like, zeros_like
+from actorflow.ops.array.gather import gather_nd
+from actorflow.ops.array.range import range_
+from actorflow.ops.array.scatter import scatter_nd
+from actorflow.ops.array.shape import reshape, size
+from actorflow.ops.building import composite, small_constant
+from actorflow.ops.math.arithmetic import floormod
+from actorflow.ops.math.logic import where_v2
+from actorflow.ops.shape_rules import require_rank
+from actorflow.ops.sparse.math import paired
+from actorflow.ops.sparse.shape import rank_in, rank_of
+from actorflow.ops.sparse.tensor import sparse_of, with_shape
+from actorflow.public import public
+from actorflow.registry.op import T, op
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape
+
+# ---- softmax
+
+
+@op(
+    "SparseSoftmax",
+    shape=paired,
+    dtypes=FLOATING - {dt.bfloat16},
+    types={"sp_indices": dt.int64, "sp_shape": dt.int64},
+    work=30,
+)
+def _sparse_softmax(
+    sp_indices: TensorLike, sp_values: TensorLike, sp_shape: TensorLike, *, name: str | None = None
+) -> Tensor:
+    """The values of a softmax. See `sparse_softmax`."""
+
+
+@_sparse_softmax.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    indices, _, sizes = node.inputs
+    y = node.outputs[0]
+    products = SparseTensor(indices, y * dy, sizes)
+    sums = sparse_reduce_sum(products, -1)
+    return [None, (dy - gather_nd(sums, indices[:, :-1])) * y, None]
+
+
+@public("af", "af.sparse:softmax")
+def sparse_softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """The softmax over the elements that are there along the last dimension (`tf.sparse_softmax`).
+
+    Raises InvalidArgumentError in the run for a rank below 2.
+    """
+    source = sparse_of(sp_input)
+    values = _sparse_softmax(*source.__tensor_components__(), name=name)
+    return with_shape(SparseTensor(source.indices, values, source.dense_shape), source.static_shape)
+
+
+# ---- reductions
+
+
+_REDUCED = {"input_indices": dt.int64, "input_shape": dt.int64, "reduction_axes": dt.int32}
+
+
+def _reduced(c: Inference) -> Shape:
+    dims, sizes, axes = rank_in(c, 0, 2), c.value(2), c.value(3)
+    require_rank(c, 1, 1)
+    keep = c.attrs["keep_dims"]
+    if dims is None or axes is None:
+        return (None,) * dims if dims is not None and keep else None
+    gone = {int(a) % dims if dims else 0 for a in np.atleast_1d(axes)}
+    full = (None,) * dims if sizes is None else tuple(int(n) for n in sizes)
+    return tuple(1 if i in gone else n for i, n in enumerate(full) if keep or i not in gone)
+
+
+@op("SparseReduceSum", shape=_reduced, dtypes=NUMERIC, types=_REDUCED, work=10)
+def _sparse_reduce_sum(
+    input_indices: TensorLike,
+    input_values: TensorLike,
+    input_shape: TensorLike,
+    reduction_axes: TensorLike,
+    *,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """A dense sum over some axes. See `sparse_reduce_sum`."""
+
+
+@_sparse_reduce_sum.gradient
+def _(node: Operation, dy: Tensor) -> list[Any]:
+    indices, _, sizes, axes = node.inputs
+    dims = size(sizes)
+    gone = reshape(floormod(axes, dims), [-1, 1])
+    kept = scatter_nd(gone, ones_like(gone[:, 0]), reshape(dims, [1])) < 1
+    full = where_v2(kept, sizes, ones_like(sizes))
+    places = where_v2(kept, indices, zeros_like(indices))
+    return [None, gather_nd(reshape(dy, full), places), None, None]
+
+
+@op("SparseReduceMax", shape=_reduced, dtypes=REAL, types=_REDUCED, gradient=None, work=10)
+def _sparse_reduce_max(
+    input_indices: TensorLike,
+    input_values: TensorLike,
+    input_shape: TensorLike,
+    reduction_axes: TensorLike,
+    *,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """A dense maximum over some axes. See `sparse_reduce_max`."""
+
+
+def _still_sparse(c: Inference) -> list[Shape]:
+    shape = _reduced(c)
+    dims = None if shape is None else len(shape)
+    return [(None, dims), (None,), (dims,)]
+
+
+@op(
+    "SparseReduceSumSparse",
+    shape=_still_sparse,
+    dtypes=NUMERIC,
+    types=_REDUCED,
+    result=(dt.int64, T, dt.int64),
+    gradient=None,
+    work=10,
+)
+def _sparse_reduce_sum_sparse(
+    input_indices: TensorLike,
+    input_values: TensorLike,
+    input_shape: TensorLike,
+    reduction_axes: TensorLike,
+    *,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A sparse sum over some axes. See `sparse_reduce_sum_sparse`."""
+
+
+@op(
+    "SparseReduceMaxSparse",
+    shape=_still_sparse,
+    dtypes=REAL,
+    types=_REDUCED,
+    result=(dt.int64, T, dt.int64),
+    gradient=None,
+    work=10,
+)
+def _sparse_reduce_max_sparse(
+    input_indices: TensorLike,
+    input_values: TensorLike,
+    input_shape: TensorLike,
+    reduction_axes: TensorLike,
+    *,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A sparse maximum over some axes. See `sparse_reduce_max_sparse`."""
+
+
+def _reduce(
+    build: Any, sp_input: SparseTensor, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any, name: str | None
+) -> Any:
+    source = sparse_of(sp_input)
+    with composite(name, build.definition.type, source.values) as scope:
+        axes = reduction_axes if axis is None else axis
+        if axes is None:
+            known = source.static_shape
+            axes = range_(rank_of(source)) if known is None else np.arange(len(known), dtype=np.int32)
+        elif isinstance(axes, (list, tuple)) and not axes:
+            axes = small_constant(source.graph, np.zeros(0), dt.int32, "axes")
+        keep = bool(keep_dims) if keepdims is None else bool(keepdims)
+        return build(*source.__tensor_components__(), axes, keep_dims=keep, name=scope)
+
+
+@public("af", "af.sparse:reduce_sum")
+def sparse_reduce_sum(
+    sp_input: SparseTensor,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
+    reduction_axes: TensorLike | None = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The sums of a sparse tensor's elements over `axis` (all by default), as a dense tensor (`tf.sparse_reduce_sum`).
+
+    `keepdims` keeps the reduced dimensions with size 1. `reduction_axes` and `keep_dims` are the older names. Raises
+    InvalidArgumentError in the run for an axis that is none.
+    """
+    found: Tensor = _reduce(_sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
+    return found
+
+
+@public("af", "af.sparse:reduce_max")
+def sparse_reduce_max(
+    sp_input: SparseTensor,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
+    reduction_axes: TensorLike | None = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The largest of the elements that are there over `axis`, as a dense tensor, 0 where there is none
+    (`tf.sparse_reduce_max`). See `sparse_reduce_sum`; it has no gradient."""
+    found: Tensor = _reduce(_sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
+    return found
+
+
+@public("af", "af.sparse:reduce_sum_sparse")
+def sparse_reduce_sum_sparse(
+    sp_input: SparseTensor,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
+    reduction_axes: TensorLike | None = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """`sparse_reduce_sum` as a sparse tensor, without a gradient (`tf.sparse_reduce_sum_sparse`)."""
+    return SparseTensor(*_reduce(_sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims, name))
+
+
+@public("af", "af.sparse:reduce_max_sparse")
+def sparse_reduce_max_sparse(
+    sp_input: SparseTensor,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
+    reduction_axes: TensorLike | None = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """`sparse_reduce_max` as a sparse tensor (`tf.sparse_reduce_max_sparse`)."""
+    return SparseTensor(*_reduce(_sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims, name))

@@ -1,0 +1,183 @@
+"""TensorFlow's functions that change a variable: `assign`, `assign_add`, `scatter_add` and so on (`tf.assign`, ...).
+
+`ref` is a variable or the tensor of its handle. The result is the value after the update, as a tensor; the operations
+without a result are in `actorflow.ops.state.variable`, `state_sparse` and `state_scatter`. `use_locking` changes nothing: each
+update is atomic, whatever it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.join import stack
+from actorflow.ops.array.range import range_
+from actorflow.ops.array.shape import reshape, shape
+from actorflow.ops.building import composite
+from actorflow.ops.state import scatter as state_sparse
+from actorflow.ops.state import scatter_nd as state_scatter
+from actorflow.ops.state import variable as state
+from actorflow.public import public
+
+
+@public("af")
+def assign(
+    ref: Any,
+    value: TensorLike,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Makes `value` the variable's value; gives that value.
+
+    A variable that was made with `validate_shape=False` may change its shape; `validate_shape` itself is not needed.
+
+    Raises:
+        ValueError: the shape is not the variable's.
+        TypeError: the type is not the variable's, or `ref` is no reference.
+    """
+    return state.assign_value(ref, value, name=name)
+
+
+@public("af")
+def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """Adds `value`, of the variable's shape; gives the sum. Raises as `assign` does."""
+    return state.assign_add_value(ref, value, name=name)
+
+
+@public("af")
+def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """Subtracts `value`, of the variable's shape; gives the difference. Raises as `assign` does."""
+    return state.assign_sub_value(ref, value, name=name)
+
+
+@public("af")
+def scatter_update(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Sets the rows `ref[indices[i]]` to `updates[i]` (or all to one number); gives the whole value.
+
+    `updates` has the shape of `indices`, then that of a row. Of several updates of one row the last stays.
+
+    Raises:
+        ValueError: shapes do not fit.
+        InvalidArgumentError: in the run, an index is outside the variable.
+    """
+    return state_sparse.scatter_update_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_add(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Adds `updates[i]` (or one number) to the rows `ref[indices[i]]`, all that name one row; gives the whole value.
+
+    Raises as `scatter_update` does."""
+    return state_sparse.scatter_add_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_sub(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtracts `updates[i]` (or one number) from the rows `ref[indices[i]]`, all that name one row; gives the whole
+    value. Raises as `scatter_update` does."""
+    return state_sparse.scatter_sub_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """Adds 1 to a scalar int32 or int64 variable; gives the value before.
+
+    Raises OutOfRangeError in the run where the variable has reached `limit`."""
+    return state_sparse.count_up_to_op(ref, limit=limit, name=name)
+
+
+@public("af")
+def scatter_mul(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Multiplies the rows `ref[indices[i]]` by `updates[i]` (or one number), each as often as it is named; gives the whole
+    value. Raises as `scatter_update` does."""
+    return state_scatter.scatter_mul_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_div(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Divides the rows `ref[indices[i]]` by `updates[i]` (or one number), each as often as it is named, integers towards
+    zero; gives the whole value. Raises as `scatter_update` does."""
+    return state_scatter.scatter_div_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_min(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Makes the rows `ref[indices[i]]` the smaller of themselves and `updates[i]` (or one number); gives the whole value.
+    Raises as `scatter_update` does."""
+    return state_scatter.scatter_min_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_max(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Makes the rows `ref[indices[i]]` the larger of themselves and `updates[i]` (or one number); gives the whole value.
+    Raises as `scatter_update` does."""
+    return state_scatter.scatter_max_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_nd_update(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Sets `ref[tuple(indices[i])]`, elements or slices, to `updates[i]`; gives the whole value.
+
+    `updates` has the shape of `indices` without its last dimension, then that of `ref` without as many as one index has
+    numbers. Of several updates of one place the last stays.
+
+    Raises:
+        ValueError: shapes do not fit.
+        InvalidArgumentError: in the run, an index is outside the variable, or has too many numbers.
+    """
+    return state_scatter.scatter_nd_update_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_nd_add(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Adds `updates[i]` to `ref[tuple(indices[i])]`; gives the whole value. As `scatter_nd_update` otherwise."""
+    return state_scatter.scatter_nd_add_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def scatter_nd_sub(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtracts `updates[i]` from `ref[tuple(indices[i])]`; gives the whole value. As `scatter_nd_update` otherwise."""
+    return state_scatter.scatter_nd_sub_value(ref, indices, updates, name=name)
+
+
+@public("af")
+def batch_scatter_update(
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Sets ref[i, ..., j, indices[i, ..., j, k]] to updates[i, ..., j, k]: `scatter_update` in each element of a batch,
+    over the last dimension of `indices`; gives the whole value. Raises as `scatter_nd_update` does."""
+    with composite(name, "batch_scatter_update", indices, updates) as scope:
+        wanted = convert_to_tensor(indices)
+        rank = wanted.static_shape
+        if rank is None:
+            raise ValueError("batch_scatter_update needs indices of known rank.")
+        sizes = shape(wanted, out_type=wanted.dtype)
+        columns = []
+        for axis in range(len(rank) - 1):
+            ones = [1] * len(rank)
+            ones[axis] = -1
+            columns.append(reshape(range_(sizes[axis]), ones) + 0 * wanted)
+        full = stack([*columns, wanted], axis=-1)
+        return state_scatter.scatter_nd_update_value(ref, full, updates, name=scope)

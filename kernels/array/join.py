@@ -1,0 +1,69 @@
+"""Kernels of ops that put tensors together and take them apart. The parts are views."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+
+from actorflow.ops.array.join import resolve_sizes
+
+from ..strings.objects import moving_kernel
+from .shape import axis_in
+
+
+@moving_kernel("ConcatV2")
+def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
+    return xp.concatenate(values, int(axis), out)
+
+
+@moving_kernel("Split")
+def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
+    whole = value.shape[axis_in(int(axis), value.ndim)]
+    if whole % num_split:
+        raise ValueError(f"A dimension of {whole} can't be split into {num_split} equal parts.")
+    return parts(value, int(axis), [whole // num_split] * num_split)
+
+
+@moving_kernel("SplitV")
+def split_v(xp: Any, value: Any, sizes: Any, axis: Any, *, num_split: int) -> Any:
+    if sizes.size != num_split:
+        raise ValueError(f"{num_split} parts need as many sizes, but {sizes.tolist()} was given.")
+    at = axis_in(int(axis), value.ndim)
+    return parts(value, at, _resolved(tuple(sizes.tolist()), value.shape[at]))
+
+
+@functools.lru_cache(maxsize=1024)
+def _resolved(sizes: tuple[int, ...], whole: int) -> tuple[int | None, ...]:
+    return tuple(resolve_sizes(np.array(sizes), whole))
+
+
+def parts(value: Any, axis: int, sizes: Any) -> Any:
+    """Consecutive pieces along `axis`: a tuple, or the one piece itself."""
+    cuts = _cuts(axis, value.ndim, tuple(sizes))
+    return value[cuts[0]] if len(cuts) == 1 else tuple([value[cut] for cut in cuts])
+
+
+@functools.lru_cache(maxsize=1024)
+def _cuts(axis: int, rank: int, sizes: tuple[int, ...]) -> tuple[tuple[slice, ...], ...]:
+    """The indices of pieces of these sizes along `axis`."""
+    before = (slice(None),) * axis_in(axis, rank)
+    ends = list(itertools.accumulate(sizes))
+    return tuple([(*before, slice(end - size, end)) for size, end in zip(sizes, ends)])
+
+
+@moving_kernel("Pack")
+def pack(xp: Any, values: Any, *, axis: int, out: Any = None) -> Any:
+    if out is None and values[0].ndim == 0 and values[0].dtype != object:
+        return xp.array(values, values[0].dtype)
+    return xp.stack(values, axis, out)
+
+
+@moving_kernel("Unpack")
+def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
+    before = (slice(None),) * axis_in(axis, value.ndim)
+    if value.shape[len(before)] != num:
+        raise ValueError(f"Dimension {axis} of {value.shape} is to be unstacked into {num} parts.")
+    return value[(*before, 0)] if num == 1 else tuple([value[(*before, i)] for i in range(num)])

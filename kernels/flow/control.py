@@ -1,0 +1,116 @@
+"""Kernels of ops that carry, order and check others."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.logs import get_logger
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.context import KernelContext
+from actorflow.shapes import compatible, show
+
+from ..strings.objects import moving_kernel
+
+
+@kernel("Identity", "StopGradient")
+def identity(xp: Any, x: Any) -> Any:
+    return x
+
+
+@kernel("NoOp", "ControlTrigger")
+def no_op(xp: Any) -> None:
+    return None
+
+
+@kernel("Print")
+def print_tensor(xp: Any, x: Any, data: Any, *, message: str, first_n: int, summarize: int, ctx: KernelContext) -> Any:
+    printed = ctx.state["printed"] = ctx.state.get("printed", 0) + 1
+    if first_n < 0 or printed <= first_n:
+        print(message + "".join(f"[{_summary(d, summarize)}]" for d in data), file=sys.stderr)
+    return x
+
+
+@kernel("PrintV2", device="CPU")
+def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
+    shown = np.asarray(text).item().decode("utf-8", "replace")
+    if output_stream in ("stderr", "stdout"):
+        print(shown, end=end, file=getattr(sys, output_stream), flush=True)
+        return
+    getattr(get_logger("printing"), output_stream[len("log(") : -1])(shown)
+
+
+@kernel("Assert")
+def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
+    if not np.all(condition):
+        raise InvalidArgumentError(
+            "The assertion does not hold.", details=[f"data {i}: {_summary(d, summarize)}" for i, d in enumerate(data)]
+        )
+
+
+def _summary(value: Any, summarize: int) -> str:
+    flat = np.asarray(value).reshape(-1)
+    shown = flat if summarize < 0 else flat[:summarize]
+    return " ".join(str(v) for v in shown) + ("..." if len(shown) < len(flat) else "")
+
+
+@kernel("_Done")
+def done(xp: Any) -> Any:
+    return np.True_
+
+
+# ---- Kernels of ops that hand tensors on.
+
+
+@moving_kernel("EnsureShape")
+def ensure_shape(xp: Any, x: Any, *, shape: Any) -> Any:
+    if not compatible(x.shape, shape):
+        raise ValueError(f"ensure_shape: the shape is {x.shape}, but {show(shape)} was promised.")
+    return x
+
+
+@kernel("IdentityN")
+def identity_n(xp: Any, values: Any) -> Any:
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+@moving_kernel("GuaranteeConst")
+def guarantee_const(xp: Any, x: Any) -> Any:
+    return x
+
+
+# ---- Kernels of the ops that the gradient walk makes.
+
+
+@kernel("SumTo")
+def sum_to(xp: Any, gradient: Any, shape: Any) -> Any:
+    wanted = tuple(shape.tolist())
+    given = gradient.shape
+    if given == wanted:
+        return gradient
+    extra = len(given) - len(wanted)
+    if extra < 0 or any(size not in (1, given[extra + i]) for i, size in enumerate(wanted)):
+        raise InvalidArgumentError(
+            f"A gradient of shape {given} can't be summed to {wanted}, which does not broadcast to it."
+        )
+    axes = (*range(extra), *(extra + i for i, size in enumerate(wanted) if size == 1))
+    # Half-precision sums lose small terms after a few thousand: they are added up in float32.
+    wide = xp.float32 if gradient.dtype.itemsize == 2 and gradient.dtype.kind in "fV" else None
+    total = xp.add.reduce(gradient, axis=axes, dtype=wide)
+    return total.astype(gradient.dtype, copy=False).reshape(wanted)
+
+
+@kernel("CustomGradient")
+def custom_gradient(xp: Any, values: Any) -> Any:
+    return tuple(values) if len(values) > 1 else values[0]
+
+
+@kernel("CheckNumerics")
+def check_numerics(xp: Any, x: Any, *, message: str) -> Any:
+    if not xp.isfinite(x).all():
+        found = [name for name, test in (("NaN", xp.isnan), ("Inf", xp.isinf)) if test(x).any()]
+        raise ValueError(f"{message} : Tensor had {' and '.join(found)} values")
+    return x

@@ -1,0 +1,140 @@
+"""Kernels that call functions of Python: what goes in, what comes out, and what their errors stand for."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes, machine
+from actorflow.dtypes import DType
+from actorflow.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from actorflow.graph.foreign import host_array
+from actorflow.ops.flow.py_func import PythonFunction, function_of
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.context import StepHandle
+from actorflow.runtime.waits import Wait
+
+_KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+    (StopIteration, OutOfRangeError),
+    (StopAsyncIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (Exception, UnknownError),
+)
+
+
+@kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)
+async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], step: StepHandle) -> Any:
+    function = function_of(token)
+    given = [_given(value) for value in inputs]
+    what = (
+        f"awaits the function {function.name}"
+        if function.is_async
+        else f"calls the function {function.name} on a thread"
+    )
+    forget = step.on_cancel(lambda: None, lambda: Wait(what))
+    try:
+        if function.is_async:
+            found = function.call(*given)
+        else:
+            found, error = await machine.on_own_thread(_outcome, function, given)
+            if error is not None:
+                raise error
+        if inspect.isawaitable(found):
+            with step.waits():
+                found = await found
+    except OpError:
+        raise
+    except Exception as error:
+        raise _raised(function, error) from error
+    finally:
+        forget()
+    return _results(function, found, Tout)
+
+
+def _outcome(function: PythonFunction, given: Sequence[Any]) -> tuple[Any, Exception | None]:
+    """What the function gave and what it raised: a StopIteration can't leave a thread otherwise."""
+    try:
+        return function.call(*given), None
+    except Exception as error:
+        return None, error
+
+
+def _given(value: Any) -> Any:
+    """A value as a function of Python gets it: others may hold the same array, so it can't be written to."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.ndim == 0:
+        return value[()]
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _raised(function: PythonFunction, error: Exception) -> OpError:
+    if isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # which can't leave a coroutine otherwise
+    kind = next(kind for given, kind in _KINDS if isinstance(error, given))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
+    hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
+    return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
+
+
+def _results(function: PythonFunction, found: Any, types: tuple[DType, ...]) -> Any:
+    values: Sequence[Any] = (
+        [] if found is None and not types else found if isinstance(found, (list, tuple)) else [found]
+    )
+    if len(values) != len(types):
+        raise InvalidArgumentError(
+            f"The function {function.name} returned {_values(len(values))}, but Tout states {_values(len(types))}."
+        )
+    results = tuple([_result(function, i, value, dtype) for i, (value, dtype) in enumerate(zip(values, types))])
+    return None if not results else results[0] if len(results) == 1 else results
+
+
+def _values(count: int) -> str:
+    return f"{count} value{'' if count == 1 else 's'}"
+
+
+def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> Any:
+    """A copy: the function may change its array later, or have given one of its inputs."""
+    who = f"Value {number} of the function {function.name}"
+    try:
+        source = value if dtype is dtypes.string else host_array(value)
+        array = np.array(source, dtype=object if dtype is dtypes.string else None, order="C")
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        raise InvalidArgumentError(f"{who} is no tensor: {error}") from None
+    if dtype is dtypes.string:
+        array = _bytes(array, who)
+    elif array.dtype != dtype.as_numpy_dtype:
+        given = {"S": "string", "U": "string", "O": f"{type(value).__name__}, which is no tensor"}
+        scalar = f"np.{dtype.name}" if hasattr(np, dtype.name) else f"af.{dtype.name}.as_numpy_dtype"
+        raise InvalidArgumentError(
+            f"{who} is of type {given.get(array.dtype.kind, array.dtype)}, but Tout states {dtype}.",
+            hint=f"Return np.asarray(value, {scalar}).",
+        )
+    return array if array.ndim else array[()]
+
+
+def _bytes(array: Any, who: str) -> Any:
+    """The same with each text as bytes."""
+    for i, item in enumerate(array.flat):
+        if isinstance(item, str):
+            array.flat[i] = item.encode()
+        elif not isinstance(item, bytes):
+            raise InvalidArgumentError(f"{who} holds a {type(item).__name__}, but Tout states string.")
+    return array

@@ -1,0 +1,161 @@
+"""Kernels of lists of tensors (`actorflow.ops.flow.lists`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+from actorflow.shapes import Shape
+
+from .lists import Items, Stack
+
+
+@kernel("EmptyTensorList")
+def empty(xp: Any) -> Any:
+    return Stack()
+
+
+@kernel("TensorListPushBack")
+def push_back(xp: Any, handle: Any, tensor: Any) -> Any:
+    return handle.push(tensor)
+
+
+@kernel("TensorListPopBack")
+def pop_back(xp: Any, handle: Any) -> Any:
+    return handle.pop()
+
+
+@kernel("TensorListReserve")
+def reserve(xp: Any, num_elements: Any) -> Any:
+    if num_elements < 0:
+        raise InvalidArgumentError(f"A list can't have {int(num_elements)} elements.")
+    return Items(int(num_elements))
+
+
+@kernel("TensorListFromTensor")
+def from_tensor(xp: Any, tensor: Any) -> Any:
+    if not tensor.ndim:
+        raise InvalidArgumentError("A scalar has no rows to make a list of.")
+    return Items.of(tensor)
+
+
+@kernel("TensorListGetItem")
+def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
+    at = int(index)
+    handle.check(at, "read")
+    found = handle.get(at)
+    return handle.missing(at, element_shape, element_dtype.as_numpy_dtype) if found is None else found
+
+
+def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
+    """The size of the list after a write at `at`. Raises where it must not be."""
+    if not (grows and at >= 0):
+        handle.check(at, "written")
+    if once and handle.has(at):
+        raise InvalidArgumentError(f"Element {at} of the list is written, but was written before.")
+    return max(handle.size, at + 1)
+
+
+@kernel("TensorListSetItem")
+def set_item(xp: Any, handle: Any, index: Any, item: Any, *, once: bool, grows: bool) -> Any:
+    at = int(index)
+    return handle.set(at, item, _place(handle, at, once, grows))
+
+
+@kernel("TensorListClearItem")
+def clear_item(xp: Any, handle: Any, index: Any) -> Any:
+    return handle.set(int(index), None)
+
+
+def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
+    if not items:
+        if shape is None or None in shape:
+            raise InvalidArgumentError(
+                "An empty list is stacked, and the shape of its elements is not known.", hint="Give element_shape."
+            )
+        return xp.zeros((0, *shape), dtype.as_numpy_dtype)
+    if any(np.shape(item) != np.shape(items[0]) for item in items):
+        shapes = sorted({str(np.shape(item)) for item in items})
+        raise InvalidArgumentError(f"The elements of the list have different shapes: {', '.join(shapes[:4])}.")
+    if dtype.kind == "S" and not np.shape(items[0]):
+        made = np.empty(len(items), object)
+        made[:] = items
+        return made
+    return xp.stack(items)
+
+
+@kernel("TensorListStack")
+def stack_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
+    return _stacked(xp, handle.all(element_shape, element_dtype.as_numpy_dtype), element_dtype, element_shape)
+
+
+@kernel("TensorListGather")
+def gather_list(xp: Any, handle: Any, indices: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
+    items = []
+    for at in np.asarray(indices).tolist():
+        handle.check(at, "read")
+        found = handle.get(at)
+        items.append(handle.missing(at, element_shape, element_dtype.as_numpy_dtype) if found is None else found)
+    return _stacked(xp, items, element_dtype, element_shape)
+
+
+@kernel("TensorListScatter")
+def scatter_list(xp: Any, handle: Any, indices: Any, tensor: Any, *, once: bool, adds: bool, grows: bool) -> Any:
+    places = np.asarray(indices).tolist()
+    if len(places) != len(tensor):
+        raise InvalidArgumentError(f"{len(tensor)} rows are written to {len(places)} places of the list.")
+    for at, row in zip(places, tensor):
+        size = _place(handle, at, once, grows)
+        known = handle.get(at) if adds else None
+        handle = handle.set(at, row if known is None else known + row, size)
+    return handle
+
+
+@kernel("TensorListClear")
+def clear_items(xp: Any, handle: Any, indices: Any) -> Any:
+    for at in np.asarray(indices).tolist():
+        handle = handle.set(at, None)
+    return handle
+
+
+@kernel("TensorListConcat")
+def concat_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
+    shape = None if element_shape is None or None in element_shape else element_shape
+    items = handle.all(shape, element_dtype.as_numpy_dtype)
+    if not items:
+        rest = () if element_shape is None else element_shape[1:]
+        return xp.zeros((0, *(size or 0 for size in rest)), element_dtype.as_numpy_dtype)
+    return xp.concatenate(items)
+
+
+@kernel("TensorListSplit")
+def split_list(xp: Any, tensor: Any, lengths: Any) -> Any:
+    sizes = np.asarray(lengths).tolist()
+    if sum(sizes) != len(tensor):
+        raise InvalidArgumentError(f"The lengths sum to {sum(sizes)}, but there are {len(tensor)} rows.")
+    ends = np.cumsum(sizes).tolist()
+    return Items.of(tensor[end - size : end] for size, end in zip(sizes, ends))
+
+
+@kernel("TensorListLengths")
+def lengths_of(xp: Any, handle: Any) -> Any:
+    return np.array([len(item) for item in handle.all()], np.int64)
+
+
+@kernel("TensorListLength")
+def length(xp: Any, handle: Any) -> Any:
+    return np.int32(handle.size)
+
+
+@kernel("TensorListZerosLike")
+def zeros_like(xp: Any, handle: Any) -> Any:
+    return handle.zeros()
+
+
+@kernel("TensorListAdd")
+def add(xp: Any, x: Any, y: Any) -> Any:
+    return x + y

@@ -1,0 +1,11 @@
+"""Kernels of queues, readers, files and formats.
+
+decoding.py       decode byte strings
+files.py          touch files, and how they may: below the roots that the process was given, and on threads
+images.py         images, which Pillow decodes and encodes on the host
+parsing.py        parse Example messages, on the host
+reader_state.py   A reader: it takes the names of files from a queue, and gives their records one after another
+readers.py        readers: handles, reads, and the state that a checkpoint keeps
+queues/           queues and barriers: a pure core (`core`, `stores`, `barrier`), the waiting around it (`shared`), and the
+                  kernels
+"""

@@ -1,0 +1,141 @@
+"""Kernels of images, which Pillow decodes and encodes on the host."""
+
+from __future__ import annotations
+
+import functools
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType, uint8, uint16
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.registry.kernel import kernel
+
+from ..strings.objects import as_arrays
+
+_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_CHANNELS = {"1": 1, "L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "I;16": 1, "I": 1, "CMYK": 3, "YCbCr": 3}
+
+
+@functools.cache
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise UnimplementedError(
+            "Images need the package Pillow, which is not installed.",
+            hint="Install it with: pip install 'actorflow[images]'",
+        ) from None
+    return Image
+
+
+def _decode(
+    contents: Any, formats: tuple[str, ...], channels: int, dtype: DType, ratio: int = 1, truncated: bool = False
+) -> Any:
+    """`[height, width, channels]`. Raises InvalidArgumentError where the string is no image of these formats."""
+    library, data = _pillow(), as_arrays(contents)
+    if data.ndim:
+        raise InvalidArgumentError(f"One image is decoded, but the shape is {data.shape}.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", library.DecompressionBombWarning)
+            image = library.open(io.BytesIO(data.item()), formats=formats)
+            if ratio > 1:
+                image.draft(None, (-(-image.width // ratio), -(-image.height // ratio)))
+            image.load()
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        library.DecompressionBombError,
+        library.DecompressionBombWarning,
+    ) as error:
+        if not (truncated and isinstance(error, OSError) and "truncated" in str(error)):
+            raise InvalidArgumentError(
+                f"The string of {len(data.item())} bytes is no {' or '.join(formats)} image that can be decoded: {error}."
+            ) from None
+        image = _recovered(data.item(), formats)
+    pixels = _pixels(image, channels, dtype)
+    return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+def _recovered(data: bytes, formats: tuple[str, ...]) -> Any:
+    """What is there of an image that is cut off; the rest is grey or black."""
+    from PIL import ImageFile
+
+    parser = ImageFile.Parser()
+    parser.feed(data + b"\xff\xd9")  # the end that is missing
+    image = parser.image
+    if image is None or image.format not in formats:
+        raise InvalidArgumentError(f"Nothing of the image of {len(data)} bytes can be decoded.")
+    return image
+
+
+def _pixels(image: Any, channels: int, dtype: DType) -> Any:
+    if image.mode in ("I;16", "I") and image.format == "PNG":
+        if channels not in (0, 1):
+            raise UnimplementedError("Images of 16 bits are decoded to one channel only.")
+        wide = np.asarray(image).astype(np.uint16)
+        return wide if dtype is uint16 else (wide >> 8).astype(np.uint8)
+    if image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode == "L" and "transparency" in image.info:
+        image = image.convert("LA")
+    mode = _MODES[channels or _CHANNELS.get(image.mode, 3)]
+    narrow = np.array(image if image.mode == mode else image.convert(mode))
+    return narrow if dtype is not uint16 else narrow.astype(np.uint16) * 257
+
+
+@kernel("DecodePng")
+def decode_png(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
+    return xp.asarray(_decode(contents, ("PNG",), channels, dtype))
+
+
+@kernel("DecodeJpeg")
+def decode_jpeg(xp: Any, contents: Any, *, channels: int, ratio: int, try_recover_truncated: bool) -> Any:
+    if ratio not in (1, 2, 4, 8):
+        raise InvalidArgumentError(f"An image shrinks by 1, 2, 4 or 8, not {ratio}.")
+    return xp.asarray(_decode(contents, ("JPEG",), channels, uint8, ratio, try_recover_truncated))
+
+
+@kernel("DecodeImage")
+def decode_image(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
+    return xp.asarray(_decode(contents, ("PNG", "JPEG", "GIF", "BMP"), channels, dtype))
+
+
+@kernel("EncodePng")
+def encode_png(xp: Any, image: Any, *, compression: int) -> Any:
+    pixels = _host(image, (1, 2, 3, 4))
+    if pixels.dtype == np.uint16 and pixels.ndim == 3:
+        raise UnimplementedError("Images of 16 bits are encoded with one channel only.")
+    if not -1 <= compression <= 9:
+        raise InvalidArgumentError(f"compression is -1 to 9, but it is {compression}.")
+    return _encode(pixels, "PNG", compress_level=6 if compression < 0 else compression)
+
+
+@kernel("EncodeJpeg")
+def encode_jpeg(xp: Any, image: Any, *, format: str, quality: int, progressive: bool) -> Any:
+    channels = {"": (1, 3), "default": (1, 3), "grayscale": (1,), "rgb": (3,)}.get(format)
+    if channels is None:
+        raise InvalidArgumentError(f"A JPEG's format is '', 'grayscale' or 'rgb', not {format!r}.")
+    if not 0 <= quality <= 100:
+        raise InvalidArgumentError(f"A JPEG's quality is 0 to 100, but it is {quality}.")
+    return _encode(_host(image, channels), "JPEG", quality=quality, progressive=progressive)
+
+
+def _host(image: Any, channels: tuple[int, ...]) -> Any:
+    pixels = np.asarray(image.get() if hasattr(image, "get") else image)
+    if pixels.ndim != 3 or pixels.shape[2] not in channels or not pixels.size:
+        raise InvalidArgumentError(
+            f"An image to encode has the shape [height, width, channels], with {' or '.join(map(str, channels))} channels and "
+            f"at least one pixel; this has {pixels.shape}."
+        )
+    return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+
+
+def _encode(pixels: Any, kind: str, **options: Any) -> Any:
+    file = io.BytesIO()
+    _pillow().fromarray(np.ascontiguousarray(pixels)).save(file, kind, **options)
+    return as_arrays(file.getvalue())

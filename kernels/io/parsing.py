@@ -1,0 +1,222 @@
+"""Kernels that parse Example messages, on the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType, as_dtype
+from actorflow.errors import InvalidArgumentError
+from actorflow.records.features import read_example, read_feature, read_sequence_example
+from actorflow.records.wire import BrokenMessageError
+from actorflow.registry.kernel import kernel
+from actorflow.shapes import Shape
+
+from ..strings.objects import as_arrays
+
+
+class _Example:
+    """One message's features, and what to call it in errors."""
+
+    def __init__(self, features: Mapping[bytes, bytes], label: str) -> None:
+        self._features = features
+        self.label = label
+
+    def values(self, key: str, dtype: DType) -> Any:
+        """The vector of a feature, None where it is missing."""
+        body = self._features.get(key.encode())
+        return None if body is None else values_of(body, key, dtype, self.label)
+
+
+def values_of(body: bytes, key: str, dtype: DType, label: str) -> Any:
+    """The vector in a Feature message; None where it has none."""
+    try:
+        found = read_feature(body)
+    except BrokenMessageError as error:
+        raise InvalidArgumentError(f"{label}: the feature {key!r} can't be parsed: {error.message}") from None
+    if found is None:
+        return None
+    if found[0] is not dtype:
+        raise InvalidArgumentError(f"{label}: the feature {key!r} has type {found[0]}, but {dtype} is expected.")
+    return found[1]
+
+
+def _examples(serialized: Any, names: Any = ()) -> list[_Example]:
+    result = []
+    for index, message in enumerate(serialized.reshape(-1).tolist()):
+        label = f"Example {names[index].decode(errors='replace')!r}" if len(names) else f"Example {index}"
+        try:
+            result.append(_Example(read_example(message), label))
+        except BrokenMessageError as error:
+            raise InvalidArgumentError(f"{label}: {message[:40]!r} is no Example. {error.message}") from None
+    return result
+
+
+def _fixed(example: _Example, key: str, shape: Any, default: Any, dtype: DType) -> Any:
+    values = example.values(key, dtype)
+    if values is None:
+        if not default.size and math.prod(shape):
+            raise InvalidArgumentError(
+                f"{example.label}: the feature {key!r} ({dtype}) is required, but it is missing."
+            )
+        values = default.reshape(-1)
+    return _shaped(values, shape, key, example.label)
+
+
+def _shaped(values: Any, shape: Any, key: str, label: str) -> Any:
+    if len(values) != math.prod(shape):
+        raise InvalidArgumentError(f"{label}: the feature {key!r} has {len(values)} values, but its shape is {shape}.")
+    return values.reshape(shape)
+
+
+def _sequence(example: _Example, key: str, shape: Any, dtype: DType) -> Any:
+    values = example.values(key, dtype)
+    if values is None:
+        return np.zeros((0, *shape), dtype.as_numpy_dtype)
+    step = math.prod(shape)
+    if not step or len(values) % step:
+        raise InvalidArgumentError(
+            f"{example.label}: the feature {key!r} has {len(values)} values, which are no steps of shape {shape}."
+        )
+    return values.reshape(-1, *shape)
+
+
+def _dense(examples: Sequence[_Example], key: str, shape: Any, default: Any) -> Any:
+    """One feature of all examples, with the dimension of the batch."""
+    dtype = as_dtype(default.dtype)
+    kind = dtype.as_numpy_dtype
+    if None not in shape:
+        result = np.empty((len(examples), *shape), kind)
+        for index, example in enumerate(examples):
+            result[index] = _fixed(example, key, shape, default, dtype)
+        return result
+    rows = [_sequence(example, key, shape[1:], dtype) for example in examples]
+    longest = max(map(len, rows), default=0)
+    result = np.full((len(rows), longest, *shape[1:]), default.reshape(-1)[0], kind)
+    for index, row in enumerate(rows):
+        result[index, : len(row)] = row
+    return result
+
+
+def _ragged(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """Rows of different lengths as indices, values and shape; None is an empty row."""
+    lengths = np.array([0 if row is None else len(row) for row in rows], np.int64)
+    total, longest = int(lengths.sum()), int(lengths.max(initial=0))
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
+    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    values = np.empty(total, dtype.as_numpy_dtype)
+    if total:
+        np.concatenate([row for row in rows if row is not None], out=values)
+    return indices, values, np.array([len(rows), longest], np.int64)
+
+
+def _columns(parts: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
+    """Indices of all, values of all, shapes of all."""
+    return [part[place] for place in range(3) for part in parts]
+
+
+def _result(outputs: list[Any]) -> Any:
+    return tuple(outputs) if len(outputs) != 1 else outputs[0]
+
+
+@kernel("ParseExample")
+def parse_example(
+    xp: Any,
+    serialized: Any,
+    names: Any,
+    dense_defaults: Sequence[Any],
+    *,
+    sparse_keys: Sequence[str],
+    sparse_types: Sequence[DType],
+    dense_keys: Sequence[str],
+    dense_shapes: Sequence[Shape],
+) -> Any:
+    serialized = as_arrays(serialized)
+    if serialized.ndim != 1:
+        raise InvalidArgumentError(f"parse_example takes a vector of messages, but their shape is {serialized.shape}.")
+    if len(names) not in (0, len(serialized)):
+        raise InvalidArgumentError(f"There are {len(serialized)} examples, but {len(names)} names.")
+    examples = _examples(serialized, names)
+    sparse = [_ragged([e.values(key, t) for e in examples], t) for key, t in zip(sparse_keys, sparse_types)]
+    defaults = [as_arrays(d) for d in dense_defaults]
+    dense = [_dense(examples, key, shape, d) for key, shape, d in zip(dense_keys, dense_shapes, defaults)]
+    return _result(_columns(sparse) + dense)
+
+
+def _single(
+    example: _Example, keys: Sequence[str], types: Sequence[DType], dense: Sequence[tuple[str, Shape, Any]]
+) -> list[Any]:
+    sparse = []
+    for key, dtype in zip(keys, types):
+        indices, values, shape = _ragged([example.values(key, dtype)], dtype)
+        sparse.append((indices[:, 1:].copy(), values, shape[1:].copy()))
+    found = [_dense([example], key, shape, as_arrays(default))[0] for key, shape, default in dense]
+    return _columns(sparse) + found
+
+
+@kernel("ParseSingleExample")
+def parse_single_example(
+    xp: Any,
+    serialized: Any,
+    dense_defaults: Sequence[Any],
+    *,
+    sparse_keys: Sequence[str],
+    sparse_types: Sequence[DType],
+    dense_keys: Sequence[str],
+    dense_shapes: Sequence[Shape],
+) -> Any:
+    serialized = as_arrays(serialized)
+    if serialized.ndim:
+        raise InvalidArgumentError(f"parse_single_example takes one message, but the shape is {serialized.shape}.")
+    (example,) = _examples(serialized)
+    return _result(_single(example, sparse_keys, sparse_types, list(zip(dense_keys, dense_shapes, dense_defaults))))
+
+
+@kernel("ParseSingleSequenceExample")
+def parse_single_sequence_example(
+    xp: Any,
+    serialized: Any,
+    debug_name: Any,
+    context_dense_defaults: Sequence[Any],
+    *,
+    context_sparse_keys: Sequence[str],
+    context_sparse_types: Sequence[DType],
+    context_dense_keys: Sequence[str],
+    context_dense_shapes: Sequence[Shape],
+    feature_list_sparse_keys: Sequence[str],
+    feature_list_sparse_types: Sequence[DType],
+    feature_list_dense_keys: Sequence[str],
+    feature_list_dense_types: Sequence[DType],
+    feature_list_dense_shapes: Sequence[tuple[int, ...]],
+    feature_list_dense_missing_assumed_empty: Sequence[str],
+) -> Any:
+    label = f"SequenceExample {as_arrays(debug_name).item().decode(errors='replace')!r}"
+    message = as_arrays(serialized)
+    if message.ndim:
+        raise InvalidArgumentError(f"One message is parsed, but the shape is {message.shape}.")
+    try:
+        context, lists = read_sequence_example(message.item())
+    except BrokenMessageError as error:
+        raise InvalidArgumentError(f"{label}: {message.item()[:40]!r} is none. {error.message}") from None
+    dense_context = list(zip(context_dense_keys, context_dense_shapes, context_dense_defaults))
+    outputs = _single(_Example(context, label), context_sparse_keys, context_sparse_types, dense_context)
+    outputs += _columns(
+        [
+            _ragged([values_of(body, key, dtype, label) for body in lists.get(key.encode(), ())], dtype)
+            for key, dtype in zip(feature_list_sparse_keys, feature_list_sparse_types)
+        ]
+    )
+    for key, dtype, shape in zip(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes):
+        if key.encode() not in lists and key not in feature_list_dense_missing_assumed_empty:
+            raise InvalidArgumentError(f"{label}: the sequence {key!r} is required, but it is missing.")
+        bodies = lists.get(key.encode(), [])
+        result = np.empty((len(bodies), *shape), dtype.as_numpy_dtype)
+        for index, body in enumerate(bodies):
+            values = values_of(body, key, dtype, label)
+            result[index] = _shaped(np.empty(0) if values is None else values, shape, f"{key}[{index}]", label)
+        outputs.append(result)
+    return _result(outputs)

@@ -1,0 +1,209 @@
+"""A reader: it takes the names of files from a queue, and gives their records one after another.
+
+A file is read in chunks, each on a thread that opens it, reads, cuts the chunk into records, checks them, and closes it again.
+Between chunks a reader holds records and a position, no descriptor. All changes of its state happen on the event loop when a
+chunk has arrived, so that a read that is cancelled takes nothing away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actorflow.errors import DataLossError, InvalidArgumentError, OpError
+from actorflow.records import wire
+from actorflow.records.formats import Format, Piece, Position, Record
+from actorflow.records.roots import FileRoots
+from actorflow.records.unpacking import Unpacker
+
+from ..shared.turns import Turns
+from .files import on_thread, opened, read_fully
+
+CHUNK = 1 << 20
+NextFile = Callable[[], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An open end of a file: where a packed one goes on, and what is unpacked of it from `offset` on."""
+
+    path: str
+    identity: tuple[int, int] | None = None
+    offset: int = 0
+    unpacked: bytes = b""
+    packed_offset: int = 0
+    unpacker: Unpacker | None = None
+    ended: bool = False
+
+
+def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, roots: FileRoots) -> tuple[Stream, Piece]:
+    """The next `want` bytes from `at` on (fewer at the end of the file), cut into records. Runs on a thread."""
+    with opened(stream.path, roots) as fd:
+        status = os.fstat(fd)
+        identity = status.st_dev, status.st_ino
+        if stream.identity not in (None, identity):
+            raise DataLossError(f"The file {stream.path!r} was replaced by another while it was read.")
+        stream = replace(stream, identity=identity)
+        if not packing:
+            os.lseek(fd, at.offset, os.SEEK_SET)
+            data = read_fully(fd, want)
+            return stream, how.split(data, at, len(data) < want)
+        stream = _unpack(stream, fd, packing, at.offset, want)
+    damage = stream.unpacker.damage if stream.unpacker is not None else None
+    piece = how.split(stream.unpacked, at, stream.ended and damage is None)
+    used = min(piece.next.offset - at.offset, len(stream.unpacked))
+    stream = replace(stream, offset=at.offset + used, unpacked=stream.unpacked[used:])
+    return stream, piece if damage is None else replace(piece, damage=piece.damage or damage)
+
+
+def _unpack(stream: Stream, fd: int, packing: str, start: int, want: int) -> Stream:
+    """`stream` from `start` on, with at least `want` bytes unpacked, if there are so many."""
+    unpacker = Unpacker(packing) if stream.unpacker is None else stream.unpacker.copy()  # the old one may be used again
+    offset, parts, ended, position = stream.offset, [stream.unpacked], stream.ended, stream.packed_offset
+    os.lseek(fd, position, os.SEEK_SET)
+    size = len(stream.unpacked)
+    while not ended and offset + size < start + want:
+        packed = os.read(fd, CHUNK // 4)
+        position += len(packed)
+        parts.append(unpacker.feed(packed))
+        size += len(parts[-1])
+        ended = not packed or unpacker.damage is not None
+        if offset + size <= start:  # on the way to where reading was restored
+            offset, size, parts = offset + size, 0, []
+    return replace(
+        stream,
+        offset=start,
+        unpacked=b"".join(parts)[start - offset :],
+        packed_offset=position,
+        unpacker=unpacker,
+        ended=ended,
+    )
+
+
+class ReaderState:
+    """One reader's state; `read` is called by its kernels on an event loop."""
+
+    def __init__(self, name: str, how: Format | None, packing: str = "") -> None:
+        self.name = name
+        self.how = how
+        """None for the reader that gives the names of files as its records."""
+        self.packing = packing
+        self._turns = Turns()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets the file and all counts."""
+        self.produced = self.started = self.completed = 0
+        self._leave()
+
+    def _leave(self) -> None:
+        self._stream: Stream | None = None
+        self._taken = self._read_to = Position(0, 0)
+        self._want = CHUNK
+        self._finished = False
+        self._damage: str | None = None
+        self._records: deque[Record] = deque()
+        self._version = object()  # a chunk that was asked for before is of no use any more
+
+    def at_work(self) -> str:
+        """What its reads do now, or wait for."""
+        what = "a file's name" if self._stream is None else f"the file {self._stream.path!r}"
+        return f"reads with {self.name!r}, one read at a time: it is at {what}"
+
+    async def read(self, count: int, next_file: NextFile, roots: FileRoots) -> tuple[list[bytes], list[bytes]]:
+        """Keys and values of one to `count` records of one file: fewer where it ends or a damaged record follows.
+
+        Raises:
+            DataLossError: the next record is damaged; the message has its file and offset.
+            OpError: a file can't be read, or the queue has no more names.
+        """
+        async with self._turns:
+            while True:
+                if self._stream is None:
+                    path = await next_file()
+                    self._stream = Stream(path)
+                    self.started += 1
+                    if self.how is None:
+                        self._stream, name = None, os.fsencode(path)
+                        self.completed += 1
+                        self.produced += 1
+                        return [name], [name]
+                await self._fill(count, roots)
+                if self._records:
+                    return self._take(count)
+                if self._stream is None:  # it was reset meanwhile
+                    continue
+                if self._damage is not None:
+                    raise DataLossError(
+                        f"The record at byte {self._read_to.offset} of {self._stream.path!r} is damaged: {self._damage}.",
+                        hint="The records before it were delivered. Run the reader's reset() to leave the file.",
+                    )
+                self.completed += 1
+                self._leave()
+
+    async def _fill(self, count: int, roots: FileRoots) -> None:
+        """Reads until there are `count` records, or no more of the file."""
+        while len(self._records) < count and not self._finished and self._damage is None:
+            version, stream = self._version, self._stream
+            assert stream is not None and self.how is not None
+            try:
+                loaded = await on_thread(_load, stream, self.packing, self._read_to, self._want, self.how, roots)
+            except OpError:
+                if self._version is version and stream.identity is None:  # it never was open: on to the next file
+                    self.started -= 1
+                    self._leave()
+                raise
+            if self._version is not version:
+                if self._stream is None:
+                    return
+                continue
+            self._stream, piece = loaded
+            self._records.extend(piece.records)
+            self._read_to = piece.next
+            self._want = max(CHUNK, piece.wanted)
+            self._finished, self._damage = piece.finished, piece.damage
+
+    def _take(self, count: int) -> tuple[list[bytes], list[bytes]]:
+        stream = self._stream
+        assert stream is not None
+        path = os.fsencode(stream.path)
+        taken = [self._records.popleft() for _ in range(min(count, len(self._records)))]
+        self._taken = taken[-1].next
+        self.produced += len(taken)
+        if self._finished and not self._records:
+            self.completed += 1
+            self._leave()
+        return [path + record.label.encode() for record in taken], [record.value for record in taken]
+
+    def state(self) -> bytes:
+        """Where the reader stands: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""
+        path = b"" if self._stream is None else os.fsencode(self._stream.path)
+        numbers = {1: self.started, 2: self.completed, 3: self.produced, 5: self._taken.offset, 6: self._taken.number}
+        parts = [wire.write_varint(key << 3) + wire.write_varint(value) for key, value in numbers.items() if value]
+        return b"".join(parts) + (wire.write_field(4, path) if path else b"")
+
+    def restore(self, state: bytes) -> None:
+        """Goes to where the reader was that gave `state`.
+
+        Raises:
+            InvalidArgumentError: it is no such state.
+        """
+        found: dict[int, Any] = {number: value for number, _, value in wire.fields(state)}
+        counts = [found.get(number, 0) for number in (1, 2, 3, 5, 6)]
+        path = found.get(4, b"")
+        if not isinstance(path, bytes) or not all(isinstance(n, int) and 0 <= n < 2**63 for n in counts):
+            raise InvalidArgumentError(f"The state of {len(state)} bytes is none of a reader.")
+        started, completed, produced, offset, number = counts
+        if started != completed + bool(path):
+            raise InvalidArgumentError(
+                f"The state is none of a reader: {started} files were started, {completed} completed, and the file in "
+                f"work is {os.fsdecode(path)!r}."
+            )
+        self._leave()
+        self.started, self.completed, self.produced = started, completed, produced
+        if path:
+            self._stream = Stream(os.fsdecode(path))
+            self._taken = self._read_to = Position(offset, number)

@@ -1,0 +1,8 @@
+"""Kernels of matrices: inverses, factors, systems of equations, norms.
+
+decompose.py   matrix factorizations, which LAPACK computes
+diagonal.py    diagonals and bands of matrices
+functions.py   functions of whole matrices
+matrix.py      inverses, determinants and Cholesky factors, which LAPACK computes
+solve.py       systems of linear equations
+"""

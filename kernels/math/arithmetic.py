@@ -1,0 +1,154 @@
+"""Kernels of elementwise arithmetic of two tensors, and of sums.
+
+A small output is computed by an operator, which on numpy scalars costs a tenth of a ufunc; a large one goes into `out`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.dtypes import FLOATING, INTEGER
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+from ..shared.elementwise import at_least, at_most
+
+
+@kernel("Add")
+def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x + y if out is None else xp.add(x, y, out=out)
+
+
+@kernel("Sub")
+def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x - y if out is None else xp.subtract(x, y, out=out)
+
+
+@kernel("Mul")
+def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x * y if out is None else xp.multiply(x, y, out=out)
+
+
+@kernel("RealDiv")
+def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x / y if out is None else xp.true_divide(x, y, out=out)
+
+
+@kernel("DivNoNan")
+def div_no_nan(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    quotient = xp.true_divide(x, y, out=out)
+    if out is None:
+        return xp.where(y == 0, x.dtype.type(0), quotient)
+    xp.copyto(out, x.dtype.type(0), where=y == 0)
+    return out
+
+
+# ---- division with whole results. numpy gives 0 for an integer division by zero; TensorFlow fails.
+
+
+def _nonzero(y: Any) -> Any:
+    if not (y.all() if y.ndim else y):
+        raise InvalidArgumentError("Integer division by zero.")
+    return y
+
+
+@kernel("FloorDiv", dtypes=FLOATING)
+def floor_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.floor(x / y) if out is None else xp.floor(xp.true_divide(x, y, out=out), out=out)
+
+
+@kernel("FloorDiv", dtypes=INTEGER)
+def floor_div_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x // _nonzero(y) if out is None else xp.floor_divide(x, _nonzero(y), out=out)
+
+
+@kernel("FloorMod", dtypes=FLOATING)
+def floor_mod(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x % y if out is None else xp.remainder(x, y, out=out)
+
+
+@kernel("FloorMod", dtypes=INTEGER)
+def floor_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x % _nonzero(y) if out is None else xp.remainder(x, _nonzero(y), out=out)
+
+
+@kernel("TruncateDiv")
+def truncate_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    # What is left after C's remainder is a multiple of y, so that the division rounds nothing.
+    multiple = x - xp.fmod(x, _nonzero(y))
+    return multiple // y if out is None else xp.floor_divide(multiple, y, out=out)
+
+
+@kernel("TruncateMod", dtypes=FLOATING)
+def truncate_mod(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.fmod(x, y) if out is None else xp.fmod(x, y, out=out)
+
+
+@kernel("TruncateMod", dtypes=INTEGER)
+def truncate_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.fmod(x, _nonzero(y)) if out is None else xp.fmod(x, _nonzero(y), out=out)
+
+
+# ---- powers, extremes, differences
+
+
+def _not_negative(y: Any) -> Any:
+    if (y < 0).any():
+        raise InvalidArgumentError(
+            "Integers to negative integer powers are not allowed.", hint="Cast the base to a floating type first."
+        )
+    return y
+
+
+@kernel("Pow", dtypes=INTEGER)
+def power_of_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x ** _not_negative(y) if out is None else xp.power(x, _not_negative(y), out=out)
+
+
+@kernel("Pow")
+def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x**y if out is None else xp.power(x, y, out=out)
+
+
+@kernel("Maximum")
+def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, at_least, x, y, out)
+
+
+@kernel("Minimum")
+def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, at_most, x, y, out)
+
+
+def _bounded(xp: Any, ufunc: Any, by_number: Any, x: Any, y: Any, out: Any) -> Any:
+    """An extreme of two tensors, of which one may be a number."""
+    if y.ndim == 0:
+        return by_number(xp, x, y, out)
+    return by_number(xp, y, x, out) if x.ndim == 0 else ufunc(x, y, out=out)
+
+
+@kernel("SquaredDifference")
+def squared_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    difference = x - y if out is None else xp.subtract(x, y, out=out)
+    return difference * difference if out is None else xp.multiply(difference, difference, out=out)
+
+
+@kernel("Atan2")
+def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.arctan2(y, x) if out is None else xp.arctan2(y, x, out=out)
+
+
+@kernel("AddN")
+def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
+    first = inputs[0]
+    shape = first.shape
+    for other in inputs:
+        if other.shape != shape:
+            shapes = [f"input {i}: {value.shape}" for i, value in enumerate(inputs)]
+            raise InvalidArgumentError("AddN adds tensors of one shape.", details=shapes)
+    if len(inputs) == 1:
+        return +first if out is None else xp.positive(first, out=out)
+    total = first + inputs[1] if out is None else xp.add(first, inputs[1], out=out)
+    for other in inputs[2:]:
+        total += other  # in place on an array of our own; a new number for scalars
+    return total

@@ -1,0 +1,107 @@
+"""Kernels of comparisons, boolean logic, bits and choices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+from ..shared.elementwise import chosen
+
+
+@kernel("Less")
+def less(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x < y if out is None else xp.less(x, y, out=out)
+
+
+@kernel("LessEqual")
+def less_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x <= y if out is None else xp.less_equal(x, y, out=out)
+
+
+@kernel("Greater")
+def greater(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x > y if out is None else xp.greater(x, y, out=out)
+
+
+@kernel("GreaterEqual")
+def greater_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x >= y if out is None else xp.greater_equal(x, y, out=out)
+
+
+@kernel("Equal")
+def equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x == y if out is None else xp.equal(x, y, out=out)
+
+
+@kernel("NotEqual")
+def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x != y if out is None else xp.not_equal(x, y, out=out)
+
+
+# ---- bool tensors, and the bits of integers
+
+
+@kernel("LogicalAnd", "BitwiseAnd")
+def bitwise_and(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x & y if out is None else xp.bitwise_and(x, y, out=out)
+
+
+@kernel("LogicalOr", "BitwiseOr")
+def bitwise_or(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x | y if out is None else xp.bitwise_or(x, y, out=out)
+
+
+@kernel("LogicalXor", "BitwiseXor")
+def bitwise_xor(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x ^ y if out is None else xp.bitwise_xor(x, y, out=out)
+
+
+@kernel("LogicalNot", "Invert")
+def invert(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return ~x if out is None else xp.invert(x, out=out)
+
+
+def _places(xp: Any, x: Any, y: Any) -> Any:
+    """How far to shift: C leaves more than the type's width open, numpy gives 0, TensorFlow takes the nearest."""
+    return xp.clip(y, 0, x.dtype.itemsize * 8 - 1)
+
+
+@kernel("LeftShift")
+def left_shift(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x << _places(xp, x, y) if out is None else xp.left_shift(x, _places(xp, x, y), out=out)
+
+
+@kernel("RightShift")
+def right_shift(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return x >> _places(xp, x, y) if out is None else xp.right_shift(x, _places(xp, x, y), out=out)
+
+
+# ---- choices
+
+
+@kernel("SelectV2")
+def select_v2(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    return chosen(xp, condition, x, y, out)
+
+
+@kernel("Select")
+def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    rows = condition.ndim == 1 and x.ndim != 1
+    fits = condition.shape == x.shape[:1] if rows else condition.ndim == 0 or condition.shape == x.shape
+    if x.shape != y.shape or not fits:
+        raise InvalidArgumentError(
+            "x and y need one shape, and the condition the same one, or none, or as many elements as there are rows.",
+            details=[f"condition: {condition.shape}", f"x: {x.shape}", f"y: {y.shape}"],
+        )
+    if rows:
+        condition = condition.reshape(-1, *(1,) * (x.ndim - 1))
+    return chosen(xp, condition, x, y, out)
+
+
+@kernel("Where")
+def where(xp: Any, condition: Any) -> Any:
+    if condition.ndim == 0:
+        raise InvalidArgumentError("Where needs a condition with at least one dimension.")
+    return xp.argwhere(condition)

@@ -1,0 +1,182 @@
+"""Kernels of reductions and scans.
+
+Halves are summed and multiplied in float32. Without a type numpy would give int64 for an int32, so the kernels name it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import INTEGER, DType
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+from ..shared.elementwise import scalar
+from ..shared.reducing import largest, smallest, sum_over
+
+_HALVES = frozenset((dt.float16, dt.bfloat16))
+
+
+def _axes(axis: Any) -> Any:
+    """An axis input as numpy takes it."""
+    return tuple(axis.tolist()) if axis.ndim else axis.item()
+
+
+@kernel("Sum", dtypes=_HALVES)
+def sum_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    return x.sum(_axes(axis), xp.float32, None, keep_dims).astype(x.dtype)
+
+
+@kernel("Sum")
+def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return sum_over(xp, x, _axes(axis), keep_dims, out)
+
+
+@kernel("Prod", dtypes=_HALVES)
+def prod_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    return x.prod(_axes(axis), xp.float32, None, keep_dims).astype(x.dtype)
+
+
+@kernel("Prod")
+def prod_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return (
+        x.prod(_axes(axis), x.dtype, None, keep_dims) if out is None else x.prod(_axes(axis), x.dtype, out, keep_dims)
+    )
+
+
+def _count(x: Any, total: Any) -> int:
+    """How many elements entered each sum."""
+    return int(x.size // max(total.size, 1))
+
+
+@kernel("Mean", dtypes=_HALVES)
+def mean_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    total = x.sum(_axes(axis), xp.float32, None, keep_dims)
+    return (total / xp.float32(_count(x, total))).astype(x.dtype)
+
+
+@kernel("Mean", dtypes=INTEGER)
+def mean_integers(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
+    total = x.sum(_axes(axis), x.dtype, None, keep_dims)
+    count = x.dtype.type(max(_count(x, total), 1))
+    return (total - xp.fmod(total, count)) // count
+
+
+@kernel("Mean")
+def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    # numpy's mean warns of an empty slice by another way than its floating-point errors, and takes twice as long.
+    total = sum_over(xp, x, _axes(axis), keep_dims, out)
+    if out is None and x.dtype.char in "fd" and xp is np:
+        return total / scalar(np, x.dtype, x.size // (total.size or 1))
+    count = scalar(xp, total.real.dtype, _count(x, total))
+    return xp.true_divide(total, count, out=out)
+
+
+# ---- extremes
+
+
+def _limit(x: Any, largest: bool) -> Any:
+    """What the minimum (maximum) of nothing is: the type's largest (smallest) value."""
+    dtype = dt.as_dtype(x.dtype)
+    if dtype.is_floating:
+        return float("inf") if largest else float("-inf")
+    return dtype.max if largest else dtype.min
+
+
+def _extreme_of_nothing(xp: Any, x: Any, axis: Any, keep_dims: bool, maximum: bool, out: Any) -> Any:
+    shape = x.sum(_axes(axis), xp.float32, None, keep_dims).shape
+    result = xp.empty(shape, x.dtype) if out is None else out
+    result[...] = _limit(x, not maximum)
+    return result
+
+
+@kernel("Max")
+def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    if x.size:
+        return largest(xp, x, _axes(axis), keep_dims, out)
+    return _extreme_of_nothing(xp, x, axis, keep_dims, True, out)
+
+
+@kernel("Min")
+def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    if x.size:
+        return smallest(xp, x, _axes(axis), keep_dims, out)
+    return _extreme_of_nothing(xp, x, axis, keep_dims, False, out)
+
+
+@kernel("Any")
+def any_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return xp.any(x, axis=_axes(axis), keepdims=keep_dims, out=out)
+
+
+@kernel("All")
+def all_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return xp.all(x, axis=_axes(axis), keepdims=keep_dims, out=out)
+
+
+@kernel("Unreduce")
+def unreduce(xp: Any, x: Any, shape: Any, axis: Any, *, keep_dims: bool) -> Any:
+    sizes = tuple(shape.tolist())
+    if not keep_dims:
+        gone = {int(a) % max(len(sizes), 1) for a in axis.reshape(-1)}
+        x = x.reshape(tuple(1 if i in gone else size for i, size in enumerate(sizes)))
+    return xp.broadcast_to(x, sizes)
+
+
+# ---- along one axis
+
+
+def _nonempty(x: Any, axis: Any) -> int:
+    along = int(axis)
+    if not -x.ndim <= along < x.ndim or x.shape[along] == 0:
+        raise InvalidArgumentError(f"The axis {along} of the shape {x.shape} does not exist, or has no elements.")
+    return along
+
+
+@kernel("ArgMax")
+def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
+    return _typed(x.argmax(_nonempty(x, axis)), output_type)
+
+
+@kernel("ArgMin")
+def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
+    return _typed(x.argmin(_nonempty(x, axis)), output_type)
+
+
+def _typed(places: Any, dtype: DType) -> Any:
+    kind = dtype.as_numpy_dtype
+    return places if places.dtype == kind else places.astype(kind)
+
+
+def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
+    """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one for exclusive."""
+    axis = int(axis)
+    if not (exclusive or reverse):
+        return accumulate(x, axis=axis, dtype=x.dtype, out=out)
+    target = xp.empty(x.shape, x.dtype) if out is None else out
+    source, view = (xp.flip(x, axis), xp.flip(target, axis)) if reverse else (x, target)
+    if not exclusive:
+        accumulate(source, axis=axis, dtype=x.dtype, out=view)
+        return target
+    moved, filled = xp.moveaxis(source, axis, 0), xp.moveaxis(view, axis, 0)
+    filled[:1] = start
+    accumulate(moved[:-1], axis=0, dtype=x.dtype, out=filled[1:])
+    return target
+
+
+@kernel("Cumsum")
+def cumsum(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return _scan(xp, np.add.accumulate if xp is np else xp.cumsum, 0, x, axis, exclusive, reverse, out)
+
+
+@kernel("Cumprod")
+def cumprod(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return _scan(xp, np.multiply.accumulate if xp is np else xp.cumprod, 1, x, axis, exclusive, reverse, out)
+
+
+@kernel("CumulativeLogsumexp")
+def cumulative_logsumexp(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return _scan(xp, xp.logaddexp.accumulate, float("-inf"), x, axis, exclusive, reverse, out)

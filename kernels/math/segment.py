@@ -1,0 +1,181 @@
+"""Kernels of reductions over groups of rows."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+
+from ..array.constant import filled
+from ..array.gather import WORTH_SCIPY, accumulate, add_rows
+from ..shared.elementwise import scalar
+
+_FEW = 64
+_SPARSE = 2 * _FEW  # an id up to which few are missing
+
+
+def _check_length(data: Any, ids: Any) -> None:
+    if ids.shape != data.shape[:1]:
+        raise ValueError(f"There are segment ids of shape {ids.shape} for data of shape {data.shape}.")
+
+
+def _check_order(rises: bool) -> None:
+    if not rises:
+        raise ValueError("Segment ids are zero or more and never fall.")
+
+
+def _rise(ids: Any) -> bool:
+    return not ids.size or bool(ids[0] >= 0 and (ids[1:] >= ids[:-1]).all())
+
+
+def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
+    """Where each run of equal ids starts, and the ids of the runs. There is one at least."""
+    if ids.size > _FEW:
+        _check_order(_rise(ids))
+        new = xp.empty(ids.size, bool)
+        new[0] = True
+        xp.not_equal(ids[1:], ids[:-1], out=new[1:])
+        starts = xp.flatnonzero(new)
+        return starts, ids[starts]
+    return _few_runs(ids.tobytes(), ids.dtype.char)[:2]
+
+
+@functools.lru_cache(1024)
+def _few_runs(ids: bytes, kind: str) -> tuple[Any, Any, Any, list[int]]:
+    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls.
+    Then a start for each id up to the last, where those that are missing have the next one's, and which are missing."""
+    numbers = np.frombuffer(ids, kind).tolist()
+    found, starts = numbers[:1], [0]
+    _check_order(found[0] >= 0)
+    for place, number in enumerate(numbers):
+        if number != found[-1]:
+            _check_order(number > found[-1])
+            found.append(number)
+            starts.append(place)
+    places = np.searchsorted(found, np.arange(found[-1] + 1) if found[-1] <= _SPARSE else [])
+    missing = sorted(set(range(len(places))) - set(found))
+    return np.array(starts), np.array(found), np.array(starts)[places], missing
+
+
+def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
+    """The reduction of each run of equal ids, with `empty` in rows that have none; the ids of the runs, their starts."""
+    _check_length(data, ids)
+    if ids.size == 0:
+        return xp.zeros((0, *data.shape[1:]), data.dtype), ids, ids
+    starts, found = _runs(xp, ids)
+    height = int(found[-1]) + 1
+    if data.size and len(found) == height:
+        return ufunc.reduceat(data, starts, 0, data.dtype), found, starts
+    result = xp.full((height, *data.shape[1:]), empty, data.dtype)
+    if result.size:
+        result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
+    return result, found, starts
+
+
+def _of_few(ufunc: Any, data: Any, ids: Any, empty: int) -> Any:
+    """The same by one call of numpy for a few rows. None where there are others."""
+    count = ids.size
+    if not 0 < count <= _FEW or ids.shape != data.shape[:1] or not data.size:
+        return None
+    _, _, every, missing = _few_runs(ids.tobytes(), ids.dtype.char)
+    if not every.size:
+        return None
+    result = ufunc.reduceat(data, every, 0, data.dtype)
+    if missing:
+        nothing = scalar(np, data.dtype, empty)
+        for place in missing:
+            result[place] = nothing
+    return result
+
+
+@kernel("SegmentSum")
+def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
+    if xp is np and (few := _of_few(np.add, data, ids, 0)) is not None:
+        return few
+    if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
+        _check_length(data, ids)
+        _check_order(_rise(ids))
+        result = np.zeros((int(ids[-1]) + 1, *data.shape[1:]), data.dtype)
+        if add_rows(result, ids, data):
+            return result
+    return _sorted(xp, xp.add, data, ids, 0)[0]
+
+
+@kernel("SegmentMean")
+def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
+    result, found, starts = _sorted(xp, xp.add, data, ids, 0)
+    lengths = np.diff(starts, append=ids.size)
+    counts = lengths.reshape((-1,) + (1,) * (data.ndim - 1))
+    result[found] = (result[found] / counts).astype(data.dtype)
+    return result
+
+
+@kernel("SegmentProd")
+def segment_prod(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.multiply, data, ids, 1)[0]
+
+
+@kernel("SegmentMax")
+def segment_max(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.maximum, data, ids, 0)[0]
+
+
+@kernel("SegmentMin")
+def segment_min(xp: Any, data: Any, ids: Any) -> Any:
+    return _sorted(xp, xp.minimum, data, ids, 0)[0]
+
+
+def _unsorted(xp: Any, ufunc: Any, data: Any, ids: Any, count: Any, empty: Any, out: Any) -> Any:
+    if data.shape[: ids.ndim] != ids.shape:
+        raise ValueError(f"Data of shape {data.shape} do not begin with the shape of the segment ids, {ids.shape}.")
+    length, row = int(count), data.shape[ids.ndim :]
+    if length < 0:
+        raise ValueError(f"The number of segments is zero or more, but is {length}.")
+    flat, rows = ids.reshape(-1), data.reshape(ids.size, *row)
+    if flat.size and flat.max() >= length:
+        raise ValueError(f"Segment id {int(flat.max())} is not below num_segments = {length}.")
+    if flat.size and flat.min() < 0:
+        kept = flat >= 0
+        flat, rows = flat[kept], rows[kept]
+    result = filled(xp.empty((length, *row), data.dtype) if out is None else out, empty)
+    if flat.size and result.size:
+        accumulate(xp, ufunc, result.reshape(length, math.prod(row)), flat, rows)
+    return result
+
+
+@kernel("UnsortedSegmentSum")
+def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.add, data, ids, count, 0, out)
+
+
+@kernel("UnsortedSegmentProd")
+def unsorted_segment_prod(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.multiply, data, ids, count, 1, out)
+
+
+@kernel("UnsortedSegmentMax")
+def unsorted_segment_max(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.maximum, data, ids, count, lowest(data.dtype), out)
+
+
+@kernel("UnsortedSegmentMin")
+def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted(xp, xp.minimum, data, ids, count, highest(data.dtype), out)
+
+
+def lowest(dtype: Any) -> Any:
+    """The smallest finite value of a type."""
+    from actorflow.dtypes import as_dtype
+
+    return as_dtype(dtype).min
+
+
+def highest(dtype: Any) -> Any:
+    """The largest finite value of a type."""
+    from actorflow.dtypes import as_dtype
+
+    return as_dtype(dtype).max

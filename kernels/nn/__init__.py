@@ -1,0 +1,10 @@
+"""Kernels of neural networks: activations, convolutions, pools, normalization, losses.
+
+activation.py           activations, biases and the softmax
+candidate_sampling.py   candidate samplers
+ctc.py                  connectionist temporal classification
+fused.py                fused ops, as the chains of kernels that they stand for
+normalization.py        normalization across channels and over batches
+pool.py                 pools
+conv/                   convolutions and what is shaped like them
+"""

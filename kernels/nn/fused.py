@@ -1,0 +1,87 @@
+"""Kernels of fused ops, as the chains of kernels that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.variable_state import VariableState
+
+from ..math import elementwise as unary
+from ..math import matmul as math_matmul
+from . import activation as nn
+from .conv import functions as conv
+
+_FUNCTIONS: dict[str, Any] = {
+    "Relu": nn.relu,
+    "Relu6": nn.relu6,
+    "Elu": nn.elu,
+    "Tanh": unary.tanh,
+    "Sigmoid": unary.sigmoid,
+}
+
+
+def activated(xp: Any, y: Any, activation: str) -> Any:
+    """The activation of `y`, in `y` itself."""
+    return _FUNCTIONS[activation](xp, y, out=y) if activation else y
+
+
+def _product(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool, out: Any) -> Any:
+    function = math_matmul.matmul_on_cpu if xp is np else math_matmul.matmul
+    return function(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+
+
+def _finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
+    return activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
+
+
+@kernel("_FusedMatMul")
+def fused_matmul(
+    xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
+) -> Any:
+    y = _product(xp, a, b, transpose_a, transpose_b, out)
+    return _finished(xp, y, bias, activation)
+
+
+@kernel("_AddMatMul")
+def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    """`out` may be `c`."""
+    y = _product(xp, a, b, transpose_a, transpose_b, None if out is c else out)
+    if y.shape != c.shape:
+        raise InvalidArgumentError(f"A product of shape {y.shape} can't be added to a matrix of shape {c.shape}.")
+    return xp.add(c, y, out=y if out is None else out)
+
+
+@kernel("_FusedConv2D")
+def fused_conv2d(
+    xp: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    return _finished(xp, conv.conv2d(xp, x, w, **attrs, out=out), bias, activation)
+
+
+@kernel("_SgdMatMul")
+def sgd_matmul(
+    xp: Any, var: VariableState, alpha: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool
+) -> None:
+    if a.ndim != 2 or b.ndim != 2:
+        raise InvalidArgumentError(f"MatMul takes matrices, but the inputs have the shapes {a.shape} and {b.shape}.")
+    var.check_shape((a.shape[transpose_a], b.shape[not transpose_b]))
+    buffer = var.writable()
+    delta = _product(xp, a, b, transpose_a, transpose_b, var.scratch())
+    xp.multiply(delta, alpha, out=delta)
+    xp.subtract(buffer, delta, out=buffer)

@@ -1,5 +1,0 @@
-"""Queues and barriers: a pure core (`core`, `stores`, `barrier`), the waiting around it (`shared`), and the kernels."""
-
-from . import barrier, core, elements, operations, shared, stores, waits
-
-__all__ = ["barrier", "core", "elements", "operations", "shared", "stores", "waits"]

@@ -1,0 +1,4 @@
+"""Kernels of Fourier transforms (`tf.signal`).
+
+fft.py   Fourier transforms
+"""

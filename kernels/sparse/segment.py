@@ -1,0 +1,47 @@
+"""Kernels of reductions over groups of picked rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.registry.kernel import kernel
+
+from ..array.gather import accumulate, check_indices
+
+
+@kernel("SparseSegmentSum", "SparseSegmentSumWithNumSegments")
+def sparse_segment_sum(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
+    return _sums(xp, data, indices, ids, count)[0]
+
+
+@kernel("SparseSegmentMean", "SparseSegmentMeanWithNumSegments")
+def sparse_segment_mean(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
+    total, lengths = _sums(xp, data, indices, ids, count)
+    return (total / lengths.astype(total.dtype)).astype(data.dtype)
+
+
+@kernel("SparseSegmentSqrtN", "SparseSegmentSqrtNWithNumSegments")
+def sparse_segment_sqrt_n(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
+    total, lengths = _sums(xp, data, indices, ids, count)
+    return (total / xp.sqrt(lengths.astype(total.dtype))).astype(data.dtype)
+
+
+def _sums(xp: Any, data: Any, indices: Any, ids: Any, count: Any) -> tuple[Any, Any]:
+    """The sum of each segment, and how many rows it has (1 for none) in a column."""
+    if data.ndim == 0 or indices.ndim != 1 or ids.shape != indices.shape:
+        raise ValueError(
+            f"Rows of shape {data.shape} are picked by a vector of indices (the shape is {indices.shape}), each of which "
+            f"has one segment id (the shape is {ids.shape})."
+        )
+    check_indices(indices, data.shape[0])
+    if ids.size and (ids[0] < 0 or (xp.diff(ids) < 0).any()):
+        raise ValueError("Segment ids are zero or more and never fall.")
+    found = int(ids[-1]) + 1 if ids.size else 0
+    length = found if count is None else int(count)
+    if length < found:
+        raise ValueError(f"Segment id {found - 1} is not below num_segments = {length}.")
+    total = xp.zeros((length, *data.shape[1:]), data.dtype)
+    if total.size and ids.size:
+        accumulate(xp, xp.add, total.reshape(length, -1), ids, data[indices].reshape(ids.size, -1))
+    lengths = xp.maximum(xp.bincount(ids, minlength=length), 1)
+    return total, lengths.reshape((length,) + (1,) * (data.ndim - 1))

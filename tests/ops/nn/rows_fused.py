@@ -1,0 +1,183 @@
+"""Rows of the ops that the pass `fuse` makes. The literals are TensorFlow's answers to the chains that they stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from ops.table import Case, Literal, Reject
+from ops.windows import Windows, convolved
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.ops.nn import fused
+
+NAN, INF = float("nan"), float("inf")
+EITHER = (ValueError, InvalidArgumentError)
+A, B, BIAS = [[0.1, -0.2], [0.3, 0.4]], [[5.0, -6.0], [7.0, 8.0]], [0.1, -2.0]
+ANSWERS: dict[str, tuple[Callable[[float], float], Any]] = {
+    "": (lambda x: x, [[-0.8, -4.2], [4.4, -0.6]]),
+    "Relu": (lambda x: max(x, 0.0), [[0.0, 0.0], [4.4, 0.0]]),
+    "Relu6": (lambda x: min(max(x, 0.0), 6.0), [[0.0, 0.0], [4.4, 0.0]]),
+    "Elu": (
+        lambda x: x if x > 0 else math.expm1(x),
+        [[-0.5506710410118103, -0.9850044250488281], [4.4, -0.4511883854866028]],
+    ),
+    "Tanh": (math.tanh, [[-0.6640368103981018, -0.999550461769104], [0.9996985197067261, -0.5370495915412903]]),
+    "Sigmoid": (
+        lambda x: 1 / (1 + math.exp(-x)),
+        [[0.31002554297447205, 0.014774034730911067], [0.9878715872764587, 0.3543436825275421]],
+    ),
+}
+
+
+def after(function: Callable[[float], float], y: Any) -> Any:
+    return np.vectorize(function, otypes=[float])(y) if y.size else y
+
+
+def products() -> list[Case]:
+    rows = []
+    for number, (activation, (function, answer)) in enumerate(ANSWERS.items()):
+        first, second = bool(number & 1), bool(number & 2)
+
+        def build(a: Any, b: Any, bias: Any, name: str = activation, x: bool = first, y: bool = second) -> Any:
+            return fused.fused_matmul(a, b, bias, transpose_a=x, transpose_b=y, activation=name, name="fused")
+
+        def reference(a: Any, b: Any, bias: Any, f: Any = function, x: bool = first, y: bool = second) -> Any:
+            return after(f, np.einsum("ij,jk->ik", a.T if x else a, b.T if y else b) + bias)
+
+        def side(shape: tuple[int, int], transpose: bool) -> tuple[int, int]:
+            return shape[::-1] if transpose else shape
+
+        given = (np.transpose(A).tolist() if first else A, np.transpose(B).tolist() if second else B)
+        rows.append(
+            Case(
+                "_FusedMatMul",
+                build,
+                reference,
+                [
+                    (side((m, k), first), side((k, n), second), (n,))
+                    for m, k, n in ((2, 3, 4), (1, 1, 1), (5, 2, 3), (0, 2, 3), (2, 3, 0))
+                ],
+                Literal((*given, BIAS), answer),
+                special=[
+                    Literal(
+                        ([[1.0, -2.0], [3.0, 4.0]], [[NAN, 1.0], [1.0, INF]], [1.0, -20.0]), [[NAN, 0.0], [NAN, INF]]
+                    )
+                ]
+                if activation == "Relu" and not first and not second
+                else [],
+                dtypes="float32 float64",
+                gradient=None,
+                loose=2,
+                note=activation,
+                rejects=[
+                    Reject(EITHER, (A, [[1.0, 2.0]] if not second else [[1.0], [2.0]], BIAS)),
+                    Reject(EITHER, (*given, [1.0, 2.0, 3.0])),
+                    Reject(EITHER, (*given, [[1.0, 2.0]])),
+                    Reject(EITHER, ([1.0, 2.0], B, BIAS)),
+                    Reject(
+                        ValueError,
+                        (*given, BIAS),
+                        lambda a, b, c: fused.fused_matmul(a, b, c, activation="Exp", name="fused"),
+                    ),
+                ],
+            )
+        )
+    return rows
+
+
+def sums() -> list[Case]:
+    rows = []
+    for first, second, note in ((False, False, ""), (True, False, "turned first"), (False, True, "turned second")):
+
+        def build(c: Any, a: Any, b: Any, x: bool = first, y: bool = second) -> Any:
+            return fused.add_matmul(c, a, b, transpose_a=x, transpose_b=y, name="fused")
+
+        def reference(c: Any, a: Any, b: Any, x: bool = first, y: bool = second) -> Any:
+            return c + np.einsum("ij,jk->ik", a.T if x else a, b.T if y else b)
+
+        def side(shape: tuple[int, int], transpose: bool) -> tuple[int, int]:
+            return shape[::-1] if transpose else shape
+
+        given = (np.transpose(A).tolist() if first else A, np.transpose(B).tolist() if second else B)
+        rows.append(
+            Case(
+                "_AddMatMul",
+                build,
+                reference,
+                [
+                    ((m, n), side((m, k), first), side((k, n), second))
+                    for m, k, n in ((2, 3, 4), (1, 1, 1), (5, 2, 3), (0, 2, 3), (2, 3, 0), (2, 0, 3))
+                ],
+                Literal(([[1.0, 2.0], [3.0, 4.0]], *given), [[0.1, -0.2], [7.3, 5.4]]),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=2,
+                note=note,
+                rejects=[
+                    Reject(EITHER, (A, A, [[1.0, 2.0]] if not second else [[1.0], [2.0]])),
+                    Reject(EITHER, ([[1.0, 2.0]], *given)),
+                    Reject(EITHER, (A, [1.0, 2.0], B)),
+                ],
+            )
+        )
+    return rows
+
+
+X: Any = np.arange(9.0).reshape(1, 3, 3, 1).tolist()
+X_SMALL: Any = (np.arange(9.0).reshape(1, 3, 3, 1) / 10).tolist()
+W = [[[[1.0, -1.0]], [[0.5, 0.25]]], [[[-2.0, 0.5]], [[1.0, 1.0]]]]
+CONVOLVED: Any = [
+    [[-1.0, -2.25], [-0.5, -1.5], [-7.5, -7.5]],
+    [[0.5, 0.0], [1.0, 0.75], [-10.5, -9.0]],
+    [[10.0, -12.25], [11.5, -13.0], [8.5, -16.0]],
+]
+SAME: dict[str, Any] = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+STEPPED: dict[str, Any] = {"strides": (1, 2, 1, 1), "padding": "VALID", "dilations": (1, 1, 2, 1)}
+
+
+def convolutions() -> list[Case]:
+    rows = []
+    for activation, attrs, literal in (
+        ("", SAME, Literal((X, W, [0.5, -8.0]), [CONVOLVED])),
+        ("Relu", SAME, Literal((X, W, [0.5, -8.0]), np.maximum([CONVOLVED], 0).tolist())),
+        ("Tanh", STEPPED, Literal((X_SMALL, W, [0.5, -0.8]), [[[[0.46211713552474976, -0.09966802597045898]]]])),
+    ):
+        function = ANSWERS[activation][0]
+
+        def build(x: Any, w: Any, bias: Any, name: str = activation, attrs: dict[str, Any] = attrs) -> Any:
+            return fused.fused_conv2d(x, w, bias, **attrs, activation=name, name="fused")
+
+        def reference(x: Any, w: Any, bias: Any, f: Any = function, attrs: dict[str, Any] = attrs) -> Any:
+            dilations = attrs.get("dilations", (1, 1, 1, 1))
+            windows = Windows(x.shape[1:3], w.shape[:2], attrs["strides"][1:3], dilations[1:3], attrs["padding"])
+            return after(f, convolved(x, w, windows) + bias)
+
+        rows.append(
+            Case(
+                "_FusedConv2D",
+                build,
+                reference,
+                [
+                    ((2, 5, 6, 3), (3, 2, 3, 4), (4,)),
+                    ((1, 3, 4, 1), (2, 2, 1, 2), (2,)),
+                    ((0, 3, 4, 1), (2, 2, 1, 2), (2,)),
+                ],
+                literal,
+                dtypes="float32 float64",
+                gradient=None,
+                loose=2,
+                note=activation,
+                rejects=[
+                    Reject(EITHER, (X, W, [1.0, 2.0, 3.0])),
+                    Reject(EITHER, (X, W, [[1.0, 2.0]])),
+                    Reject(EITHER, ([[X[0]]], W, [1.0, 2.0])),
+                ],
+            )
+        )
+    return rows
+
+
+CASES = [*products(), *sums(), *convolutions()]
