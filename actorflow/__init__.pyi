@@ -17,6 +17,7 @@ Names are TensorFlow 1's wherever the concept is.
 
 from actorflow import blocking as blocking
 from actorflow import errors as errors
+from actorflow import ext as ext
 from actorflow import io as io
 from actorflow import linalg as linalg
 from actorflow import losses as losses
@@ -711,6 +712,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "ext",
     "extract_image_patches",
     "eye",
     "fake_quant_with_min_max_args",

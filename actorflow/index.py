@@ -176,6 +176,7 @@ NAMES: dict[str, dict[str, str]] = {
         "exp": "actorflow.ops.math.elementwise",
         "expand_dims": "actorflow.ops.array.shape",
         "expm1": "actorflow.ops.math.elementwise",
+        "ext": "actorflow.ext:",
         "extract_image_patches": "actorflow.ops.nn.conv.patches",
         "eye": "actorflow.ops.linalg.matrix",
         "fake_quant_with_min_max_args": "actorflow.ops.quantize.fake_quantize",

@@ -9,6 +9,7 @@ an AttributeError that says so. Importing it makes the sizes of a `TensorShape` 
 1's are; `enable_v2_tensorshape()` undoes that.
 """
 
+from actorflow import ext as ext
 from actorflow.autodiff.custom import custom_gradient as custom_gradient
 from actorflow.autodiff.gradients import AggregationMethod as AggregationMethod
 from actorflow.autodiff.gradients import gradients as gradients
@@ -773,6 +774,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "ext",
     "extract_image_patches",
     "eye",
     "fake_quant_with_min_max_args",
