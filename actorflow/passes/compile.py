@@ -73,7 +73,8 @@ class Signature:
 @dataclass(frozen=True, slots=True)
 class Options:
     """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices. `lower_peak` is
-    for devices without a budget too; `save_memory` lets those whose budget is short do something about it."""
+    for devices without a budget too; `save_memory` lets those whose budget is short do something about it.
+    `check_numerics` has each kernel look for what is not finite."""
 
     fold: bool = True
     merge_duplicates: bool = True
@@ -85,6 +86,7 @@ class Options:
     lossy: bool = False
     lower_peak: bool = False
     save_memory: bool = True
+    check_numerics: bool = False
 
 
 def divide(

@@ -26,6 +26,7 @@ from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
 from actorflow.runtime.launched import LaunchedRegion
 from actorflow.runtime.loop import Loop
+from actorflow.runtime.numerics import checked
 from actorflow.runtime.region import Region
 from actorflow.runtime.residence import wanted_on_host, with_fetches_copied
 from actorflow.runtime.resources import one_at_a_time
@@ -141,24 +142,33 @@ def build_plan(
     context_of: ContextOf,
     fill_constants: bool = True,
     without: AbstractSet[str] = frozenset(),
+    check_numerics: bool = False,
 ) -> Plan:
     """Compiles the part of a graph that one device runs. With `fill_constants`, constants are no nodes of the plan: their
     values are in their consumers' slots from the start. Kernels of the libraries named in `without` are not used.
+    With `check_numerics`, kernels for host memory look for what is not finite (see `numerics`).
 
     Raises:
         UnimplementedError: a node has no kernel for the device.
         InvalidArgumentError: edges lead from one loop into another.
     """
-    return _Builder(graph, device, context_of, fill_constants, without).build()
+    return _Builder(graph, device, context_of, fill_constants, without, check_numerics).build()
 
 
 class _Builder:
     """Lays the frames of a part out, and makes their plans, inner ones first."""
 
     def __init__(
-        self, graph: Subgraph, device: Device, context_of: ContextOf, fill_constants: bool, without: AbstractSet[str]
+        self,
+        graph: Subgraph,
+        device: Device,
+        context_of: ContextOf,
+        fill_constants: bool,
+        without: AbstractSet[str],
+        check_numerics: bool,
     ) -> None:
         self._graph = graph = with_fetches_copied(graph, device)
+        self._check_numerics = check_numerics
         self._without = without
         self._device = device
         self._on_host = wanted_on_host(graph, device)
@@ -248,6 +258,7 @@ class _Builder:
                     frame != ROOT,
                     self._without,
                     any(e in self._on_host for e in outputs),
+                    self._check_numerics,
                 )
             )
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
@@ -302,6 +313,7 @@ def _plan_node(
     in_loop: bool,
     without: AbstractSet[str],
     on_host: bool,
+    check_numerics: bool,
 ) -> PlanNode:
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
@@ -321,6 +333,8 @@ def _plan_node(
         launch = bind(node, entry, device, context_of)
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)
+        if check_numerics and not entry.takes_done and as_asynchronous(device) is None:
+            launch = checked(node, launch, entry.is_async)
         asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
         takes_tag, takes_done, is_threaded = entry.takes_tag and in_loop, entry.takes_done, entry.is_threaded
     guess = sum_of_members(node, graph)

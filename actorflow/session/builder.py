@@ -58,6 +58,7 @@ class PlanBuilder:
                 self.context_of,
                 options.fold,
                 without,
+                options.check_numerics,
             )
             for name, part in parts.items()
         )

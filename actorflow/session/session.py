@@ -74,6 +74,9 @@ class Session:
         lower_peak: runs nodes in an order that takes less memory. Devices do so by themselves where their budget is short, and a
             GPU then keeps tensors in host memory between their uses (see `save_memory`).
         save_memory: False leaves the order as it is, and swaps nothing, where a budget is short.
+        check_numerics: runs node by node, and ends a step where a node made a NaN or an infinity out of finite numbers: the error
+            names it, with the user's line. For the search after one, since it costs a look at each tensor. Kernels of GPUs
+            are not looked at.
         lossy: sends float32 with its upper 16 bits only from one device to another (see `lossy_sends`).
         soft_placement: puts a node elsewhere where no device with a kernel is what it asks for, and logs it.
         file_roots: the folders in which ops may read and write files; anywhere by default. A cluster's servers have theirs.
@@ -104,6 +107,7 @@ class Session:
         lossy: bool = False,
         lower_peak: bool = False,
         save_memory: bool = True,
+        check_numerics: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         credentials: Any = None,
         transport: str = "auto",
@@ -113,15 +117,16 @@ class Session:
             target = os.environ.get("ACTORFLOW_TARGET", "")
         self.graph = get_default_graph() if graph is None else graph
         options = Options(
-            fold=optimize,
+            fold=optimize and not check_numerics,
             merge_duplicates=optimize,
-            coalesce=coalesce,
-            fuse=optimize,
+            coalesce=coalesce and not check_numerics,
+            fuse=optimize and not check_numerics,
             jit=jit,
             soft_placement=soft_placement,
             lossy=lossy,
             lower_peak=lower_peak,
             save_memory=save_memory,
+            check_numerics=check_numerics,
         )
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
         self._prepared: dict[Any, _Prepared] = {}
