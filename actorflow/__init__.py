@@ -13,8 +13,6 @@
 Names are TensorFlow 1's wherever the concept is.
 """
 
-from __future__ import annotations
-
 from actorflow import platforms as _platforms  # noqa: F401  (warns where actorflow is not tested)
 from actorflow.graph.graph import device as device
 from actorflow.ops import operators as _operators  # noqa: F401  (the operators of tensors)

@@ -1,7 +1,5 @@
 """Linear algebra under the short names of `tf.linalg`."""
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.linalg", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.linalg", __name__)

@@ -5,8 +5,6 @@ result to the collection `GraphKeys.LOSSES` and returns it. Weights are a scalar
 each dimension their size or 1.
 """
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.losses", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.losses", __name__)

@@ -2,8 +2,8 @@
 
 A function or a class says beside its definition where it is public:
 
-    @public("af", "af.math", "af.linalg.inv", "tf.debugging.is_inf")
-    def matrix_inverse(...): ...
+    @public("af", "af.linalg:inv")
+    def matrix_inverse(...): ...     # af.matrix_inverse, af.linalg.inv
 
 `tools/public_names.py` reads these marks from the sources, without importing them. It writes the tables in `index.py`, which
 the namespaces read, and the stubs (`*.pyi`), which type checkers and editors read. `make names` runs it.
@@ -28,9 +28,8 @@ def public(*paths: str, of: str = "") -> Callable[[T], T]:
     statement marks its whole module.
 
     Args:
-        paths: a namespace (`af`, `af.math`, `tf.random`), in which the name is that of the definition, or a whole path
-            (`af.linalg.inv`) where the name is another one. `af` is `actorflow` and `tf` is `actorflow.compat.v1`, which
-            has all names of `af` anyway.
+        paths: the namespaces (`af`, `af.math`, `tf.random`), each with the name in it (`af.linalg:inv`) where that is another
+            one than the definition's. `af` is `actorflow`; `tf` is `actorflow.compat.v1`, which has all names of `af`.
         of: the constants that are meant, separated by spaces.
     """
     return _unchanged

@@ -1,7 +1,5 @@
 """Byte strings (`tf.strings`)."""
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.strings", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.strings", __name__)

@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: the test needs a GPU and CuPy; make test-gpu runs it")
     config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
+    config.addinivalue_line("markers", "slow: the test takes long beside what it shows; make test-all runs it")
 
 
 def _uses_loop(item: pytest.Function) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from actorflow import nest
 from actorflow.control_flow.context import CondContext, current, join
@@ -21,6 +21,28 @@ from actorflow.ops.math.logic import equal, less, logical_or
 from actorflow.public import public
 
 Branch = Callable[[], Any]
+
+
+@overload
+def cond(
+    pred: TensorLike,
+    true_fn: Callable[[], Tensor],
+    false_fn: Callable[[], Tensor],
+    strict: bool = ...,
+    name: str | None = ...,
+) -> Tensor: ...
+
+
+@overload
+def cond(
+    pred: TensorLike,
+    true_fn: Branch | None = ...,
+    false_fn: Branch | None = ...,
+    strict: bool = ...,
+    name: str | None = ...,
+    fn1: Branch | None = ...,
+    fn2: Branch | None = ...,
+) -> Any: ...
 
 
 @public("af")

@@ -1,7 +1,5 @@
 """`af.nn.rnn_cell`: the cells under TensorFlow's names."""
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.nn.rnn_cell", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.nn.rnn_cell", __name__)

@@ -15,8 +15,6 @@ supervisor.py   `Supervisor`, all of these together; wiring.py joins them
 blocking.py     the same for code without `await`
 """
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.supervisor", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.supervisor", __name__)

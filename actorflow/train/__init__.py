@@ -1,7 +1,5 @@
 """`af.train`: optimizers, moving averages, the global step, learning rates."""
 
-from __future__ import annotations
+from actorflow.public import namespace as _namespace
 
-from actorflow.public import namespace
-
-__getattr__, __dir__, __all__ = namespace("af.train", __name__)
+__getattr__, __dir__, __all__ = _namespace("af.train", __name__)

@@ -7,8 +7,6 @@ an AttributeError that says so. Importing it makes the sizes of a `TensorShape` 
 1's are; `enable_v2_tensorshape()` undoes that.
 """
 
-from __future__ import annotations
-
 from actorflow.compat.v1.dimensions import disable_v2_tensorshape as _dimensions
 from actorflow.compat.v1.namespaces import namespace as _namespace
 from actorflow.compat.v1.namespaces import register as _register
