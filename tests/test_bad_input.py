@@ -20,6 +20,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
+from actorflow.ops.state import variable_handle
 
 MAX_LINES = 25
 KIB = 1024
@@ -208,9 +209,9 @@ async def a_fetch_of_a_number(session: af.Session) -> None:
 
 
 @row(TypeError, "node v (Variable", "reference")
-async def a_fetch_of_a_reference(session: af.Session) -> None:
-    v = af.Variable(1.0, name="v")  # <-
-    await session.run(v.handle)
+async def a_fetch_of_a_reference_that_nothing_reads(session: af.Session) -> None:
+    handle = variable_handle(shape=[], dtype=af.float32, name="v")  # <-
+    await session.run(handle)
 
 
 # ---- feeds
@@ -389,10 +390,10 @@ async def memory_over_the_budget(session: af.Session) -> None:
 REFERENCES: list[Row] = []
 
 
-@row(TypeError, "node total (Add)", "'x'", "v:0 is a reference", "read it first", table=REFERENCES)
-async def a_reference_where_a_value_is_needed(session: af.Session) -> None:
-    v = af.Variable(1.0, name="v")
-    af.add(v.handle, 1.0, name="total")  # <-
+@row(TypeError, "node total (Add)", "'x'", "q:0 is the handle of a resource", table=REFERENCES)
+async def a_queue_where_a_value_is_needed(session: af.Session) -> None:
+    q = af.FIFOQueue(1, af.float32, name="q")
+    af.add(q.queue_ref, 1.0, name="total")  # <-
 
 
 @row(TypeError, "node step (Assign", "'ref'", "takes a variable", "Const:0", table=REFERENCES)
@@ -406,10 +407,10 @@ async def a_value_of_another_type_for_a_variable(session: af.Session) -> None:
     af.assign(v, af.constant(1), name="step")  # <-
 
 
-@row(errors.InvalidArgumentError, "node v", "reference can't be fed", table=REFERENCES)
-async def a_feed_of_a_reference(session: af.Session) -> None:
-    v = af.Variable(1.0, name="v")  # <-
-    await session.run(af.constant(1.0), {v.handle: 1.0})
+@row(errors.InvalidArgumentError, "node q", "reference can't be fed: it stands for a resource", table=REFERENCES)
+async def a_feed_of_a_queue(session: af.Session) -> None:
+    q = af.FIFOQueue(1, af.float32, name="q")  # <-
+    await session.run(af.constant(1.0), {q.queue_ref: 1.0})
 
 
 # ---- the checks

@@ -24,7 +24,7 @@ class Feed:
     def __init__(self, tensor: Tensor) -> None:
         if tensor.dtype.is_ref:
             raise InvalidArgumentError(
-                "A variable's reference can't be fed; assign to the variable instead.",
+                f"The reference can't be fed: it stands for a {'resource' if tensor.dtype.kind == 'R' else 'variable'}, not for a value.",
                 node=tensor.op.name,
                 where=tensor.where,
             )
