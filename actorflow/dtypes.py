@@ -37,9 +37,14 @@ class DType:
         self._ref: DType | None = None
 
     @property
-    def as_numpy_dtype(self) -> Any:
-        """numpy's type of the elements (object for strings)."""
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """numpy's `dtype` of the elements (object for strings)."""
         return _numpy_type(self.base_dtype.name)
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """numpy's class of the elements, which makes scalars, as in TensorFlow: `af.float16.as_numpy_dtype(3)`."""
+        return self.numpy_dtype.type
 
     @property
     def is_ref(self) -> builtins.bool:
@@ -176,12 +181,12 @@ def _numpy_type(name: str) -> np.dtype[Any]:
 def _limits(name: str) -> tuple[Any, Any]:
     dtype = _BY_NAME[name]
     if dtype.kind in "iu":
-        integers = np.iinfo(dtype.as_numpy_dtype)
+        integers = np.iinfo(dtype.numpy_dtype)
         return integers.min, integers.max
     if dtype is bfloat16:
         return -3.3895313892515355e38, 3.3895313892515355e38
     if dtype.kind == "f":
-        floats = np.finfo(dtype.as_numpy_dtype)
+        floats = np.finfo(dtype.numpy_dtype)
         return floats.min, floats.max
     raise TypeError(f"{dtype} has no smallest or largest value.")
 

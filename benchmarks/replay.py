@@ -33,7 +33,7 @@ class Replay:
         import numpy as np
 
         graph = (fetches[0].op if hasattr(fetches[0], "op") else fetches[0]).graph
-        values: dict[Endpoint, Any] = {t.endpoint: np.asarray(v, t.dtype.as_numpy_dtype)[()] for t, v in feeds.items()}
+        values: dict[Endpoint, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype)[()] for t, v in feeds.items()}
         calls: list[Bound] = []
         for node in _in_order(graph.nodes, [getattr(f, "op", f).name for f in fetches], {e.node for e in values}):
             function, arguments = self._bind(graph, node, values)

@@ -36,7 +36,7 @@ Check = Callable[[], None]
 
 
 def _fresh(entry: Entry) -> Any:
-    return np.empty(entry.shape, entry.element_type.as_numpy_dtype)
+    return np.empty(entry.shape, entry.element_type.numpy_dtype)
 
 
 def _nothing() -> None:
@@ -44,7 +44,7 @@ def _nothing() -> None:
 
 
 def _new(stored: Stored, shape: tuple[int, ...]) -> Any:
-    return np.empty(shape, stored.element_type.as_numpy_dtype)
+    return np.empty(shape, stored.element_type.numpy_dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,7 @@ class Recorder:
             shape: Any = node.shapes[0]
             if not is_static(shape):
                 raise NotRecordable(f"the shape of {node.name} is not known")
-            out = replay._recording.memory.array(shape, node.dtypes[0].as_numpy_dtype)
+            out = replay._recording.memory.array(shape, node.dtypes[0].numpy_dtype)
             values[piece.outputs[0]] = out
         for value in given:
             if isinstance(value, VariableState):

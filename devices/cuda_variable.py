@@ -68,7 +68,7 @@ class CudaVariable(VariableState):
             raise InvalidArgumentError(
                 f"Variable {self.name!r} has shape {show(self.shape)}, but a value of shape {shape} is to be assigned."
             )
-        return np.empty(shape, self.dtype.as_numpy_dtype)
+        return np.empty(shape, self.dtype.numpy_dtype)
 
     def adopt(self, buffer: np.ndarray[Any, Any]) -> None:
         self.assign(buffer)

@@ -28,9 +28,7 @@ class Interpreter:
         self.contexts: dict[str, KernelContext] = {}
 
     def run(self, fetches: Sequence[Tensor | Operation], feeds: Mapping[Tensor, Any] | None = None) -> list[Any]:
-        values: dict[Endpoint, Any] = {
-            t.endpoint: np.asarray(v, t.dtype.as_numpy_dtype) for t, v in (feeds or {}).items()
-        }
+        values: dict[Endpoint, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype) for t, v in (feeds or {}).items()}
         done: set[str] = set()
         with np.errstate(all="ignore"):
             for fetch in fetches:

@@ -128,7 +128,7 @@ class _Builder:
         whole = self.numbers.integers(-8, 9, sizes)
         if dtype.kind == "f" and self.rng.random() < 0.7:
             whole = whole + self.numbers.integers(0, 8, sizes) / 8
-        return np.asarray(whole).astype(dtype.as_numpy_dtype)
+        return np.asarray(whole).astype(dtype.numpy_dtype)
 
     def device(self) -> Any:
         choice = self.places.randrange(self.devices + 1)

@@ -43,7 +43,7 @@ def value_of(dtype: af.DType, rng: np.random.Generator, shape: tuple[int, ...]) 
         for index in np.ndindex(shape):
             values[index] = rng.bytes(int(rng.integers(0, 9)))
         return values
-    return rng.integers(0, 2, shape) if dtype is af.bool else rng.normal(50, 10, shape).astype(dtype.as_numpy_dtype)
+    return rng.integers(0, 2, shape) if dtype is af.bool else rng.normal(50, 10, shape).astype(dtype.numpy_dtype)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0, 3), (2, 3)])

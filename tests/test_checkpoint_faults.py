@@ -383,12 +383,12 @@ def test_shards_are_those_of_the_safetensors_library(prefix: str) -> None:
 def test_types_of_the_library_are_ours(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     kinds = [d for d in af.dtypes.ALL if d not in (af.string, af.complex128)]
-    values = {d.name: rng.integers(0, 2, (3, 5)).astype(d.as_numpy_dtype) for d in kinds if d is not af.bfloat16}
+    values = {d.name: rng.integers(0, 2, (3, 5)).astype(d.numpy_dtype) for d in kinds if d is not af.bfloat16}
     saved(LocalStore(str(tmp_path)), "model", values)
     loaded = safetensors.numpy.load_file(file_of(f"{tmp_path}/model", ".safetensors"))
     for name, value in values.items():
         assert loaded[name].dtype == value.dtype and np.array_equal(loaded[name], value)
-    narrow = np.ones(3, af.bfloat16.as_numpy_dtype)
+    narrow = np.ones(3, af.bfloat16.numpy_dtype)
     head = layout.header([layout.piece("b", "variable", narrow)], {})
     assert json.loads(head[8:])["b"] == {"dtype": "BF16", "shape": [3], "data_offsets": [0, 6]}
 

@@ -31,7 +31,7 @@ def test_f53_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DT
     for shape in [(), (1,), (0,), (3, 0), (2, 3), (2, 1, 4)]:
         size = int(np.prod(shape)) * dtype.size
         bits = rng.integers(0, 2 if dtype is dtypes.bool else 256, size, np.uint8).tobytes()
-        value = np.ndarray(shape, dtype.as_numpy_dtype, bits)
+        value = np.ndarray(shape, dtype.numpy_dtype, bits)
         for given in (value, value.T, value[()]):
             (form,) = over_the_wire([given])
             found = disclose(form)
@@ -48,7 +48,7 @@ def test_f53_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
         np.array([b"text"], object),
         np.zeros(5000, np.float32),
         np.zeros(3, ">f4"),
-        np.zeros(3, dtypes.bfloat16.as_numpy_dtype),
+        np.zeros(3, dtypes.bfloat16.numpy_dtype),
         None,
         object(),
     ]:

@@ -102,7 +102,7 @@ def test_a_constant_has_its_type(make: Callable[[Any], Any], dtype: Any) -> None
     values = MATRIX.astype(dtype)
     c = af.constant(make(values))
     values[:] = 9
-    assert c.dtype.as_numpy_dtype == dtype and c.shape.as_list() == [2, 3]
+    assert c.dtype.numpy_dtype == dtype and c.shape.as_list() == [2, 3]
     assert af.convert_to_tensor(make(values), af.float64).dtype is af.float64
     with af.blocking.Session() as session:
         assert session.run(c).tolist() == MATRIX.tolist()

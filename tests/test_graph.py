@@ -115,7 +115,7 @@ def example(dtype: Any, rank: int = 1) -> Any:
         values = list(VALUES[kind])
         if dtype.is_integer:
             values = [v for v in (*values, dtype.min, dtype.max) if dtype.min <= v <= dtype.max]
-        array = np.array(values, dtype.as_numpy_dtype)
+        array = np.array(values, dtype.numpy_dtype)
     return {0: array[1:2].reshape(()), 1: array, 2: array[:2].reshape(2, 1), -1: array[:0].reshape(0, 3)}[rank]
 
 
@@ -326,12 +326,12 @@ def test_tensors_are_not_python_values(graph: af.Graph) -> None:
 
 @pytest.mark.parametrize("dtype", [af.int32, af.float64, af.complex64], ids=str)
 async def test_f08_one_op_for_many_types(graph: af.Graph, dtype: Any) -> None:
-    x = af.constant(np.array([1, 2, 3], dtype.as_numpy_dtype))
+    x = af.constant(np.array([1, 2, 3], dtype.numpy_dtype))
     total = af.add_n([x, x * x, x])
     assert total.op.type == "AddN" and total.dtype is dtype and len(total.op.inputs) == 3
     async with af.Session(graph=graph) as session:
         found = await session.run(total)
-    assert found.dtype == dtype.as_numpy_dtype
+    assert found.dtype == dtype.numpy_dtype
     np.testing.assert_array_equal(found, [3, 8, 15])
 
 

@@ -138,7 +138,7 @@ async def test_each_rule_gives_the_bits_of_its_kernel(graph: af.Graph, op: str, 
     fed = [af.placeholder(d, shape) for d, shape in zip(types, shapes)]
     y = graph.create_op(op, fed, ATTRS.get(op, {})).outputs[0]
     again = af.where(af.equal(y, y), y, y)  # a rule of one instruction makes no loop alone
-    feeds = {x: values(d.as_numpy_dtype, s, i) for i, (x, d, s) in enumerate(zip(fed, types, shapes))}
+    feeds = {x: values(d.numpy_dtype, s, i) for i, (x, d, s) in enumerate(zip(fed, types, shapes))}
     assert await both_ways(graph, [y, again], feeds) == 1
 
 
@@ -147,11 +147,11 @@ async def test_casts(graph: af.Graph, source: af.DType) -> None:
     x = af.placeholder(source, [N])
     narrow = (af.int8, af.int16, af.uint8, af.uint16, af.uint32, af.uint64)  # what C leaves open, numpy decides
     targets = [t for t in rules.TYPES if t is not source and not (source.is_floating and t in narrow)]
-    assert await both_ways(graph, [af.cast(x, t) for t in targets], {x: values(source.as_numpy_dtype, N, 1)}) == 0
+    assert await both_ways(graph, [af.cast(x, t) for t in targets], {x: values(source.numpy_dtype, N, 1)}) == 0
     ones = af.placeholder(source, [N])
     same = af.equal(x, ones)
     casts = [af.where(same, af.cast(x, t), af.cast(ones, t)) for t in targets]
-    feeds = {p: values(source.as_numpy_dtype, N, seed) for p, seed in ((x, 1), (ones, 2))}
+    feeds = {p: values(source.numpy_dtype, N, seed) for p, seed in ((x, 1), (ones, 2))}
     assert await both_ways(graph, casts, feeds) >= 1
 
 
@@ -173,7 +173,7 @@ async def test_rows_columns_and_scalars_are_broadcast(graph: af.Graph, shapes: A
     x, y = (af.placeholder(dtype, shape) for shape in shapes)
     s = af.placeholder(dtype, [])
     z = af.maximum(x * y - s, y + 3) * 2 - x
-    feeds = {p: values(dtype.as_numpy_dtype, p.shape.as_list(), i) for i, p in enumerate((x, y, s))}
+    feeds = {p: values(dtype.numpy_dtype, p.shape.as_list(), i) for i, p in enumerate((x, y, s))}
     assert await both_ways(graph, [z, y - x], feeds) == 1
 
 

@@ -400,7 +400,7 @@ def test_a_fused_step_in_the_variable_itself(
     """One product into the buffer; rates for which the library has other NaNs go numpy's way, and other types."""
     monkeypatch.setenv("ACTORFLOW_KERNELS", "onednn")
     rng, graph = np.random.default_rng(seed), af.Graph()
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     w, a, b = (rng.standard_normal(shape).astype(kind) for shape in ((20, 30), (8, 20), (8, 30)))
     a[0, 0] = np.inf
     with graph.as_default(), Session(graph=graph) as session, np.errstate(all="ignore"):

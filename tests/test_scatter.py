@@ -51,7 +51,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(graph: Graph, start: Start, name: str, dtype: str) -> None:
-    kind = af.as_dtype(dtype).as_numpy_dtype
+    kind = af.as_dtype(dtype).numpy_dtype
     rows = np.array([[2, 3], [5, 5], [2, -2]], kind)
     function, (several, one) = getattr(af, f"scatter_{name}"), ROWS[name]
     if name == "div" and kind.kind != "i":

@@ -494,7 +494,7 @@ async def test_a_fed_placeholder_counts_as_done_for_control_edges(graph: af.Grap
 
 
 def scalar(dtype: Any, value: Any) -> Any:
-    return dtype.as_numpy_dtype.type(value)
+    return dtype.numpy_dtype.type(value)
 
 
 @pytest.mark.parametrize("dtype", [af.int8, af.int64, af.uint8, af.float16, af.float32, af.float64], ids=str)
@@ -506,7 +506,7 @@ async def test_values_are_converted_where_nothing_is_lost(graph: af.Graph, dtype
     async with af.Session(graph=graph) as session:
         for way in ways:
             found = await session.run(x, {x: way})
-            assert found.dtype == dtype.as_numpy_dtype and found.shape == np.shape(way)
+            assert found.dtype == dtype.numpy_dtype and found.shape == np.shape(way)
             assert np.all(found == (1 if way is True else 7)), way
         assert (await session.run(x, {x: []})).shape == (0,)
         assert (await session.run(x, {x: [[], []]})).shape == (2, 0)
@@ -547,7 +547,7 @@ async def test_values_that_do_not_fit(graph: af.Graph, dtype: Any, shape: Any, v
 
 def example(dtype: Any, shape: Any) -> Any:
     sizes = [2 if size is None else size for size in shape or ()]
-    return np.full(sizes, b"x", object) if dtype is af.string else np.ones(sizes, dtype.as_numpy_dtype)
+    return np.full(sizes, b"x", object) if dtype is af.string else np.ones(sizes, dtype.numpy_dtype)
 
 
 async def test_what_can_not_be_fed(graph: af.Graph) -> None:

@@ -58,7 +58,7 @@ def source(shape: Shape = (None, 6), dtype: Any = af.float32) -> af.Tensor:
 def test_constant_values(build: Callable[[af.Tensor], af.Tensor], expected: Any) -> None:
     tensor = build(source((2, 3)))
     value = known(tensor)
-    assert value is not None and value.dtype == tensor.dtype.as_numpy_dtype
+    assert value is not None and value.dtype == tensor.dtype.numpy_dtype
     assert value.tolist() == expected
     assert value.shape == tensor.static_shape
 

@@ -203,3 +203,10 @@ def test_arrays_of_another_width_become_what_an_input_takes(graph: af.Graph) -> 
         tf.dynamic_partition([1.0], np.array([2**40]), 2)
     with pytest.raises(TypeError, match="has type float64"):
         tf.segment_sum([1.0], np.array([0.0]))
+
+
+def test_the_numpy_type_of_a_dtype_is_a_class() -> None:
+    assert tf.float16.as_numpy_dtype is np.float16 and tf.float16.as_numpy_dtype(3).dtype == np.float16
+    assert tf.string.as_numpy_dtype is np.object_ and tf.bool.as_numpy_dtype is np.bool_
+    assert tf.float32.ref.as_numpy_dtype is np.float32
+    assert tf.float32.numpy_dtype == np.dtype("float32")

@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_tensorflow_agrees(graph: Graph, start: Start, name: str, dtype: str) -> None:
     build, initial, expected = CASES[name]
-    kind = af.as_dtype(dtype).as_numpy_dtype
+    kind = af.as_dtype(dtype).numpy_dtype
     refs = [af.Variable(VAR.astype(kind)), *(af.Variable(np.full((3, 2), x, kind)) for x in initial)]
     update = build(DENSE, *refs)
     run = start(graph)

@@ -64,7 +64,7 @@ def large(size: int = 3_000_001) -> Any:
 
 VALUES: dict[str, Any] = {
     **{
-        dtype.name: np.arange(12).reshape(3, 4).astype(dtype.as_numpy_dtype)
+        dtype.name: np.arange(12).reshape(3, 4).astype(dtype.numpy_dtype)
         for dtype in dtypes.ALL
         if dtype not in (dtypes.string, dtypes.bool)
     },
@@ -81,7 +81,7 @@ VALUES: dict[str, Any] = {
     "every second": np.arange(60_000, dtype=np.int16)[::2],
     "big-endian": np.arange(5, dtype=">i4"),
     "large": large(),
-    "large bfloat16": np.arange(100_000).astype(dtypes.bfloat16.as_numpy_dtype).reshape(10, -1),
+    "large bfloat16": np.arange(100_000).astype(dtypes.bfloat16.numpy_dtype).reshape(10, -1),
 }
 
 

@@ -309,7 +309,7 @@ class ShmChannel(BaseChannel):
             raise ProtocolError(
                 "A handle to the memory of a device has come, and no device here said that it can read that."
             )
-        return Foreign(form.shape, np.dtype(form.dtype.as_numpy_dtype), form.total, description, offset, self._border)
+        return Foreign(form.shape, np.dtype(form.dtype.numpy_dtype), form.total, description, offset, self._border)
 
     def _give_back(self, leases: list[int]) -> None:
         if self.ended is not None:

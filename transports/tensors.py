@@ -151,9 +151,7 @@ class Landing:
     def __init__(self, form: Form, allocate: Callable[[tuple[int, ...], Any], Any]) -> None:
         self._form = form
         raw = form.lossy or form.dtype is dtypes.string
-        self._array = (
-            np.empty(form.total, np.uint8) if raw else allocate(form.shape, np.dtype(form.dtype.as_numpy_dtype))
-        )
+        self._array = np.empty(form.total, np.uint8) if raw else allocate(form.shape, np.dtype(form.dtype.numpy_dtype))
         self.view = _bytes_of(self._array)
 
     def finished(self, allocate: Callable[[tuple[int, ...], Any], Any]) -> Any:
@@ -172,7 +170,7 @@ class Landing:
 
 def view_of(form: Form, memory: memoryview) -> Any:
     """The array that lies in `memory`. Its base is the memory itself, so a reference to it tells when it is used no more."""
-    return np.ndarray(form.shape, form.dtype.as_numpy_dtype, memory)
+    return np.ndarray(form.shape, form.dtype.numpy_dtype, memory)
 
 
 def _bytes_of(array: Any) -> memoryview:

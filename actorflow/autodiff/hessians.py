@@ -60,7 +60,7 @@ def _hessian(x: Any, slope: Any, name: str, options: dict[str, Any]) -> Tensor:
         dense = convert_to_tensor(slope)
         rows: list[Tensor] = []
         for at in np.ndindex(*sizes):
-            unit = np.zeros(sizes, value.dtype.as_numpy_dtype)
+            unit = np.zeros(sizes, value.dtype.numpy_dtype)
             unit[at] = 1
             (row,) = gradients(dense, x, [unit], name=name, **options)
             rows.append(zeros_like(dense) if row is None else convert_to_tensor(row))

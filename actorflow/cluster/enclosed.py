@@ -16,7 +16,7 @@ from actorflow.errors import InvalidArgumentError
 _LARGEST = 16 * 1024
 """The most bytes of a tensor that is enclosed; and of all together, so that a message seldom needs a second piece."""
 _MOST = 1024
-_TYPES = {d.name: np.dtype(d.as_numpy_dtype) for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)}
+_TYPES = {d.name: np.dtype(d.numpy_dtype) for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 

@@ -73,7 +73,7 @@ def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[En
         InvalidArgumentError: one is not.
     """
     for value, (dtype, shape), name in zip(values, forms, names, strict=True):
-        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype != dtype.as_numpy_dtype:
+        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype != dtype.numpy_dtype:
             kind = str(value.dtype) if isinstance(value, (np.ndarray, np.generic)) else "no tensor"
             raise InvalidArgumentError(f"{name} was fed with {kind}, but it is {dtype.name}.")
         if value.shape != shape and not compatible(shape, value.shape):

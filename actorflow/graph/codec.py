@@ -184,7 +184,7 @@ def _decode_extension(code: int, data: bytes) -> Any:
         return _sealed(strings.reshape(shape))
     if code == _ARRAY:
         name, shape, raw = content
-        dtype = dtypes.as_dtype(name).as_numpy_dtype
+        dtype = dtypes.as_dtype(name).numpy_dtype
         return _sealed(np.frombuffer(raw, dtype).reshape(shape).copy())
     raise ValueError(f"unknown extension type {code}")
 

@@ -58,7 +58,7 @@ def _look(nodes: Nodes, endpoint: Endpoint, depth: int) -> Array | None:
     if found is None or node.dtypes[0].kind == "S" or found.dtype == object and None in found.reshape(-1).tolist():
         return found
     with np.errstate(all="ignore"):
-        return found.astype(node.dtypes[0].as_numpy_dtype)
+        return found.astype(node.dtypes[0].numpy_dtype)
 
 
 def _static(nodes: Nodes, endpoint: Endpoint) -> Shape:

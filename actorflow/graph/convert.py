@@ -107,12 +107,12 @@ def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = N
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind in "SUO" or dtype is dtypes.string:
             return _strings(value)
-        array = np.array(value, dtype=None if dtype is None else dtype.as_numpy_dtype, order="C")
+        array = np.array(value, dtype=None if dtype is None else dtype.numpy_dtype, order="C")
         dtypes.as_dtype(array.dtype)
     else:
         array = _from_python(value, dtype)
         if dtype is None and preferred is not None and _fits(array, preferred):
-            array = array.astype(preferred.as_numpy_dtype)
+            array = array.astype(preferred.numpy_dtype)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     array.flags.writeable = False
@@ -135,7 +135,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     if natural.dtype.kind in "SUO":
         if natural.dtype.kind == "O" and not all(isinstance(v, (bytes, str)) for v in natural.flat):
             if dtype is not None and dtype is not dtypes.string and _is_number_like(natural):
-                return natural.astype(dtype.as_numpy_dtype)
+                return natural.astype(dtype.numpy_dtype)
             raise TypeError(f"{_short(value)} (a {type(value).__name__}) can't become a tensor.")
         if dtype is not None and dtype is not dtypes.string:
             raise TypeError(f"{_short(value)} is text, but {dtype} is needed.")
@@ -152,13 +152,13 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
             raise TypeError(f"{_short(value)} does not fit int32; say af.constant(..., dtype=af.int64).")
         return natural.astype(target)
     if natural.size == 0 and not _typed_parts(value):
-        return np.empty(natural.shape, dtype.as_numpy_dtype)
+        return np.empty(natural.shape, dtype.numpy_dtype)
     if not _fits(natural, dtype):
         raise TypeError(f"{_short(value)} is of type {natural.dtype}, but {dtype} is needed; convert it first.")
     if dtype.is_integer and natural.size and kind in "iu":
         if not (dtype.min <= natural.min() and natural.max() <= dtype.max):
             raise TypeError(f"{_short(value)} does not fit {dtype}.")
-    return natural.astype(dtype.as_numpy_dtype)
+    return natural.astype(dtype.numpy_dtype)
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:

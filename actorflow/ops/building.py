@@ -29,7 +29,7 @@ def composite(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 def small_constant(graph: Graph, value: Any, dtype: DType, name: str) -> Tensor:
     """A constant in `graph`, whatever the default graph is."""
-    return convert_to_tensor(np.asarray(value, dtype.as_numpy_dtype), dtype, name, graph=graph)
+    return convert_to_tensor(np.asarray(value, dtype.numpy_dtype), dtype, name, graph=graph)
 
 
 def known_value(tensor: Tensor) -> np.ndarray[Any, Any] | None:

@@ -51,7 +51,7 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
         if value is None or type(value) in (tuple, list):  # the run says what is wrong with several outputs
             continue
         array = np.asarray(value)
-        if array.nbytes > _LARGEST or array.dtype != node.dtypes[0].as_numpy_dtype:
+        if array.nbytes > _LARGEST or array.dtype != node.dtypes[0].numpy_dtype:
             continue
         if array.base is not None or array.flags.writeable:
             array = array.copy()

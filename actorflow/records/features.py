@@ -68,8 +68,8 @@ def _read_list(data: bytes, dtype: DType) -> Any:
         strings[:] = parts
         return strings
     if len(parts) == 1:
-        return parts[0].astype(dtype.as_numpy_dtype)
-    return np.concatenate(parts, dtype=dtype.as_numpy_dtype) if parts else np.zeros(0, dtype.as_numpy_dtype)
+        return parts[0].astype(dtype.numpy_dtype)
+    return np.concatenate(parts, dtype=dtype.numpy_dtype) if parts else np.zeros(0, dtype.numpy_dtype)
 
 
 def write_feature(dtype: DType, values: Sequence[Any]) -> bytes:

@@ -80,7 +80,7 @@ def _shape(message: bytes) -> tuple[int, ...]:
 
 def _array(dtype: DType, shape: tuple[int, ...], content: bytes, values: list[Any]) -> Any:
     count = math.prod(shape)
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     if dtype is string:
         strings = np.empty(len(values), object)
         strings[:] = values

@@ -379,7 +379,7 @@ def _as_allowed(spec: InputDef, value: Any) -> Any:
     empty = _is_empty(value)
     if as_dtype(value.dtype) in spec.allowed and not empty:
         return value
-    target = wanted.as_numpy_dtype
+    target = wanted.numpy_dtype
     castable = np.can_cast(value.dtype, target, "same_kind") or value.dtype.kind in "iu" and wanted.is_integer
     fits = not wanted.is_integer or not value.size or wanted.min <= value.min() and value.max() <= wanted.max
     return np.asarray(value).astype(target) if empty or castable and fits else value

@@ -117,7 +117,7 @@ class Emitter:
             counted = needs_memory(member, self._device)
             allocate = writer.bind(self._device.allocator.allocate if counted else np.empty)
             self._mark(member)
-            dtype = writer.bind(member.dtypes[0].as_numpy_dtype)
+            dtype = writer.bind(member.dtypes[0].numpy_dtype)
             writer.add(f"{results[-1]} = {allocate}({writer.bind(member.shapes[0])}, {dtype})")
         given = [self._spelling[e] for e in fused.inputs]
         as_array = writer.bind(np.asarray) if fused.scalars else ""
@@ -147,7 +147,7 @@ class Emitter:
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, into)
         if not needs_memory(member, self._device):
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, None)
-        dtype = member.dtypes[0].as_numpy_dtype
+        dtype = member.dtypes[0].numpy_dtype
         if entry.takes_out and len(member.shapes) == 1:
             buffer = f"o{writer.line}"
             writer.add(

@@ -136,7 +136,7 @@ def _may_be_large(shape: Shape, dtype: DType, threshold: int) -> bool:
 def _static(node: Node, entry: KernelDef, device: Device, call: Launch) -> Launch:
     allocator = device.allocator
     shape: Any = node.shapes[0]
-    dtype = node.dtypes[0].as_numpy_dtype
+    dtype = node.dtypes[0].numpy_dtype
     if entry.takes_out:
         return lambda *inputs: call(*inputs, out=allocator.allocate(shape, dtype))
     nbytes = int(np.prod(shape)) * dtype.itemsize
@@ -157,7 +157,7 @@ def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Laun
     def launch(*inputs: Any) -> Any:
         if takes_out:
             shape: Any = infer(inputs)[0]
-            dtype = node.dtypes[0].as_numpy_dtype
+            dtype = node.dtypes[0].numpy_dtype
             if is_static(shape) and math.prod(shape) * dtype.itemsize >= allocator.threshold:
                 return call(*inputs, out=allocator.allocate(shape, dtype))
             return _adopt(call(*inputs), allocator)

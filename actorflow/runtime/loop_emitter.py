@@ -107,7 +107,7 @@ class LoopEmitter(Emitter):
             if member is None or variable.merged not in member.inputs[: _ADDING[member.op]]:
                 continue
             shapes = {*member.shapes, self._shapes[variable.merged]}
-            dtype = member.dtypes[0].as_numpy_dtype
+            dtype = member.dtypes[0].numpy_dtype
             if uses[variable.merged] != 1 or uses[body.resolved(variable.updated)] != 1 or len(shapes) != 1:
                 continue
             if not is_static(member.shapes[0]) or member.shapes[0] == () or dtype.hasobject:

@@ -138,7 +138,7 @@ class VariableState:
         return self._snapshot is not None and self._snapshot() is not None
 
     def _fresh(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        return self._allocator.allocate(shape, self.dtype.as_numpy_dtype)  # type: ignore[no-any-return]
+        return self._allocator.allocate(shape, self.dtype.numpy_dtype)  # type: ignore[no-any-return]
 
     def _replace(self, fresh: np.ndarray[Any, Any], value: Any) -> None:
         np.copyto(fresh, value)

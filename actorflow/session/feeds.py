@@ -23,15 +23,16 @@ class Feed:
 
     def __init__(self, tensor: Tensor) -> None:
         if tensor.dtype.is_ref:
+            kind = "resource" if tensor.dtype.kind == "R" else "variable"
             raise InvalidArgumentError(
-                f"The reference can't be fed: it stands for a {'resource' if tensor.dtype.kind == 'R' else 'variable'}, not for a value.",
+                f"The reference can't be fed: it stands for a {kind}, not for a value.",
                 node=tensor.op.name,
                 where=tensor.where,
             )
         self.tensor = tensor
         self.endpoint = tensor.endpoint
         self._dtype = tensor.dtype
-        self._numpy: np.dtype[Any] = tensor.dtype.as_numpy_dtype
+        self._numpy: np.dtype[Any] = tensor.dtype.numpy_dtype
         self._scalar: Any = None if tensor.dtype.kind == "S" else self._numpy.type
         self._shape = tensor.static_shape
         self._static = shapes.is_static(self._shape)

@@ -50,7 +50,7 @@ def create_filled_slot(primary: Variable | Tensor, value: float, name: str, dtyp
         sizes = primary.static_shape
         known = is_static(sizes)
         wanted = sizes if known else shape(primary.initialized_value() if isinstance(primary, Variable) else primary)
-        return zeros(wanted, kind) if value == 0 else fill(wanted, kind.as_numpy_dtype.type(value))
+        return zeros(wanted, kind) if value == 0 else fill(wanted, kind.numpy_dtype.type(value))
 
     return create_slot(primary, initial, name)
 

@@ -227,7 +227,7 @@ class Identity(Initializer):
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
         if len(shape) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
-        return constant(np.eye(*shape, dtype=dtype.as_numpy_dtype) * np.asarray(self.gain, dtype.as_numpy_dtype))
+        return constant(np.eye(*shape, dtype=dtype.numpy_dtype) * np.asarray(self.gain, dtype.numpy_dtype))
 
     def _make_slice(self, shape: list[int], dtype: DType, info: Any) -> Tensor:
         return slice_(self._make(list(info.full_shape), dtype), list(info.var_offset), shape)

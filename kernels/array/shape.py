@@ -17,12 +17,12 @@ from ..strings.objects import moving_kernel
 
 @kernel("Shape")
 def shape(xp: Any, x: Any, *, out_type: DType) -> Any:
-    return np.array(np.shape(x), out_type.as_numpy_dtype)
+    return np.array(np.shape(x), out_type.numpy_dtype)
 
 
 @kernel("Size")
 def size(xp: Any, x: Any, *, out_type: DType) -> Any:
-    return out_type.as_numpy_dtype.type(np.size(x))
+    return out_type.numpy_dtype.type(np.size(x))
 
 
 @kernel("Rank")
@@ -117,7 +117,7 @@ def unravel_index(xp: Any, indices: Any, dims: Any) -> Any:
 
 @kernel("Bitcast")
 def bitcast(xp: Any, x: Any, *, type: DType) -> Any:
-    target = type.as_numpy_dtype
+    target = type.numpy_dtype
     old, new = x.dtype.itemsize, target.itemsize
     if old == new:
         return x.view(target)

@@ -18,7 +18,7 @@ from .reverse import _FOLDS, _WORTH_SELECTING
 def _search(xp: Any, rows: Any, values: Any, side: str, out_type: DType) -> Any:
     if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
         raise ValueError(f"searchsorted: the rows {rows.shape} don't fit the values {values.shape}.")
-    found = xp.empty(values.shape, out_type.as_numpy_dtype)
+    found = xp.empty(values.shape, out_type.numpy_dtype)
     for place, row, wanted in zip(found, rows, values):
         place[...] = xp.searchsorted(row, wanted, side)
     if side == "left" and values.dtype.kind in "fV":

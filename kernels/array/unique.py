@@ -22,7 +22,7 @@ def _distinct(x: Any, out_idx: DType) -> tuple[Any, Any, Any]:
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    kind = out_idx.as_numpy_dtype
+    kind = out_idx.numpy_dtype
     return values[order], rank[which].astype(kind), counts[order].astype(kind)
 
 
@@ -41,4 +41,4 @@ def list_diff(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError(f"setdiff1d takes vectors, but the shapes are {x.shape} and {y.shape}.")
     places = np.flatnonzero(~np.isin(x, y))
-    return x[places], places.astype(out_idx.as_numpy_dtype)
+    return x[places], places.astype(out_idx.numpy_dtype)

@@ -67,7 +67,7 @@ def uniform(xp: Any, key: Any, run: int, kind: int, shape: tuple[int, ...], dtyp
     else:
         whole = words32(xp, key, run, kind, count) >> np.uint32(32 - bits)
         drawn = whole.astype(np.float32) * np.float32(2.0**-bits)
-    return drawn.astype(dtype.as_numpy_dtype).reshape(shape)
+    return drawn.astype(dtype.numpy_dtype).reshape(shape)
 
 
 def normal(xp: Any, key: Any, run: int, kind: int, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -88,7 +88,7 @@ def normal(xp: Any, key: Any, run: int, kind: int, shape: tuple[int, ...], dtype
     length = xp.sqrt(xp.log(radius * wide(unit)) * wide(-2))
     angle = angle * wide(turn)
     drawn = xp.stack([length * xp.cos(angle), length * xp.sin(angle)], 1).reshape(-1)[:count]
-    return drawn.astype(dtype.as_numpy_dtype).reshape(shape)
+    return drawn.astype(dtype.numpy_dtype).reshape(shape)
 
 
 @kernel("RandomUniform", device=GPU, dtypes=_TYPES)

@@ -37,7 +37,7 @@ def _updated(
     dtype = _FLOATS.get(grad.dtype.str)
     if dtype is None or len({id(r) for r in refs}) < len(refs):
         return False
-    if any(ref.dtype.as_numpy_dtype != grad.dtype for ref in refs) or any(s.dtype != grad.dtype for s in scalars):
+    if any(ref.dtype.numpy_dtype != grad.dtype for ref in refs) or any(s.dtype != grad.dtype for s in scalars):
         return False
     recipe: Recipe = _recipe(formula, len(refs), len(scalars), dtype, flag)
     buffers = training.opened(grad, *refs)

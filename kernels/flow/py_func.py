@@ -120,9 +120,9 @@ def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> 
         raise InvalidArgumentError(f"{who} is no tensor: {error}") from None
     if dtype is dtypes.string:
         array = _bytes(array, who)
-    elif array.dtype != dtype.as_numpy_dtype:
+    elif array.dtype != dtype.numpy_dtype:
         given = {"S": "string", "U": "string", "O": f"{type(value).__name__}, which is no tensor"}
-        scalar = f"np.{dtype.name}" if hasattr(np, dtype.name) else f"af.{dtype.name}.as_numpy_dtype"
+        scalar = f"np.{dtype.name}" if hasattr(np, dtype.name) else f"af.{dtype.name}.numpy_dtype"
         raise InvalidArgumentError(
             f"{who} is of type {given.get(array.dtype.kind, array.dtype)}, but Tout states {dtype}.",
             hint=f"Return np.asarray(value, {scalar}).",

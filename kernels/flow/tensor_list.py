@@ -48,7 +48,7 @@ def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_
     at = int(index)
     handle.check(at, "read")
     found = handle.get(at)
-    return handle.missing(at, element_shape, element_dtype.as_numpy_dtype) if found is None else found
+    return handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found
 
 
 def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
@@ -77,7 +77,7 @@ def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
             raise InvalidArgumentError(
                 "An empty list is stacked, and the shape of its elements is not known.", hint="Give element_shape."
             )
-        return xp.zeros((0, *shape), dtype.as_numpy_dtype)
+        return xp.zeros((0, *shape), dtype.numpy_dtype)
     if any(np.shape(item) != np.shape(items[0]) for item in items):
         shapes = sorted({str(np.shape(item)) for item in items})
         raise InvalidArgumentError(f"The elements of the list have different shapes: {', '.join(shapes[:4])}.")
@@ -90,7 +90,7 @@ def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
 
 @kernel("TensorListStack")
 def stack_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
-    return _stacked(xp, handle.all(element_shape, element_dtype.as_numpy_dtype), element_dtype, element_shape)
+    return _stacked(xp, handle.all(element_shape, element_dtype.numpy_dtype), element_dtype, element_shape)
 
 
 @kernel("TensorListGather")
@@ -99,7 +99,7 @@ def gather_list(xp: Any, handle: Any, indices: Any, *, element_dtype: DType, ele
     for at in np.asarray(indices).tolist():
         handle.check(at, "read")
         found = handle.get(at)
-        items.append(handle.missing(at, element_shape, element_dtype.as_numpy_dtype) if found is None else found)
+        items.append(handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found)
     return _stacked(xp, items, element_dtype, element_shape)
 
 
@@ -125,10 +125,10 @@ def clear_items(xp: Any, handle: Any, indices: Any) -> Any:
 @kernel("TensorListConcat")
 def concat_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
     shape = None if element_shape is None or None in element_shape else element_shape
-    items = handle.all(shape, element_dtype.as_numpy_dtype)
+    items = handle.all(shape, element_dtype.numpy_dtype)
     if not items:
         rest = () if element_shape is None else element_shape[1:]
-        return xp.zeros((0, *(size or 0 for size in rest)), element_dtype.as_numpy_dtype)
+        return xp.zeros((0, *(size or 0 for size in rest)), element_dtype.numpy_dtype)
     return xp.concatenate(items)
 
 

@@ -25,7 +25,7 @@ _HEX = re.compile(rb"\s*[+-]?0[xX]")
 def decode_raw(xp: Any, data: Any, *, out_type: DType, little_endian: bool) -> Any:
     strings = as_arrays(data)
     parts = strings.reshape(-1).tolist()
-    kind = out_type.as_numpy_dtype
+    kind = out_type.numpy_dtype
     length = len(parts[0]) if parts else 0
     for index, part in enumerate(parts):
         if len(part) != length:

@@ -75,7 +75,7 @@ def _shaped(values: Any, shape: Any, key: str, label: str) -> Any:
 def _sequence(example: _Example, key: str, shape: Any, dtype: DType) -> Any:
     values = example.values(key, dtype)
     if values is None:
-        return np.zeros((0, *shape), dtype.as_numpy_dtype)
+        return np.zeros((0, *shape), dtype.numpy_dtype)
     step = math.prod(shape)
     if not step or len(values) % step:
         raise InvalidArgumentError(
@@ -87,7 +87,7 @@ def _sequence(example: _Example, key: str, shape: Any, dtype: DType) -> Any:
 def _dense(examples: Sequence[_Example], key: str, shape: Any, default: Any) -> Any:
     """One feature of all examples, with the dimension of the batch."""
     dtype = as_dtype(default.dtype)
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     if None not in shape:
         result = np.empty((len(examples), *shape), kind)
         for index, example in enumerate(examples):
@@ -108,7 +108,7 @@ def _ragged(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     indices = np.empty((total, 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
     indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    values = np.empty(total, dtype.as_numpy_dtype)
+    values = np.empty(total, dtype.numpy_dtype)
     if total:
         np.concatenate([row for row in rows if row is not None], out=values)
     return indices, values, np.array([len(rows), longest], np.int64)
@@ -214,7 +214,7 @@ def parse_single_sequence_example(
         if key.encode() not in lists and key not in feature_list_dense_missing_assumed_empty:
             raise InvalidArgumentError(f"{label}: the sequence {key!r} is required, but it is missing.")
         bodies = lists.get(key.encode(), [])
-        result = np.empty((len(bodies), *shape), dtype.as_numpy_dtype)
+        result = np.empty((len(bodies), *shape), dtype.numpy_dtype)
         for index, body in enumerate(bodies):
             values = values_of(body, key, dtype, label)
             result[index] = _shaped(np.empty(0) if values is None else values, shape, f"{key}[{index}]", label)

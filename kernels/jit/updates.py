@@ -60,7 +60,7 @@ def _updated(
     """Runs the loop of a formula; False where numpy has to."""
     if type(grad) is not np.ndarray or grad.dtype.str not in ("<f4", "<f8") or len({id(r) for r in refs}) < len(refs):
         return False
-    if any(ref.dtype.as_numpy_dtype != grad.dtype for ref in refs):
+    if any(ref.dtype.numpy_dtype != grad.dtype for ref in refs):
         return False
     return update_of(formula, len(refs), len(scalars), grad.dtype.str[1:], flag).run(refs, scalars, grad)
 

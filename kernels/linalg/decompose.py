@@ -62,4 +62,4 @@ def lu(xp: Any, x: Any, *, output_idx_type: DType) -> tuple[Any, Any]:
             raise InvalidArgumentError("Input is not invertible.")
         both[:, k + 1 :, k] /= pivot[:, None]
         both[:, k + 1 :, k + 1 :] -= both[:, k + 1 :, k, None] * both[:, k, None, k + 1 :]
-    return both.reshape(x.shape), order.reshape(x.shape[:-1]).astype(output_idx_type.as_numpy_dtype)
+    return both.reshape(x.shape), order.reshape(x.shape[:-1]).astype(output_idx_type.numpy_dtype)

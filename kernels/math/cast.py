@@ -10,13 +10,13 @@ from actorflow.registry.kernel import kernel
 
 @kernel("Cast", dtypes=COMPLEX)
 def cast_to_complex(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
-    return x.astype(DstT.as_numpy_dtype) if out is None else _cast_into(xp, x, out)
+    return x.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x, out)
 
 
 @kernel("Cast")
 def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     # The real part first: numpy warns as it drops an imaginary one. That of a real array is the array itself.
-    return x.real.astype(DstT.as_numpy_dtype) if out is None else _cast_into(xp, x.real, out)
+    return x.real.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x.real, out)
 
 
 def _cast_into(xp: Any, x: Any, out: Any) -> Any:

@@ -40,4 +40,4 @@ def histogram_fixed_width(xp: Any, values: Any, value_range: Any, nbins: Any, *,
         raise InvalidArgumentError("A value is NaN, which is in no bin.")
     inside = xp.clip(flat.astype(xp.float64), low, high) - low
     bins = xp.minimum((inside / ((high - low) / count)).astype(xp.int64), count - 1)
-    return xp.bincount(bins, minlength=count).astype(dtype.as_numpy_dtype)
+    return xp.bincount(bins, minlength=count).astype(dtype.numpy_dtype)

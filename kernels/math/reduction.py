@@ -147,7 +147,7 @@ def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
 
 
 def _typed(places: Any, dtype: DType) -> Any:
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     return places if places.dtype == kind else places.astype(kind)
 
 

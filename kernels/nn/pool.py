@@ -169,7 +169,7 @@ def max_pool_with_argmax(
 ) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
     y = _reduced(xp, x, spans, xp.maximum, _lowest(xp, x.dtype), None)
-    places = xp.arange(x.size, dtype=Targmax.as_numpy_dtype).reshape(x.shape)
+    places = xp.arange(x.size, dtype=Targmax.numpy_dtype).reshape(x.shape)
     if not include_batch_in_index and len(x):
         places %= max(1, prod(x.shape[1:]))
     found = xp.zeros(y.shape, places.dtype)

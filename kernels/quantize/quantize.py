@@ -50,7 +50,7 @@ def quantize(
     apart = xp.maximum(ONE, xp.maximum(xp.abs(low), xp.abs(high))) * np.float32(ensure_minimum_range)
     first = xp.minimum(np.float32(0), low)
     last = xp.maximum(np.float32(0), xp.maximum(high, first + apart))
-    limits = np.iinfo(T.as_numpy_dtype)
+    limits = np.iinfo(T.numpy_dtype)
     if mode == "SCALED":
         first, last, factor = _scaled(xp, first, last, limits.min + int(narrow_range), limits.max)
         clamped = xp.minimum(xp.maximum(x, _along(first, x, axis)), _along(last, x, axis))

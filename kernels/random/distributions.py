@@ -130,7 +130,7 @@ def classes(xp: Any, source: Stream, logits: Any, count: int, dtype: DType) -> A
     found = [
         np.searchsorted(row, u * row[-1], side="right") for row, u in zip(weights, flat.reshape(len(logits), count))
     ]
-    return xp.asarray(np.reshape(found, (len(logits), count)).astype(dtype.as_numpy_dtype))
+    return xp.asarray(np.reshape(found, (len(logits), count)).astype(dtype.numpy_dtype))
 
 
 @kernel("RandomGamma")
@@ -177,7 +177,7 @@ def random_poisson(xp: Any, shape: Any, rate: Any, *, dtype: DType, seed: int, s
     drawn = generator.poisson(np.where(valid, rates, 0), (*sizes(shape), *rates.shape))
     if dtype in (float16, bfloat16) or dtype.is_floating:
         drawn = np.where(valid, drawn.astype(np.float64), np.nan)
-    return xp.asarray(drawn.astype(dtype.as_numpy_dtype))
+    return xp.asarray(drawn.astype(dtype.numpy_dtype))
 
 
 # ---- The derivative of a gamma sample with respect to its shape parameter.

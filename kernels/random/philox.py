@@ -91,7 +91,7 @@ Fill: TypeAlias = Callable[[Stream, Array], None]
 def fill(stream: Stream, draw: Fill, sizes: Sequence[int], dtype: DType, out: Array | None = None) -> Array:
     """An array of `dtype` (into `out` where that is given) whose elements `draw` draws in order, block by block."""
     halves = dtype.size == 2
-    result = np.empty(tuple(sizes), dtype.as_numpy_dtype) if out is None else out
+    result = np.empty(tuple(sizes), dtype.numpy_dtype) if out is None else out
     flat = result.reshape(-1)
     if not halves and flat.size <= _BLOCK:
         draw(stream, flat)

@@ -56,7 +56,7 @@ _HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-
 @kernel("StringToNumber")
 def string_to_number(xp: Any, x: Any, *, out_type: DType) -> Any:
     read: Callable[[bytes], Any] = _read_float if out_type.is_floating else lambda s: _read_integer(s, out_type)
-    return mapped(read, x, out_type.as_numpy_dtype)
+    return mapped(read, x, out_type.numpy_dtype)
 
 
 def _read_float(value: bytes) -> float:

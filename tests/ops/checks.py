@@ -66,7 +66,7 @@ def _check_inferred(message: str, tensor: Tensor, value: Any, fully: bool) -> No
     inferred, actual = tensor.static_shape, np.shape(value)
     assert shapes.compatible(inferred, actual), f"{message}: inferred {shapes.show(inferred)}, the value has {actual}"
     assert not fully or inferred == actual, f"{message}: the shape is inferred as {shapes.show(inferred)} only"
-    assert isinstance(value, bytes) or value.dtype == tensor.dtype.as_numpy_dtype, (
+    assert isinstance(value, bytes) or value.dtype == tensor.dtype.numpy_dtype, (
         f"{message}: inferred {tensor.dtype}, the value is {value.dtype}"
     )
 
@@ -108,7 +108,7 @@ def _check_kernel(message: str, operation: Operation, entry: kernel.KernelDef, i
                 assert not shared, f"{message} gives a view of its input, but the op is not declared as `view`"
     if entry.takes_out:
         expected, tensor = results[0][0], operation.outputs[0]
-        buffer = np.full(np.shape(expected), 77, tensor.dtype.as_numpy_dtype)
+        buffer = np.full(np.shape(expected), 77, tensor.dtype.numpy_dtype)
         filled = entry.function(np, *arguments(operation.definition, frozen), out=buffer, **keywords)
         compare(f"{message} with out", filled, expected, tensor.dtype)
         compare(f"{message} with out: the buffer", buffer, expected, tensor.dtype)
@@ -151,7 +151,7 @@ def _given(case: Case, literal: Literal | Reject) -> list[Any]:
     """The arrays of a hand-written input."""
     names = case.dtypes.split()
     dtype = as_dtype(literal.dtype or ("float32" if "float32" in names else names[0]))
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     return [v if isinstance(v, (np.ndarray, np.generic)) else np.asarray(v, kind) for v in literal.inputs]
 
 

@@ -70,7 +70,7 @@ def evaluate(build: Callable[..., Any], arrays: Sequence[Any], known: Knowledge 
 
 def compare(what: str, actual: Any, expected: Any, dtype: DType, loose: float = 1.0) -> None:
     """`actual` has exactly this type and, within the type's tolerance, the expected shape and values."""
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     if not (dtype.kind == "S" and isinstance(actual, bytes)):
         assert isinstance(actual, (np.ndarray, np.generic)), f"{what}: a {type(actual).__name__} is no array"
         assert actual.dtype == kind, f"{what}: the value is {actual.dtype}, declared is {dtype}"

@@ -139,7 +139,7 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType | str, d
     """Random values of `dtype` in `domain` (negative bounds are cut for unsigned types)."""
     dtype = as_dtype(dtype)
     low, high = domain
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     if dtype.is_bool:
         return np.asarray(rng.integers(0, 2, shape), kind)
     if dtype.kind == "S":
@@ -174,7 +174,7 @@ def each(function: Callable[..., Any]) -> Callable[..., Array]:
 
 def choice(*values: Any) -> Callable[[np.random.Generator, DType], Any]:
     """An entry that draws a vector of seven of `values` as the row's type."""
-    return lambda rng, dtype: np.asarray(rng.choice(values, 7), dtype.as_numpy_dtype)
+    return lambda rng, dtype: np.asarray(rng.choice(values, 7), dtype.numpy_dtype)
 
 
 UNARY: list[tuple[Entry, ...]] = [((),), ((0, 3),), ((5,),), ((2, 3),), ((2, 1, 3),)]

@@ -181,9 +181,9 @@ def _constant_of(wanted: Any, value: Any, dtype: DType, name: str | None, defaul
             dims = reshape(dims, [-1])
             known = None if known is None else known.reshape(-1)
         if known is not None and np.prod(known, dtype=np.int64) < _LARGEST_CONSTANT and not np.any(known < 0):
-            array = np.full(known, value, dtype.as_numpy_dtype)
+            array = np.full(known, value, dtype.numpy_dtype)
             return convert_to_tensor(array, dtype, scope, graph=dims.graph)
-        return fill(dims, np.asarray(value, dtype.as_numpy_dtype), name=scope)
+        return fill(dims, np.asarray(value, dtype.numpy_dtype), name=scope)
 
 
 # ---- a default for what may be fed

@@ -340,10 +340,10 @@ def _index_type(values: Sequence[Any]) -> DType:
 
 def _vector(values: Sequence[Any], kind: DType) -> Any:
     if not any(is_symbolic(v) for v in values):
-        return np.asarray([min(max(v, kind.min), kind.max) for v in values], kind.as_numpy_dtype)
+        return np.asarray([min(max(v, kind.min), kind.max) for v in values], kind.numpy_dtype)
     from actorflow.ops.array.join import stack
 
-    return stack([_as_scalar(v, kind) if is_symbolic(v) else np.asarray(v, kind.as_numpy_dtype) for v in values])
+    return stack([_as_scalar(v, kind) if is_symbolic(v) else np.asarray(v, kind.numpy_dtype) for v in values])
 
 
 def _as_scalar(value: Tensor, kind: DType) -> Tensor:

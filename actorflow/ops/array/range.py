@@ -81,7 +81,7 @@ def _widest(values: Sequence[Any]) -> DType:
 def _as_type(value: Any, dtype: DType) -> Any:
     found = symbolic_dtype(value)
     if found is None:
-        return np.asarray(value).astype(dtype.as_numpy_dtype)
+        return np.asarray(value).astype(dtype.numpy_dtype)
     if found is dtype:
         return value
     from actorflow.ops.math.cast import cast
@@ -189,9 +189,9 @@ def sequence_mask(
 
     with composite(name, "SequenceMask", lengths, maxlen) as scope:
         each = convert_to_tensor(lengths)
-        zero = np.zeros((), each.dtype.as_numpy_dtype)
+        zero = np.zeros((), each.dtype.numpy_dtype)
         width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else _as_type(maxlen, each.dtype)
-        row = range_(zero, width, np.ones((), each.dtype.as_numpy_dtype))
+        row = range_(zero, width, np.ones((), each.dtype.numpy_dtype))
         column = expand_dims(each, -1)
         if as_dtype(dtype).is_bool:
             from actorflow.ops.math.logic import less

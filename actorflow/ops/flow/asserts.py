@@ -207,7 +207,7 @@ def _with_zero(
 ) -> Operation:
     with composite(name, default, x):
         tensor = convert_to_tensor(x)
-        zero = np.zeros((), tensor.dtype.as_numpy_dtype)
+        zero = np.zeros((), tensor.dtype.numpy_dtype)
         if data is None:
             data = [f"Condition x {sign} 0 did not hold element-wise:", f"x ({tensor.name}) = ", tensor]
         return against(tensor, zero, data, summarize, message)
@@ -244,7 +244,7 @@ def assert_near(
                 f"assert_near takes floating or complex tensors, not {second.dtype}; assert_equal compares them."
             )
         kind = second.dtype.real_dtype
-        epsilon = 0.0 if exact else 10 * _epsilon(kind.as_numpy_dtype)
+        epsilon = 0.0 if exact else 10 * _epsilon(kind.numpy_dtype)
         relative = convert_to_tensor(epsilon if rtol is None else rtol, kind)
         absolute = convert_to_tensor(epsilon if atol is None else atol, kind)
         condition = logic.less_equal(abs(first - second), absolute + relative * abs(second))

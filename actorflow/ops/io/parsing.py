@@ -125,7 +125,7 @@ def _feature_type(key: str, feature: Any) -> DType:
 def _default(key: str, dtype: DType, shape: Shape, value: Any, padding: bool, graph: Graph) -> Tensor:
     """What stands for a missing feature: an empty vector where it may not be missing."""
     if value is None:
-        value = np.zeros((), dtype.as_numpy_dtype) if padding else np.zeros(0, dtype.as_numpy_dtype)
+        value = np.zeros((), dtype.numpy_dtype) if padding else np.zeros(0, dtype.numpy_dtype)
         if padding and dtype is string:
             value = b""
         return convert_to_tensor(value, dtype, f"key_{_safe(key)}", graph=graph)

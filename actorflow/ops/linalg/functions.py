@@ -98,7 +98,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     if side is None:
         raise NotImplementedError("The gradient of MatrixSquareRoot needs matrices whose static sizes are known.")
     turned = matrix_transpose(root, conjugate=True)
-    one = np.eye(side, dtype=root.dtype.as_numpy_dtype)
+    one = np.eye(side, dtype=root.dtype.numpy_dtype)
     system = _kronecker(turned, one, side) + _kronecker(one, matrix_transpose(turned), side)
     rows = shape(dy)
     column = expand_dims(_with_last(dy, [side * side]), -1)
@@ -155,7 +155,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
         s, u, v = svd(source)
         if rcond is None:
             sides = cast(maximum(shape(source)[-1], shape(source)[-2]), s.dtype)
-            rcond = 10 * sides * float(np.finfo(s.dtype.as_numpy_dtype).eps)
+            rcond = 10 * sides * float(np.finfo(s.dtype.numpy_dtype).eps)
         cut = convert_to_tensor(rcond, s.dtype) * reduce_max(s, [-1])
         kept = greater(s, expand_dims(cut, -1))
         inverse = where_v2(kept, 1 / where_v2(kept, s, 1), 0)

@@ -67,7 +67,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
     data, ids = node.inputs
     column = concat([shape(ids), fill(reshape(rank(data) - 1, [1]), 1)], 0)
-    counts = segment_sum(fill(column, np.ones((), dy.dtype.as_numpy_dtype)), ids)
+    counts = segment_sum(fill(column, np.ones((), dy.dtype.numpy_dtype)), ids)
     # Without NaN for segments that have no rows, which the second derivative would spread.
     return [gather(div_no_nan(dy, counts), ids), None]
 

@@ -182,7 +182,7 @@ def sparse_eye(
     columns = num_rows if num_columns is None else num_columns
     diagonal = np.arange(min(num_rows, columns))
     with composite(name, "eye"):
-        ones = np.ones(len(diagonal), as_dtype(dtype).as_numpy_dtype)
+        ones = np.ones(len(diagonal), as_dtype(dtype).numpy_dtype)
         return SparseTensor(np.stack([diagonal, diagonal], 1), ones, np.array([num_rows, columns], np.int64))
 
 

@@ -114,7 +114,7 @@ def _kept(xp: Any, value: Any) -> Any:
 
 def _stacked(xp: Any, values: Sequence[Any], dtype: DType, shape: Shape) -> Any:
     assert shape is not None
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     if values and is_static(shape):
         return xp.stack(values) if shape else xp.array([value[()] for value in values], kind)
     shapes = [value.shape for value in values]

@@ -67,7 +67,7 @@ def repeats(rng: np.random.Generator, dtype: DType) -> Any:
     """A vector of eight, with repetitions."""
     if dtype.kind == "S":
         return np.array([b"a", b"", b"b", b"bc"], object)[rng.integers(0, 4, 8)]
-    return np.asarray(rng.integers(0, 2 if dtype.is_bool else 4, 8)).astype(dtype.as_numpy_dtype)
+    return np.asarray(rng.integers(0, 2 if dtype.is_bool else 4, 8)).astype(dtype.numpy_dtype)
 
 
 def reversed_sequences(x: Any, lengths: Any, along: int, batch: int) -> Any:

@@ -76,7 +76,7 @@ def found(side: str) -> Callable[[Any, Any], Any]:
 
 def rising(*shape: int) -> Callable[[np.random.Generator, Any], Any]:
     def draw(rng: np.random.Generator, dtype: Any) -> Any:
-        return np.sort(rng.integers(0, 6, shape), axis=-1).astype(dtype.as_numpy_dtype)
+        return np.sort(rng.integers(0, 6, shape), axis=-1).astype(dtype.numpy_dtype)
 
     return draw
 

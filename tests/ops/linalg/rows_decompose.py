@@ -31,7 +31,7 @@ def spread(*shape: int) -> Callable[[np.random.Generator, DType], Any]:
     def entry(rng: np.random.Generator, dtype: DType) -> Any:
         weights = np.zeros(shape[-2:])
         np.fill_diagonal(weights, 2.0 + 2 * np.arange(min(shape[-2:])))
-        return (draw(rng, shape, dtype, (-0.5, 0.5)) + weights).astype(dtype.as_numpy_dtype)
+        return (draw(rng, shape, dtype, (-0.5, 0.5)) + weights).astype(dtype.numpy_dtype)
 
     return entry
 

@@ -77,7 +77,7 @@ def regular(*shape: int) -> Callable[[np.random.Generator, DType], Any]:
     """An entry that draws matrices far from singular ones."""
 
     def entry(rng: np.random.Generator, dtype: DType) -> Any:
-        return (draw(rng, shape, dtype, (-1.0, 1.0)) + 3 * np.eye(shape[-1])).astype(dtype.as_numpy_dtype)
+        return (draw(rng, shape, dtype, (-1.0, 1.0)) + 3 * np.eye(shape[-1])).astype(dtype.numpy_dtype)
 
     return entry
 

@@ -65,9 +65,7 @@ IMAGES, WINDOW = (2, 5, 6, 3), (3, 2, 3)
 
 def far(*shape: int, step: float = 0.25) -> Any:
     """An entry of numbers so far from each other, and from each other's sums with the filter's, that none changes places."""
-    return lambda rng, dtype: np.asarray(
-        rng.permutation(int(np.prod(shape))).reshape(shape) * step, dtype.as_numpy_dtype
-    )
+    return lambda rng, dtype: np.asarray(rng.permutation(int(np.prod(shape))).reshape(shape) * step, dtype.numpy_dtype)
 
 
 def refused(x: Any, w: Any, **changed: Any) -> Reject:

@@ -24,9 +24,7 @@ def shaped(values: Any, *shape: int) -> Any:
 
 def distinct(*shape: int) -> Any:
     """An entry of numbers so far from each other that a small step makes no other the largest."""
-    return lambda rng, dtype: np.asarray(
-        rng.permutation(int(np.prod(shape))).reshape(shape) % 100, dtype.as_numpy_dtype
-    )
+    return lambda rng, dtype: np.asarray(rng.permutation(int(np.prod(shape))).reshape(shape) % 100, dtype.numpy_dtype)
 
 
 class Kind:

@@ -27,7 +27,7 @@ def sampled(loss: Any, labels: Any, **options: Any) -> Any:
     counts = COUNTS_OF_TWO if labels.shape[1] == 2 else COUNTS_OF_ONE
 
     def build(table: Any, biases: Any, inputs: Any) -> Any:
-        kind = inputs.dtype.as_numpy_dtype
+        kind = inputs.dtype.numpy_dtype
         values = (SAMPLE, counts.astype(kind), COUNTS.astype(kind))
         return loss(table, biases, labels, inputs, 3, 5, labels.shape[1], sampled_values=values, **options)
 

@@ -41,7 +41,7 @@ def by_steps(kind: Any, mode: str) -> Callable[..., Any]:
 
 
 def quantize_row(dtype: af.DType, mode: str, literal: Any, low: float = -1.0, high: float = 2.5, **more: Any) -> Case:
-    kind = dtype.as_numpy_dtype
+    kind = dtype.numpy_dtype
     return Case(
         "QuantizeV2",
         quantized(dtype, mode),

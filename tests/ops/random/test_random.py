@@ -178,7 +178,7 @@ def test_runs_are_counted_in_the_context() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_uniform_numbers(dtype: str) -> None:
     values = one(lambda: af.random_uniform([100_000], dtype=dtype, seed=1))
-    assert values.dtype == af.as_dtype(dtype).as_numpy_dtype
+    assert values.dtype == af.as_dtype(dtype).numpy_dtype
     wide = values.astype(np.float64)
     assert 0 <= wide.min() and wide.max() < 1
     assert_fits(np.histogram(wide, 64, (0, 1))[0], [1] * 64)
@@ -209,7 +209,7 @@ def normal_cdf(x: float) -> float:
 @pytest.mark.parametrize("name", ["random_normal", "truncated_normal"])
 def test_normal_numbers(name: str, dtype: str) -> None:
     values = one(lambda: getattr(af, name)([100_000], dtype=dtype, seed=1))
-    assert values.dtype == af.as_dtype(dtype).as_numpy_dtype
+    assert values.dtype == af.as_dtype(dtype).numpy_dtype
     edges = np.linspace(-2, 2, 17)
     chances = np.diff([normal_cdf(e) for e in edges])
     # The 16 bit types are rounded to their neighbours, a little past an edge.
