@@ -17,7 +17,9 @@ from actorflow import platforms as _platforms  # noqa: F401  (warns where actorf
 from actorflow.graph.graph import device as device
 from actorflow.ops import operators as _operators  # noqa: F401  (the operators of tensors)
 from actorflow.public import namespace as _namespace
+from actorflow.tracebacks import install as _install
 
 __version__ = "0.1.0"
 
+_install()
 __getattr__, __dir__, __all__ = _namespace("af", __name__)

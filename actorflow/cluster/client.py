@@ -48,6 +48,7 @@ from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.session.event_loop import running_loop
 from actorflow.session.partial import Parts
 from actorflow.session.root import RootTask
 from actorflow.transport.base import Identity
@@ -145,6 +146,7 @@ class RemoteEngine:
                 "The session is closed.",
                 hint="Open another one: async with af.Session(target, graph=graph) as session: ...",
             )
+        running_loop()
         if self._links is None:
             self._links = connect(self.target, self._open_endpoints, self._transport)
 

@@ -34,6 +34,7 @@ from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
 from actorflow.shapes import ShapeLike, as_shape
+from actorflow.tracebacks import leave_out
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,26 +86,30 @@ class Op(Generic[P, R]):
             given = self._place(args, kwargs)
         name = kwargs.pop("name", None)
         try:
-            attrs = self._attributes(kwargs)
-            values = self._bind(given, kwargs)
-            graph = graph_of(values)
-            if all([type(value) is Tensor for value in values]):
-                inputs = _convert(definition, values, graph)
-            else:
-                name = graph.reserve_name(name or definition.type)  # type: ignore[arg-type]
-                with graph.name_scope(name):
+            try:
+                attrs = self._attributes(kwargs)
+                values = self._bind(given, kwargs)
+                graph = graph_of(values)
+                if all([type(value) is Tensor for value in values]):
                     inputs = _convert(definition, values, graph)
-        except (TypeError, ValueError) as error:
-            raise type(error)(
-                describe(
-                    str(error),
-                    node=_intended_name(str(name or definition.type)),
-                    op=definition.type,
-                    where=user_line(),
-                    details=[f"declared as {definition.signature}"],
-                )
-            ) from None
-        operation = graph.create_op(definition.type, inputs, attrs, name)  # type: ignore[arg-type]
+                else:
+                    name = graph.reserve_name(name or definition.type)  # type: ignore[arg-type]
+                    with graph.name_scope(name):
+                        inputs = _convert(definition, values, graph)
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    describe(
+                        str(error),
+                        node=_intended_name(str(name or definition.type)),
+                        op=definition.type,
+                        where=user_line(),
+                        details=[f"declared as {definition.signature}"],
+                    )
+                ) from None
+            operation = graph.create_op(definition.type, inputs, attrs, name)  # type: ignore[arg-type]
+        except Exception as error:
+            leave_out(error)
+            raise
         outputs = operation.outputs
         if len(outputs) == 1:
             return outputs[0]  # type: ignore[return-value]

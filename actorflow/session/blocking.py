@@ -8,10 +8,11 @@ does it for him.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
@@ -20,10 +21,12 @@ from actorflow.passes.measuring import Observed
 from actorflow.public import public
 from actorflow.runtime.trace import Trace
 from actorflow.session import session as asynchronous
+from actorflow.session.awaits import refuse_await
 from actorflow.session.callable import Callable_
 from actorflow.session.driver import LoopDriver
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import PartialRun
+from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 
 T = TypeVar("T")
@@ -102,7 +105,7 @@ class Session:
         trace: Trace | None = None,
     ) -> Any:
         """See `actorflow.Session.run`."""
-        return self._call(lambda: self._session.run(fetches, feeds, timeout=timeout, trace=trace))
+        return self._call(lambda: self._session._run(fetches, feeds, timeout, trace))
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
         """See `actorflow.Session.make_callable`; the result is a plain function."""
@@ -177,7 +180,22 @@ class Session:
             raise FailedPreconditionError(
                 "The session is closed.", hint="Open another one: with af.blocking.Session(graph=graph) as session: ..."
             )
-        return self._driver.call(start)
+        try:
+            if asyncio._get_running_loop() is not None:
+                refuse_await(type(self).__name__)
+            return self._driver.call(start)
+        except Exception as error:
+            leave_out(error)
+            raise
+
+    async def __aenter__(self) -> NoReturn:
+        raise TypeError(
+            "A blocking session is entered with `with`: write `with af.blocking.Session(...) as session:`, or use "
+            "`async with af.Session(...) as session:` and `await session.run(...)`."
+        )
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Beside `__aenter__`, without which Python would not call that."""
 
     def __enter__(self) -> Session:
         return self

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 
@@ -32,10 +31,13 @@ from actorflow.session.callable import Callable_
 from actorflow.session.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
+from actorflow.session.event_loop import running_loop
 from actorflow.session.feeds import Feed
 from actorflow.session.fetches import Fetches, cache_key
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
+from actorflow.session.run_coroutine import RunCoroutine
+from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 
 
@@ -153,14 +155,14 @@ class Session:
 
     # Running
 
-    async def run(
+    def run(
         self,
         fetches: Any,
         feeds: Mapping[Any, Any] | None = None,
         *,
         timeout: float | None = None,
         trace: Trace | None = None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """Runs what `fetches` needs, and gives their values in the same structure.
 
         Args:
@@ -179,33 +181,45 @@ class Session:
             errors.OpError: see `actorflow.errors`; the first error of a step stops it.
             errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
-        if feeds is None:
-            feeds = {}
-        elif type(feeds) is not dict and not isinstance(feeds, Mapping):
-            raise TypeError(f"feeds is a dict from tensors (or names) to values, but it was given {feeds!r:.60}.")
-        begun = None if timeout is None else asyncio.get_running_loop().time()
-        prepared = None
-        key = cache_key(fetches) if trace is None else None
-        if key is not None:
-            key = (key, *feeds)
-            prepared = self._prepared.get(key)
-        if prepared is None or self._engine.closed:
-            self._engine.open()
-            try:
-                with anyio.fail_after(timeout):
-                    prepared = await self._prepare(key, fetches, feeds, trace)
-            except TimeoutError:
-                raise DeadlineExceededError(
-                    f"The run's time of {timeout} s was up while its plan was made.",
-                    hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
-                ) from None
-        if prepared.spread:
-            feeds = dict(spread_feeds(feeds))
-        values = {}
-        for feed, value in zip(prepared.feeds, feeds.values()):
-            values[feed.endpoint] = feed(value)
-        results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
-        return prepared.fetches.build(results)
+        return RunCoroutine(self._run(fetches, feeds, timeout, trace))
+
+    async def _run(
+        self, fetches: Any, feeds: Mapping[Any, Any] | None, timeout: float | None, trace: Trace | None
+    ) -> Any:
+        """See `run`."""
+        try:
+            if feeds is None:
+                feeds = {}
+            elif type(feeds) is not dict and not isinstance(feeds, Mapping):
+                raise TypeError(f"feeds is a dict from tensors (or names) to values, but it was given {feeds!r:.60}.")
+            begun = None if timeout is None else running_loop().time()
+            prepared = None
+            key = cache_key(fetches) if trace is None else None
+            if key is not None:
+                key = (key, *feeds)
+                prepared = self._prepared.get(key)
+            if prepared is None or self._engine.closed:
+                self._engine.open()
+                try:
+                    with anyio.fail_after(timeout):
+                        prepared = await self._prepare(key, fetches, feeds, trace)
+                except TimeoutError:
+                    raise DeadlineExceededError(
+                        f"The run's time of {timeout} s was up while its plan was made.",
+                        hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
+                    ) from None
+            if prepared.spread:
+                feeds = dict(spread_feeds(feeds))
+            values = {}
+            for feed, value in zip(prepared.feeds, feeds.values()):
+                values[feed.endpoint] = feed(value)
+            results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
+            return prepared.fetches.build(results)
+        except Exception as error:
+            leave_out(error)
+            raise
+
+    _run.__qualname__ = "Session.run"  # for those who show tasks, and for Python's warning that it was never awaited
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
@@ -402,6 +416,15 @@ class Session:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError(
+            "A Session is entered with `async with`: write `async with af.Session(...) as session:`, or use "
+            "`with af.blocking.Session(...) as session:` in code without `await`."
+        )
+
+    def __exit__(self, *exc: object) -> None:
+        """Beside `__enter__`, without which Python would not call that."""
 
     async def close(self) -> None:
         """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""

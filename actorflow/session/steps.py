@@ -17,6 +17,7 @@ from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.diagnosis import explained, users_by_resource
+from actorflow.session.event_loop import running_loop
 from actorflow.session.planner import Compiled
 from actorflow.session.quiet import quiet_context
 from actorflow.session.values import fetched
@@ -70,7 +71,7 @@ class Steps:
             raise FailedPreconditionError(
                 "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
             )
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         if self._loop is None:
             self._loop = loop
             self.dispatcher = Dispatcher.of(loop)
@@ -223,7 +224,7 @@ class Steps:
         number: int | None = None,
     ) -> Step:
         """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
-        if self.closed or self._loop is not asyncio.get_running_loop():
+        if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()
         assert self.dispatcher is not None and self._loop is not None
         self.count += 1

@@ -1,0 +1,128 @@
+"""Which frames of an error its reader sees: those of the program, where the mistake is, and none of actorflow's.
+
+An error that actorflow raises on purpose says in its message what failed, where, and what to do. The frames between the user's
+line and the `raise` add nothing to that, so they are left out: at the methods of sessions and the calls of ops (`leave_out`),
+and, with those of asyncio and anyio, where Python prints an error that nobody caught (`install`). An error that is not raised on
+purpose is a fault of actorflow's, or the program's own, and keeps all its frames.
+
+The variable ACTORFLOW_TRACEBACK of the environment says `full` for all frames of all errors; it is read when an error passes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, TracebackType
+
+from actorflow.errors import InternalError, OpError, StarvationError, UnknownError
+
+_RUNNERS = frozenset(("actorflow", "anyio", "asyncio", "concurrent", "contextlib", "runpy", "threading", "uvloop"))
+"""The packages whose frames lie between the lines of a program and what failed."""
+_LIBRARIES = _RUNNERS | {"llvmlite", "ml_dtypes", "msgpack", "numpy", "scipy", "structlog", "zmq"}
+_MARK = "_actorflow_told"
+
+
+def full() -> bool:
+    """Whether all frames are to be seen."""
+    return os.environ.get("ACTORFLOW_TRACEBACK", "") == "full"
+
+
+def leave_out(error: BaseException) -> None:
+    """Takes the frames of actorflow out of the traceback of an error that it raised on purpose.
+
+    For public functions, as `except Exception as error: leave_out(error); raise`: their own frame goes too.
+    """
+    if not full() and is_told(error):
+        setattr(error, _MARK, True)  # its traceback no longer shows who raised it
+        error.__traceback__ = _without(error.__traceback__, frozenset(("actorflow",)))
+
+
+def is_told(error: BaseException) -> bool:
+    """Whether actorflow raised `error` on purpose, to tell its user something."""
+    if isinstance(error, (AssertionError, NotImplementedError)) or not isinstance(error, Exception):
+        return False
+    if isinstance(error, InternalError):
+        return isinstance(error, StarvationError)
+    if getattr(error, _MARK, False):
+        return True
+    trace = error.__traceback__
+    if trace is None:
+        return isinstance(error, OpError)
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return _root(trace) == "actorflow" and _raises(trace.tb_frame.f_code, trace.tb_lasti)
+
+
+def _raises(code: CodeType, at: int) -> bool:
+    """Whether the instruction there is a `raise`; others raise because something went wrong."""
+    from opcode import opmap
+
+    return code.co_code[at] == opmap["RAISE_VARARGS"]
+
+
+def _root(trace: TracebackType) -> str:
+    """The package to which a frame belongs. Generated code has no name of its own."""
+    if trace.tb_frame.f_code.co_filename.startswith("<actorflow"):
+        return "actorflow"
+    return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _without(trace: TracebackType | None, packages: frozenset[str]) -> TracebackType | None:
+    """The traceback without the frames of `packages`."""
+    kept = []
+    while trace is not None:
+        if _root(trace) not in packages:
+            kept.append(trace)
+        trace = trace.tb_next
+    found: TracebackType | None = None
+    for entry in reversed(kept):
+        found = TracebackType(found, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return found
+
+
+def install() -> None:
+    """Has errors that nobody catches printed without frames of actorflow, anyio and asyncio. What printed them until now still
+    does, and prints all other errors as they are."""
+    if sys.excepthook is _hook:
+        return
+    global _previous
+    _previous = sys.excepthook
+    sys.excepthook = _hook
+
+
+_previous = sys.__excepthook__
+
+
+def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not full():
+        arrange(error)
+        trace = error.__traceback__
+    _previous(kind, error, trace)
+
+
+def arrange(error: BaseException) -> bool:
+    """Makes an error of actorflow's, or a group with one inside, ready to be printed. Says whether it is one."""
+    if isinstance(error, BaseExceptionGroup):
+        ours = any([arrange(inner) for inner in error.exceptions])
+    else:
+        ours = is_told(error)
+    if not ours:
+        return False
+    error.__traceback__ = _without(error.__traceback__, _RUNNERS)
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        arrange(before)
+        if _says_all(error, before):
+            error.__cause__ = None
+            error.__suppress_context__ = True
+        elif (theirs := _without(before.__traceback__, _RUNNERS)) is not None:
+            before.__traceback__ = theirs
+    return True
+
+
+def _says_all(error: BaseException, before: BaseException) -> bool:
+    """Whether the error before another adds nothing: it has no line of the program, or one, which the message names."""
+    trace = _without(before.__traceback__, _LIBRARIES)
+    if trace is None:
+        return not isinstance(error, UnknownError)
+    return trace.tb_next is None and f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" in str(error)
