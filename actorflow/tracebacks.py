@@ -108,7 +108,7 @@ def arrange(error: BaseException) -> bool:
         ours = is_told(error)
     if not ours:
         return False
-    error.__traceback__ = _without(error.__traceback__, _RUNNERS)
+    error.__traceback__ = _without(error.__traceback__, _LIBRARIES)
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if before is not None:
         arrange(before)
