@@ -1,8 +1,8 @@
 """Mistakes that users make, and what Python prints for each: at most 15 lines, none of them a frame of ours, with the line of
 the program that is wrong, the reason, and what to do. Each is a script that ends with an uncaught error.
 
-In a script `# <-` marks the line that has to be named; it begins with `import actorflow as af, numpy as np, anyio`. One that has an
-`await` is the body of a coroutine that `anyio.run` runs.
+In a script `# <-` marks the line that has to be named. It begins with `import actorflow as af, numpy as np, anyio`, and one that
+has an `await` is the body of a coroutine that `anyio.run` runs.
 """
 
 from __future__ import annotations
