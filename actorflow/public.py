@@ -41,25 +41,26 @@ def _unchanged(definition: T) -> T:
 
 def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of the module `module`, which is the namespace `path`, such as `af.nn`."""
-    return lazily(module, NAMES[path], "module {module!r} has no attribute {name!r}")
+    return lazily(module, path, NAMES[path], "module {module!r} has no attribute {name!r}.")
 
 
 def lazily(
-    module: str, places: Mapping[str, str], absent: str
+    module: str, path: str, places: Mapping[str, str], absent: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a module whose names are imported when they are first used.
 
     Args:
         module: the module's name.
+        path: what its users write for it, such as `af.nn`.
         places: for each name `module` (where it has the same name), `module:name`, or `module:` for the module itself.
-        absent: the message where a name is not there, with `{module}` and `{name}`.
+        absent: the message where a name is not there, with `{module}` and `{name}`; nearest names are added to it.
     """
     names = sorted(places)
 
     def get(name: str) -> Any:
         place = places.get(name)
         if place is None:
-            raise AttributeError(absent.format(module=module, name=name), name=name, obj=sys.modules.get(module))
+            raise _AbsentError(absent.format(module=module, name=name), path, name)
         home, colon, inner = place.partition(":")
         found: Any = importlib.import_module(home)
         if inner or not colon:
@@ -68,3 +69,24 @@ def lazily(
         return found
 
     return get, names.copy, names
+
+
+class _AbsentError(AttributeError):
+    """A name that is not there. Its message, with the nearest names, is made when it is read: each `import` of a module of
+    actorflow asks for a name that is not there yet, and so does `hasattr`."""
+
+    def __init__(self, message: str, path: str, name: str) -> None:
+        super().__init__(message, name=name)
+        self._path = path
+
+    def __str__(self) -> str:
+        from actorflow.suggest import suggestion
+
+        return f"{self.args[0]}{suggestion(self._path, str(self.name))}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+_AbsentError.__name__ = _AbsentError.__qualname__ = "AttributeError"  # as which it is printed
+_AbsentError.__module__ = "builtins"

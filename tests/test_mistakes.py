@@ -104,6 +104,36 @@ MISTAKES = [
         "x = af.constant(1.0)\nwith af.blocking.Session() as session:\n    print(await session.run(x))  # <-",
         *("TypeError", "at once", "leave `await` out"),
     ),
+    # ---- names
+    mistake("range", "steps = af.range(10)  # <-", "AttributeError", "It is af.range_ here"),
+    mistake("layers", "h = af.layers.dense(1.0, 10)  # <-", "AttributeError", "tf.layers", "af.get_variable"),
+    mistake("typo", "loss = af.reduce_mena([1.0])  # <-", "AttributeError", "Did you mean af.reduce_mean"),
+    mistake("typo_of_a_class", "session = af.Sesion()  # <-", "AttributeError", "Did you mean af.Session?"),
+    mistake("typo_in_nn", "p = af.nn.sofmax([1.0])  # <-", "AttributeError", "Did you mean af.nn.softmax?"),
+    mistake(
+        "typo_in_math", "p = af.math.reduce_men([1.0])  # <-", "AttributeError", "Did you mean af.math.reduce_mean"
+    ),
+    mistake(
+        "typo_in_train", "o = af.train.AdamOptimiser()  # <-", "AttributeError", "Did you mean af.train.AdamOptimizer"
+    ),
+    mistake(
+        "typo_in_blocking", "s = af.blocking.session()  # <-", "AttributeError", "Did you mean af.blocking.Session?"
+    ),
+    mistake("capital", "x = af.placeholder(af.Float32)  # <-", "AttributeError", "Did you mean af.float32?"),
+    mistake("of_another_namespace", "h = af.relu([1.0])  # <-", "AttributeError", "There is af.nn.relu."),
+    mistake("later_name", "o = af.train.Adam()  # <-", "AttributeError", "Did you mean af.train.AdamOptimizer?"),
+    mistake("other_spelling", "x = af.placeholder(af.double)  # <-", "AttributeError", "tf.double is af.float64 here"),
+    mistake(
+        "of_compat_only", "c = af.ConfigProto()  # <-", "AttributeError", "tf.ConfigProto is in actorflow.compat.v1"
+    ),
+    mistake(
+        "error_class", "e = af.InvalidArgumentError  # <-", "AttributeError", "There is af.errors.InvalidArgumentError."
+    ),
+    mistake(
+        "typo_in_compat",
+        "import actorflow.compat.v1 as tf\nx = tf.nn.sofmax([1.0])  # <-",
+        *("AttributeError", "not in actorflow.compat.v1", "Did you mean tf.nn.softmax?"),
+    ),
 ]
 
 

@@ -36,7 +36,7 @@ def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[]
     """`__getattr__`, `__dir__` and `__all__` of the module `module`, which is the namespace `path`, such as `tf.nn`."""
     places = {**NAMES.get("af" + path.removeprefix("tf"), {}), **index.NAMES[path]}
     absent = f"TensorFlow 1.15's {path}.{{name}} is not in actorflow.compat.v1, if there is such a name."
-    return lazily(module, places, absent)
+    return lazily(module, path, places, absent)
 
 
 def register() -> None:
