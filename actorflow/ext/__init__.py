@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 public("af:ext")
 
 __getattr__, __dir__, __all__ = lazily(
-    __name__, {"asgi": "actorflow.ext.asgi:"}, "module {module!r} has no attribute {name!r}"
+    __name__, "af.ext", {"asgi": "actorflow.ext.asgi:"}, "module {module!r} has no attribute {name!r}"
 )
