@@ -14,7 +14,6 @@ from actorflow.public import public
 
 if TYPE_CHECKING:
     from actorflow.graph.node import Where
-    from actorflow.runtime.starvation import StepReport
 
 public("af:errors")
 
@@ -32,8 +31,6 @@ class OpError(Exception):
     """
 
     code: ClassVar[int] = 2
-    waits: StepReport | None = None
-    """What the step waited for, where its time was up."""
 
     def __init__(
         self,

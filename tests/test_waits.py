@@ -13,6 +13,8 @@ from channels import until
 
 import actorflow as af
 from actorflow.errors import DeadlineExceededError
+from actorflow.ops.state.mutex import mutex_lock
+from actorflow.session.standstill import Seen, Standstill
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ async def stopped(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_f29_f83_a_deadline_names_the_empty_queue_and_who_fills_it(graph: af.Graph, session: af.Session) -> None:
+async def test_f83_a_deadline_names_the_empty_queue_and_who_fills_it(graph: af.Graph, session: af.Session) -> None:
     queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
     put = queue.enqueue(1.0, name="put")
     take = queue.dequeue(name="take")
@@ -168,7 +170,7 @@ async def test_f86_a_reader_waits_for_the_name_of_a_file(graph: af.Graph, sessio
 
 
 @pytest.mark.parametrize("how", ["cancelled", "deadline"])
-async def test_f28_a_function_that_goes_on_after_its_step_is_counted_and_shown(
+async def test_a_function_that_goes_on_after_its_step_is_counted_and_shown(
     graph: af.Graph, session: af.Session, how: str
 ) -> None:
     begun, release = threading.Event(), threading.Event()
@@ -199,7 +201,7 @@ async def test_f28_a_function_that_goes_on_after_its_step_is_counted_and_shown(
     assert session.statistics().abandoned == 1
 
 
-async def test_f28_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.Graph, session: af.Session) -> None:
+async def test_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.Graph, session: af.Session) -> None:
     def fails() -> np.float32:
         raise ValueError("no")
 
@@ -212,3 +214,80 @@ async def test_f28_a_function_that_ends_with_its_step_is_not_left_behind(graph: 
     with pytest.raises(DeadlineExceededError, match=r"awaits the function .*waits"):
         await session.run(af.py_func(waits, [], af.float32), timeout=0.1)
     assert session.statistics().abandoned == 0 and session.pending() == "no step is in flight"
+
+
+# ---- what is told without a deadline
+
+
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if "a step waits" in record.getMessage()]
+
+
+async def test_the_log_tells_of_a_wait_that_nothing_ends_and_tells_it_once(
+    graph: af.Graph, session: af.Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
+    take, put = queue.dequeue(name="take"), queue.enqueue(1.0, name="put")
+    waiting = [start(session.run(take)) for _ in range(3)]
+    await until(lambda: warnings_in(caplog))
+    await session.run(put)
+    await until(lambda: any(task.done() for task in waiting))
+    waiting.append(start(session.run(take)))
+    await until(lambda: session.statistics().waiting == 3)
+    session._engine.steps._look_for_standstill()  # type: ignore[attr-defined]
+    (told,) = warnings_in(caplog)
+    assert f"take (QueueDequeueV2, {take.where}) waits for an element of queue 'input'" in told
+    assert f"filled by: put ({put.where}), in no step that is under way" in told
+    await stopped(*waiting)
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[int]:
+    found = [record.step for record in caplog.records]  # type: ignore[attr-defined]
+    caplog.clear()
+    return found
+
+
+def test_a_step_that_runs_may_end_the_waits_of_others(caplog: pytest.LogCaptureFixture) -> None:
+    standstill = Standstill()
+    filled, unfilled = (
+        ("take (Op) waits", "  filled by: put (x)"),
+        ("get (Op) waits", "  filled by: nothing in this graph"),
+    )
+    assert standstill.look([Seen(1, 2.0, filled), Seen(2, None, ())]) and not told(caplog)
+    assert standstill.look([Seen(1, 2.0, filled), Seen(2, 0.1, ("slow (Op) waits",))]) and told(caplog) == [1]
+    assert not standstill.look([Seen(1, 3.0, filled), Seen(3, 5.0, filled)]) and not told(caplog)
+    assert not standstill.look([Seen(4, 2.0, unfilled), Seen(2, None, ())]) and told(caplog) == [4]
+
+
+async def test_steps_that_hold_each_others_mutex_are_a_certain_error(graph: af.Graph, session: af.Session) -> None:
+    one, other = af.CriticalSection(name="one"), af.CriticalSection(name="other")
+    gates = [af.FIFOQueue(2, [af.float32], [[]], name=name) for name in ("left", "right")]
+    nested = []
+    for outer, inner, gate in ((one, other, gates[0]), (other, one, gates[1])):
+
+        def build(inner: Any = inner, gate: Any = gate) -> Any:
+            with af.control_dependencies([gate.dequeue()]):
+                return inner.execute(lambda: af.constant(1.0) + 1.0)
+
+        nested.append(outer.execute(build))
+    runs = [start(session.run(each)) for each in nested]
+    await until(lambda: session.pending().count("QueueDequeueV2") == 2)
+    for gate in gates:
+        await session.run(gate.enqueue(1.0))
+    failed, done = await asyncio.gather(*runs, return_exceptions=True)
+    if not isinstance(failed, BaseException):
+        failed, done = done, failed
+    assert isinstance(failed, af.errors.StarvationError) and done == 2.0
+    assert "waits for steps that wait for it" in str(failed)
+    assert "waits for the mutex 'one', which step" in str(failed) and "waits for the mutex 'other'" in str(failed)
+
+
+async def test_a_step_that_waits_for_its_own_mutex_is_a_certain_error(graph: af.Graph, session: af.Session) -> None:
+    section = af.CriticalSection(name="one")
+    handle = section._handle
+    first = mutex_lock(handle)
+    with af.control_dependencies([first]):
+        second = mutex_lock(handle)
+    with pytest.raises(af.errors.StarvationError, match="waits for itself"):
+        await session.run(second)
+    assert await session.run(first)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actorflow.dtypes import resource
 from actorflow.errors import StarvationError
@@ -33,56 +32,26 @@ class WaitingNode:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a step, or the part of it on one task, waits for.
+    """What a step, or the part of it on this task, waits for.
 
     waiting: its nodes; what waits for others that wait comes last.
     more: how many were left out.
     unfinished: the nodes with a resource that have not run yet.
-    idle: nothing of it runs, so only something from outside makes it go on.
+    idle: for how many seconds nothing of it has run, so that only something from outside makes it go on; None where it runs.
     """
 
     step: int
     waiting: tuple[WaitingNode, ...]
     more: int = 0
     unfinished: frozenset[str] = frozenset()
-    idle: bool = False
-
-    def encode(self) -> list[Any]:
-        """In plain types."""
-        nodes = [[one.node, one.line, one.resource, one.users] for one in self.waiting]
-        return [self.step, nodes, self.more, list(self.unfinished), self.idle]
-
-    @staticmethod
-    def decode(found: Any) -> StepReport:
-        """What `encode` has given. Raises ValueError or TypeError where it is none."""
-        step, nodes, more, unfinished, idle = found
-        waiting = [
-            WaitingNode(
-                str(node), str(line), str(name), tuple((str(does), tuple(map(str, ops))) for does, ops in users)
-            )
-            for node, line, name, users in nodes
-        ]
-        return StepReport(int(step), tuple(waiting), int(more), frozenset(map(str, unfinished)), bool(idle))
+    idle: float | None = None
 
 
 def look(step: Step) -> StepReport:
     """What a step waits for now."""
     waiting = [node for part in step.parts for node in _waiting(part)]
     unfinished = frozenset(name for part in step.parts for name in _unfinished(part))
-    return StepReport(step.id, tuple(waiting[:_MOST]), max(0, len(waiting) - _MOST), unfinished, step.blocked)
-
-
-def joined(reports: Sequence[StepReport]) -> StepReport:
-    """One report of a step from those of its tasks. What waits for another task's tensor comes last."""
-    nodes = [node for report in reports for node in report.waiting]
-    nodes.sort(key=lambda one: " (_Recv, " in one.line)
-    return StepReport(
-        reports[0].step,
-        tuple(nodes),
-        sum(report.more for report in reports),
-        frozenset[str]().union(*(report.unfinished for report in reports)),
-        all(report.idle for report in reports),
-    )
+    return StepReport(step.id, tuple(waiting[:_MOST]), max(0, len(waiting) - _MOST), unfinished, step.idle)
 
 
 def report(step: Step) -> str:

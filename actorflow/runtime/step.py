@@ -76,6 +76,7 @@ class Step:
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
         self._blocked = False
+        self._idle_since = 0.0
         self._places = places
         self._grace = grace
         self._abandoning: asyncio.TimerHandle | None = None
@@ -136,14 +137,16 @@ class Step:
         return [*told, *((node, None) for owner, node in self.continuing.values() if owner is part)]
 
     @property
-    def blocked(self) -> bool:
-        """Whether only asynchronous kernels are left, and all of them wait."""
-        return self._blocked
+    def idle(self) -> float | None:
+        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs."""
+        return self.loop.time() - self._idle_since if self._blocked else None
 
     def holders(self) -> set[object] | None:
         """The steps that have to let go of something before this one goes on; None where something else may wake it."""
         waits = [reason() for _, reason in self._reasons.values()]
-        if not self._blocked or len(waits) < self.live or not all(wait.holders for wait in waits):
+        if not self._blocked or not self.rendezvous.is_local or len(waits) < self.live:
+            return None
+        if not all(wait.holders for wait in waits):
             return None
         return {holder for wait in waits for holder in wait.holders}
 
@@ -242,6 +245,7 @@ class Step:
         refused = None if self._places is None else self._places.begin_waiting()
         if refused is None:
             self._blocked = True
+            self._idle_since = self.loop.time()
         elif again:
             self.stop(refused.located(details=self.pending().splitlines()))
         else:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from actorflow.dtypes import resource
 from actorflow.graph.node import Node
 from actorflow.runtime.starvation import StepReport
+from actorflow.runtime.step import Step
 
 _MOST_LINES = 18
 _MOST_USERS = 3
+NOTHING = "nothing in this graph"
+"""So ends the line on who would end a wait, where there is none."""
 
 
 def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
@@ -45,7 +48,7 @@ def explained(
                 if names:
                     found.append(f"  {does}: {_users(names, reports)}")
                 elif does == node.users[0][0]:
-                    found.append(f"  {does}: nothing in this graph")
+                    found.append(f"  {does}: {NOTHING}")
         if len(lines) + len(found) > _MOST_LINES:
             break
         lines += found
@@ -53,6 +56,15 @@ def explained(
     if more := report.more + len(report.waiting) - shown:
         lines.append(f"... and {more} more")
     return lines
+
+
+def in_a_circle(steps: Iterable[Step]) -> list[Step]:
+    """The steps that wait for nothing but each other, in their order; none where something else may wake any of them."""
+    waiting: dict[Step, set[object]] = {step: held for step in steps if (held := step.holders()) is not None}
+    while hopeful := [step for step, held in waiting.items() if not held <= waiting.keys()]:
+        for step in hopeful:
+            del waiting[step]
+    return list(waiting)
 
 
 def _resources_of(node: Node, nodes: Mapping[str, Node]) -> set[str]:

@@ -14,9 +14,11 @@ from actorflow.registry import plugins
 from actorflow.runtime.resources import ResourceManager
 from actorflow.session.admission import Admission
 from actorflow.session.devices import open_devices, shared_resources
+from actorflow.session.diagnosis import users_by_resource
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import LocalParts, Parts
 from actorflow.session.planner import Compiled, Planner
+from actorflow.session.standstill import Standstill
 from actorflow.session.steps import Steps
 
 
@@ -38,7 +40,8 @@ class LocalEngine:
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self.planner = Planner(graph, self._devices, self.resources, options)
         self.steps = Steps(admission, plugins.load("transports", "local")())
-        self.steps.graph_nodes = graph.nodes
+        self.steps.users = lambda: users_by_resource(graph.nodes)
+        self.steps.standstill = Standstill()
         self.admission = admission
         self.plan = self.planner.plan
         self.run = self.steps.run

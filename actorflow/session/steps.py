@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import anyio
 
-from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
+from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.runtime import starvation
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.starvation import StepReport
 from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
-from actorflow.session.diagnosis import explained, users_by_resource
+from actorflow.session.diagnosis import explained, in_a_circle
 from actorflow.session.event_loop import running_loop
 from actorflow.session.planner import Compiled
 from actorflow.session.quiet import quiet_context
+from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.session.values import fetched
 from actorflow.transport.base import Rendezvous, Transport
 
@@ -55,8 +55,11 @@ class Steps:
         self._left_behind: list[Step] = []
         """Steps that are over, with kernels that perhaps go on."""
         self.dispatcher: Dispatcher | None = None
-        self.graph_nodes: Mapping[str, Node] = {}
-        """The graph whose steps these are, where it is here. Reports tell from it which nodes use a resource."""
+        self.users: Callable[[], Mapping[str, Sequence[Node]]] = dict
+        """Gives the nodes that use each resource, as far as they are known here."""
+        self.standstill: Standstill | None = None
+        """Tells of steps that only wait, where somebody wants to know."""
+        self._looking: asyncio.TimerHandle | None = None
         self._transport = transport
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -238,7 +241,7 @@ class Steps:
             trace=trace,
             expected_feeds=expected_feeds or 0,
             grace=GRACE,
-            places=self.admission if expected_feeds is None else None,
+            places=self if expected_feeds is None else None,
         )
         self.running[step.id] = step
         step.start(feeds)
@@ -251,13 +254,13 @@ class Steps:
             self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]
 
     def _expire(self, step: Step, timeout: float) -> None:
-        error = DeadlineExceededError(
-            f"Step {step.id} was not done after {timeout} s.",
-            details=self.report(step),
-            hint="The lines name what had not finished and what it waits for.",
+        step.stop(
+            DeadlineExceededError(
+                f"Step {step.id} was not done after {timeout} s.",
+                details=self.report(step),
+                hint="The lines name what had not finished and what it waits for.",
+            )
         )
-        error.waits = starvation.look(step)
-        step.stop(error)
 
     async def drain(self, step: Step, error: BaseException) -> None:
         """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
@@ -276,21 +279,48 @@ class Steps:
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them; and the kernels
         that go on after their steps."""
-        reports = self.reports()
-        users = users_by_resource(self.graph_nodes) if reports else {}
-        lines = [line for one in reports for line in (f"step {one.step}:", *explained(one, reports, users))]
+        lines = [line for one in self.look() for line in (f"step {one.step}:", *one.lines)]
         for step in self._left_behind:
             if left := starvation.left_behind(step):
                 lines += (f"step {step.id} is over, but not all that it began:", *left)
         return "\n".join(lines) or "no step is in flight"
 
-    def reports(self) -> list[StepReport]:
+    def look(self) -> list[Seen]:
         """What each step in flight waits for."""
-        return [starvation.look(step) for step in self.running.values()]
+        reports = [starvation.look(step) for step in self.running.values()]
+        users = self.users() if reports else {}
+        return [Seen(one.step, one.idle, explained(one, reports, users)) for one in reports]
 
     def report(self, step: Step) -> list[str]:
         """The lines of `pending` for one step."""
-        return explained(starvation.look(step), self.reports(), users_by_resource(self.graph_nodes))
+        reports = [starvation.look(other) for other in self.running.values()]
+        return explained(starvation.look(step), reports, self.users())
+
+    # ---- steps that only wait
+
+    def begin_waiting(self) -> OpError | None:
+        if self.standstill is not None and self._looking is None and self._loop is not None:
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        return self.admission.begin_waiting()
+
+    def end_waiting(self) -> None:
+        self.admission.end_waiting()
+
+    def _look_for_standstill(self) -> None:
+        self._looking = None
+        assert self._loop is not None and self.standstill is not None
+        if not self.closed and self.standstill.look(self.look()):
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        stuck = in_a_circle(self.running.values())
+        if stuck:
+            victim = stuck[-1]
+            victim.stop(
+                StarvationError(
+                    f"Step {victim.id} can't go on: it waits for {'itself' if stuck == [victim] else 'steps that wait for it'}.",
+                    details=[line for step in stuck for line in self.report(step)],
+                    hint="Let all steps take several mutexes in one order, and no step one that it has already.",
+                )
+            )
 
     async def close(self) -> None:
         """Stops the steps in flight, and waits for their end.
@@ -302,6 +332,8 @@ class Steps:
         if not here and self.running and not self._loop.is_closed():  # type: ignore[union-attr]
             raise self._wrong_loop()
         self.closed = True
+        if self._looking is not None:
+            self._looking.cancel()
         self.admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
         steps = list(self.running.values()) if here else []
         error = CancelledError("The session was closed while the step was running.")
