@@ -6,13 +6,16 @@ The network learns to say what it heard two beats ago. Layer 2 computes time t w
 small: one output for each time, and its gradient on the way back; the weights stay where they are. The same training on one
 device gives the same bits.
 
-With --target it runs on the cluster behind that address, which has to have a worker for each layer.
+On a cluster, which has to have a worker for each layer:
+
+actorflow run --jobs worker=3 examples/model_parallel_lstm.py
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import time
 from dataclasses import dataclass
 
@@ -110,7 +113,8 @@ async def main(target: str, layers: int, steps: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Puts the layers of an LSTM on devices of their own.")
-    parser.add_argument("--target", default="", help="a cluster; devices of this process unless given")
+    target = os.environ.get("ACTORFLOW_TARGET", "")  # that of `actorflow run`
+    parser.add_argument("--target", default=target, help="a cluster; devices of this process unless given")
     parser.add_argument("--layers", type=int, default=3, help="of the LSTM (3)")
     parser.add_argument("--steps", type=int, default=15, help="of training (15)")
     options = parser.parse_args()

@@ -9,6 +9,7 @@ the same because their names are. With `in-graph` one graph has a tower for each
 
 All tasks are devices of this process unless a cluster is named. There, one process runs all workers, or each its own:
 
+actorflow run --jobs ps=2,worker=3 examples/parameter_server.py
 python examples/parameter_server.py --target tcp://10.0.0.1:2222 --job worker --task 0 --mode sync
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -179,7 +181,8 @@ async def main(target: str, mode: str, task: int | None, steps: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Trains on several workers with parameters on servers.")
     parser.add_argument("--mode", choices=["async", "sync", "in-graph"], default="sync", help="the way (sync)")
-    parser.add_argument("--target", default="", help="a cluster; devices of this process unless given")
+    target = os.environ.get("ACTORFLOW_TARGET", "")  # that of `actorflow run`
+    parser.add_argument("--target", default=target, help="a cluster; devices of this process unless given")
     parser.add_argument(
         "--job", choices=["worker"], default="worker", help="what this process is: servers run no script"
     )

@@ -6,13 +6,16 @@ The devices are tasks of one graph. They sum their gradients by `af.train.ring_a
 times the gradients' size, and make the same update, so that their parameters stay equal. Beside it the same training with
 the parameters on one server, which has to send and receive all of them for each device.
 
-With --target it runs on the cluster behind that address, which has to have as many workers, and a ps task.
+On a cluster, which has to have as many workers, and a ps task:
+
+actorflow run --jobs ps=1,worker=4 examples/ring_all_reduce.py
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -145,7 +148,8 @@ async def main(target: str, devices: int, steps: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Sums gradients around a ring.")
-    parser.add_argument("--target", default="", help="a cluster; devices of this process unless given")
+    target = os.environ.get("ACTORFLOW_TARGET", "")  # that of `actorflow run`
+    parser.add_argument("--target", default=target, help="a cluster; devices of this process unless given")
     parser.add_argument("--devices", type=int, default=4, help="in the ring, two or more (4)")
     parser.add_argument("--steps", type=int, default=40, help="of training (40)")
     options = parser.parse_args()

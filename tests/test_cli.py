@@ -343,3 +343,34 @@ assert main(["keys", "show"]) == 1
 assert "actorflow.checkpoint" not in sys.modules and "actorflow.cluster.server" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True, env=ENVIRON | {"ACTORFLOW_KEYS": str(tmp_path / "no")})
+
+
+@pytest.mark.parametrize("module", ["actorflow", "actorflow.cli"])
+def test_the_version(module: str) -> None:
+    said = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == (f"actorflow {af.__version__}\n", "")
+
+
+def test_a_session_whose_target_came_from_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    monkeypatch.setenv("ACTORFLOW_TARGET", address)
+    with pytest.raises(
+        ValueError, match=r"takes no devices: its target is that of the environment's ACTORFLOW_TARGET.*unset"
+    ):
+        af.Session(devices={"CPU": 2})
+    with pytest.raises(
+        ValueError, match=r"takes no devices: it has a target, and the servers of the cluster have their own"
+    ):
+        af.Session(address, devices={"CPU": 2})
+    with af.Graph().as_default() as graph, af.blocking.Session(graph=graph, connect_timeout=0.2) as session:
+        with pytest.raises(af.errors.UnavailableError) as caught:
+            session.run(af.constant(1))
+    assert caught.value.__notes__ == ["The environment's ACTORFLOW_TARGET gave this session its target."]
+    monkeypatch.setenv("ACTORFLOW_TARGET", "nowhere")
+    with pytest.raises(af.errors.InvalidArgumentError, match="is no address") as refused:
+        af.Session()
+    assert refused.value.__notes__ == caught.value.__notes__
+    monkeypatch.delenv("ACTORFLOW_TARGET")
+    with pytest.raises(af.errors.InvalidArgumentError) as explicit:
+        af.Session("nowhere")
+    assert not hasattr(explicit.value, "__notes__")

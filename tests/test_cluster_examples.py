@@ -221,3 +221,30 @@ def same_arrays(one: Path, other: Path) -> None:
         assert left.files == right.files and left.files
         for name in left.files:
             assert left[name].dtype == right[name].dtype and left[name].tobytes() == right[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("jobs", "name", "arguments"),
+    [
+        ("ps=2,worker=3", "parameter_server.py", ("--mode", "sync", "--steps", "5")),
+        ("ps=2,worker=3", "parameter_server.py", ("--mode", "in-graph", "--steps", "5")),
+        ("ps=1,worker=3", "ring_all_reduce.py", ("--devices", "3", "--steps", "5")),
+        ("worker=2", "model_parallel_lstm.py", ("--layers", "2", "--steps", "3")),
+    ],
+)
+def test_examples_that_need_a_cluster_take_that_of_the_environment(
+    jobs: str, name: str, arguments: tuple[str, ...]
+) -> None:
+    """They print what they print on devices of one process, but for how far sums in two orders are apart."""
+    there = run("-m", "actorflow", "run", "--jobs", jobs, EXAMPLES / name, *arguments)
+    here = run(EXAMPLES / name, *arguments)
+    last_bits = re.compile(r"differ by \S+ at most")
+    assert last_bits.sub("", there) == last_bits.sub("", here)
+
+
+def test_the_supervised_example_has_a_cluster_of_its_own() -> None:
+    """It kills tasks, which only who started them can. Beside another cluster it does the same."""
+    printed = run(
+        "-m", "actorflow", "run", "--jobs", "worker=1", EXAMPLES / "supervised.py", "--steps", "8", "--kills", "1"
+    )
+    assert "the same weights, bit by bit: True" in printed

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from actorflow import __version__
 from actorflow.errors import OpError
 from actorflow.registry import plugins
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command line that can't be."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="actorflow", description="Tools around actorflow.")
+    parser.add_argument("--version", action="version", version=f"actorflow {__version__}")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
     wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported

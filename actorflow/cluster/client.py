@@ -6,8 +6,8 @@ import asyncio
 import itertools
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -87,6 +87,17 @@ def connect(target: Target, open: Open | None = None, transport: str = "auto") -
     return Links(me, opened)
 
 
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Errors in the block say which of the environment's variables gave the target, if one did."""
+    try:
+        yield
+    except OpError as error:
+        if source:
+            error.add_note(f"The environment's {source} gave this session its target.")
+        raise
+
+
 class RemoteEngine:
     """Runs a session's steps by the master at `target`. It connects when it is first used, and again when it has lost it:
     variables live on the tasks and outlive the connection."""
@@ -102,8 +113,11 @@ class RemoteEngine:
         transport: str = "auto",
         connect_timeout: float = CONNECT_SECONDS,
         endpoints: Open | None = None,
+        source: str = "",
     ) -> None:
-        self.target = resolve(target, credentials)
+        with _naming(source):
+            self.target = resolve(target, credentials)
+        self._source = source
         self.admission = admission
         self.closed = False
         self.plans = self.steps = self.failed = self.cancelled = 0
@@ -164,10 +178,10 @@ class RemoteEngine:
     async def _connect(self) -> None:
         assert self._links is not None
         keys = self.target.credentials
-        link = await self._links.to(
-            "", self.target.address, key=None if keys is None else keys.peer_key(), timeout=self._timeout
-        )
-        self._session, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
+        key = None if keys is None else keys.peer_key()
+        with _naming(self._source):
+            link = await self._links.to("", self.target.address, key=key, timeout=self._timeout)
+            self._session, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
         self._devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
         self._sent = 0
         self._known.clear()
@@ -185,7 +199,8 @@ class RemoteEngine:
         generation = self._generation
         self._states.check(_MASTER, behind(self._graph.nodes, signature.wanted))
         await self.extend()
-        number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
+        with _naming(self._source):
+            number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
         self._placements.update(msgpack.unpackb(placed))
         self.plans += 1
         made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)

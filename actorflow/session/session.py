@@ -40,6 +40,9 @@ from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 
+TARGET = "ACTORFLOW_TARGET"
+"""The environment's variable that gives sessions their target."""
+
 
 @dataclass(slots=True)
 class _Prepared:
@@ -115,8 +118,9 @@ class Session:
         transport: str = "auto",
         connect_timeout: float = 30.0,
     ) -> None:
+        source = ""
         if target is None:
-            target = os.environ.get("ACTORFLOW_TARGET", "")
+            target, source = os.environ.get(TARGET, ""), TARGET
         self.graph = get_default_graph() if graph is None else graph
         options = Options(
             fold=optimize and not check_numerics,
@@ -138,8 +142,11 @@ class Session:
             return
         own = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots}
         if given := [name for name, value in own.items() if value is not None]:
+            found = f"its target is that of the environment's {source}" if source else "it has a target"
+            way = f", or unset {source} to run in this process" if source else ""
             raise ValueError(
-                f"Session({str(target)!r}) takes no {given[0]}: the servers of the cluster have their own."
+                f"Session({str(target)!r}) takes no {given[0]}: {found}, and the servers of the cluster have their own. Leave "
+                f"{given[0]} out{way}."
             )
         from actorflow.cluster.client import RemoteEngine
 
@@ -151,6 +158,7 @@ class Session:
             credentials=credentials,
             transport=transport,
             connect_timeout=connect_timeout,
+            source=source,
         )
 
     # Running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from actorflow.compat.v1.config import ConfigProto, RunOptions, run_timeout, ses
 from actorflow.graph import tensor as _tensor
 from actorflow.public import public
 from actorflow.session import blocking as _blocking
+from actorflow.session.session import TARGET
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 
@@ -33,7 +35,7 @@ class Session(_blocking.Session):
         meant, self._timeout = session_options(config)
         if target and target.startswith("grpc://"):
             target = "tcp://" + target.removeprefix("grpc://")
-        if target:
+        if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
         super().__init__(target, graph, **{**meant, **options})
         self._entered: list[Any] = []
