@@ -486,3 +486,12 @@ def test_f55_messages_arrive_in_any_pieces() -> None:
         assert found == [{"k": 0}, {"k": 1}, {"k": 2}]
     with pytest.raises(ValueError, match="bytes"):
         Messages().feed(b"\xff\xff\xff\xff")
+
+
+async def test_a_frozen_program_starts_no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys, "frozen", True, raising=False
+    )  # what PyInstaller and others set; they would start themselves again
+    with pytest.raises(errors.UnimplementedError, match="transport='local'"):
+        async with LocalCluster({"worker": 1}):
+            raise AssertionError("it has no Python to run them with")

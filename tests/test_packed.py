@@ -22,6 +22,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROGRAM = """
+import sys
+
 import anyio
 
 import actorflow as af
@@ -44,7 +46,22 @@ async def train() -> None:
         assert losses[0] > losses[1] > losses[2]
 
 
+async def over_tasks() -> None:
+    async with af.LocalCluster({"worker": 2}, transport="local") as cluster:
+        with af.Graph().as_default() as graph, af.device("/job:worker/task:1"):
+            total = af.add(1, 2)
+        async with af.Session(cluster.target, graph=graph) as session:
+            assert await session.run(total) == 3
+    if getattr(sys, "frozen", False):  # it has no Python for the processes of tasks, and must not start itself again
+        try:
+            async with af.LocalCluster({"worker": 1}):
+                raise AssertionError("a cluster of processes in a frozen program")
+        except af.errors.UnimplementedError as error:
+            assert "transport='local'" in str(error)
+
+
 anyio.run(train)
+anyio.run(over_tasks)
 with tf.Graph().as_default(), tf.Session() as session:
     assert session.run(tf.math.add(1, 2)) == 3
 for space in (af, af.nn, af.train, tf, *(vars(tf)[name] for name in dir(tf) if name in vars(tf))):

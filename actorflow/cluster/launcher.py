@@ -18,12 +18,21 @@ from collections.abc import Mapping
 
 import anyio
 
-from actorflow.errors import UnavailableError
+from actorflow.errors import UnavailableError, UnimplementedError
 
 FORKS = sys.platform == "linux" and hasattr(os, "pidfd_open")
 _POLL = 0.02
 _STATUS_SECONDS = 5.0
 _TURN_SECONDS = 0.05
+
+
+def require_python() -> None:
+    """Raises UnimplementedError in a frozen program: it has no Python for other processes, and would start itself again."""
+    if getattr(sys, "frozen", False):
+        raise UnimplementedError(
+            "A frozen program can't start processes for tasks: it has no Python to run them with.",
+            hint="Take LocalCluster(..., transport='local'), which has no processes, or connect to tasks that run elsewhere.",
+        )
 
 
 class Forked:
@@ -217,6 +226,7 @@ class Launcher:
         """Starts the helper process where it does not run. `start` does so too; it is ready a second later."""
         if not self._fork or (self._helper is not None and not self.gone):
             return
+        require_python()
         self.close()
         self.gone = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the helper)

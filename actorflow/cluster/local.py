@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from actorflow.cluster.child import LocalProcess
 from actorflow.cluster.credentials import Credentials, Target
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.launcher import Launcher, require_python
 from actorflow.cluster.orders import Orders
 from actorflow.cluster.reservation import Reservation
 from actorflow.cluster.spec import ClusterSpec, parse_task, task_name
@@ -167,6 +167,7 @@ class LocalCluster:
 
         Raises:
             UnavailableError: a process ended, or time was up; has the last lines of those that are not up.
+            UnimplementedError: the program is frozen (by PyInstaller, say) and the tasks need processes.
             PermissionDeniedError, NotFoundError: the folder for logs can't be written.
         """
         if self._open:
@@ -184,6 +185,7 @@ class LocalCluster:
             raise
 
     async def _start_processes(self) -> None:
+        require_python()
         if self._log_dir is not None:
             prepare_folder(self._log_dir)
         for _ in range(sum(self._jobs.values())):
