@@ -20,7 +20,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.ops.state import variable_handle
+from actorflow.ops.state.variable import variable_handle
 
 MAX_LINES = 25
 KIB = 1024
@@ -217,7 +217,7 @@ async def a_fetch_of_a_reference_that_nothing_reads(session: af.Session) -> None
 # ---- feeds
 
 
-@row(KeyError, "'lost'", line_in_text=False)
+@row(KeyError, "'lost:0'", line_in_text=False)
 async def a_feed_of_an_unknown_name(session: af.Session) -> None:
     await session.run(af.constant(1.0), {"lost:0": 1.0})  # <-
 

@@ -470,13 +470,16 @@ def test_f36_a_partial_name_means_all_devices_that_it_fits(partial: str, means: 
         ("/task:1/task:2", "gives its task twice"),
         ("/job:a/job:b", "gives its job twice"),
         ("/cpu:0/gpu:0", "gives its kind twice"),
+        ("gpu0", "Did you mean '/gpu:0'?"),
+        ("/job:w/task1/cpu_0", "Did you mean '/job:w/task:1/cpu:0'?"),
+        ("/job:w/GPU/", "the part '' is none of job:NAME, replica:N, task:N, device:KIND:N."),
     ],
 )
 def test_f36_a_bad_name_is_rejected_with_its_faulty_part(name: str, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         DeviceSpec.parse(name)
     assert sentence in str(caught.value)
-    assert repr(name) in str(caught.value) and str(caught.value).endswith(".")
+    assert repr(name) in str(caught.value) and str(caught.value).endswith((".", "?"))
 
 
 # ---- a session over devices of two kinds

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.autodiff.branches import Mirror
+from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
@@ -81,7 +82,11 @@ def gradients(
         seeds = _seeds(y_list, grad_ys)
         walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, Mirror(graph, None, None))
         walk.run(y_list, seeds)
-        return [walk.total(x.endpoint) for x in x_list]
+        found = [walk.total(x.endpoint) for x in x_list]
+    for x, gradient in zip(x_list, found):
+        if gradient is None:
+            graph.none_gradients.append(NoneGradient(x, tuple(y_list), tuple(stops), user_line()))
+    return found
 
 
 def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:

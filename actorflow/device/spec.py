@@ -10,6 +10,8 @@ _PART = re.compile(
     r"(?:(job):([A-Za-z_][A-Za-z0-9_\-]*)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z_]+)(?::(\d+|\*))?)"
 )
 
+_NUMBERED = re.compile(r"(?<=[/:])([A-Za-z]+?)_?(\d+)(?=/|$)")
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
@@ -73,12 +75,15 @@ class DeviceSpec:
 def _parse(name: str) -> DeviceSpec:
     fields: dict[str, str | int | None] = {}
     if name and not name.startswith("/"):
-        raise ValueError(f"Device name {name!r} has to start with '/', as in '/job:worker/task:1/device:CPU:0'.")
+        raise ValueError(
+            f"Device name {name!r} has to start with '/', as in '/job:worker/task:1/device:CPU:0'.{_likely('/' + name)}"
+        )
     for part in name.split("/")[1:]:
         found = _PART.fullmatch(part)
         if found is None:
             raise ValueError(
                 f"Device name {name!r}: the part {part!r} is none of job:NAME, replica:N, task:N, device:KIND:N."
+                f"{_likely(name)}"
             )
         job, job_name, numbered, number, kind, index = found.groups()
         new: dict[str, str | int | None]
@@ -95,6 +100,14 @@ def _parse(name: str) -> DeviceSpec:
             raise ValueError(f"Device name {name!r} gives its {max(twice)} twice.")  # kind rather than index
         fields.update(new)
     return DeviceSpec(**fields)  # type: ignore[arg-type]
+
+
+def _likely(name: str) -> str:
+    """What was probably meant: a number that follows its kind without a colon gets one."""
+    mended = _NUMBERED.sub(r"\1:\2", name)
+    if mended == "/" or not all(_PART.fullmatch(part) for part in mended.split("/")[1:]):
+        return ""
+    return f" Did you mean {mended!r}?"
 
 
 def canonical(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from actorflow.graph.lint import Race
 
 _GROWTH_WARNING = 1000
+_NONE_GRADIENTS = 20
 _keys = itertools.count()
 
 
@@ -63,6 +64,8 @@ class Graph(Scoped):
         self._edits = 0
         self._has_run = False
         self._made_by_line: Counter[Where] = Counter()
+        self.none_gradients: deque[Any] = deque(maxlen=_NONE_GRADIENTS)
+        """The latest gradients that were None, for the error of a run that fetches one (`actorflow.autodiff.reasons`)."""
         self._flows: dict[str, Any] = {}
         self.seed: int | None = None
 
@@ -126,7 +129,12 @@ class Graph(Scoped):
         if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
             if found.graph is not self:
                 raise ValueError(
-                    describe(f"{found.name} belongs to another graph than the one it is used with.", where=found.where)
+                    describe(
+                        f"{found.name} belongs to another graph than the one it is used with.",
+                        where=found.where,
+                        hint="A session runs one graph, by default the one that is the default where it is made; for another "
+                        "say so: af.Session(graph=graph).",
+                    )
                 )
             return found
         raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
@@ -176,6 +184,7 @@ class Graph(Scoped):
                         op=op_type,
                         where=where,
                         details=[f"{tensor.name} was made at {tensor.where}"],
+                        hint="Build what belongs together inside of one graph: with graph.as_default(): ...",
                     )
                 )
         controls = self._controls(scope, inputs)

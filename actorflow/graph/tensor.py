@@ -206,7 +206,10 @@ class Tensor(Overloads):
     def __iter__(self) -> Iterator[Tensor]:
         static = self.static_shape
         if not static or static[0] is None:
-            raise TypeError(f"The tensor {self.name} can't be iterated over: its first dimension is not known here.")
+            raise TypeError(
+                f"The tensor {self.name} can't be iterated over: its first dimension is not known here. "
+                "af.map_fn applies a function to each row, and af.unstack(x, num) gives the rows where their number is known."
+            )
         return (self[i] for i in range(static[0]))
 
     def __len__(self) -> int:

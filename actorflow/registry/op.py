@@ -407,6 +407,11 @@ def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Gra
                 value = _as_allowed(spec, value)
             tensor = convert_to_tensor(value, wanted, name, preferred_dtype=spec.prefer, graph=graph)
         except (TypeError, ValueError) as error:
+            if wanted is not None and wanted.is_integer and isinstance(value, (float, np.floating)):
+                raise TypeError(
+                    f"Input {spec.name!r} is {value!r}, a float, but the other inputs have type {wanted}; convert those: "
+                    "af.cast(x, af.float32)."
+                ) from None
             raise type(error)(f"Input {spec.name!r}: {error}") from None
     dtype = tensor.dtype
     if dtype.is_ref:

@@ -13,10 +13,10 @@ from actorflow.errors import InternalError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.registry import opdef
 from actorflow.runtime import codegen
-from actorflow.runtime.faults import kind
 from actorflow.runtime.jit import Loop
 from actorflow.runtime.jit_groups import Fused
 from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
+from actorflow.runtime.misfit import Given, given
 from actorflow.shapes import Shape, is_static, num_elements
 
 _TRUSTED = "actorflow."
@@ -34,14 +34,14 @@ class Places:
         self.rank0: dict[Endpoint, str] = {}
         """Another spelling of constants, beside scalars."""
 
-    def at(self, line: int, variables: Mapping[str, Any]) -> tuple[Node, list[str] | None] | None:
+    def at(self, line: int, variables: Mapping[str, Any]) -> tuple[Node, list[Given] | None] | None:
         """The node at a line, and the types and shapes of its inputs by the function's variables (None where one is
         gone)."""
         node = self.nodes.get(line)
         if node is None:
             return None
         names = [self.rank0.get(e, self.spelling.get(e, "")) for e in node.inputs]
-        return node, [kind(variables[name]) for name in names] if all(n in variables for n in names) else None
+        return node, [given(variables[name]) for name in names] if all(n in variables for n in names) else None
 
 
 class Emitter:

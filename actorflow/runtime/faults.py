@@ -18,6 +18,8 @@ from actorflow.errors import (
     UnknownError,
 )
 from actorflow.graph.node import Node
+from actorflow.runtime.misfit import Given, given, misfit, translated
+from actorflow.tracebacks import is_told
 
 if TYPE_CHECKING:
     from actorflow.runtime.plan import PlanNode
@@ -30,16 +32,10 @@ _INVALID = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError,
 def remember_inputs(error: BaseException, inputs: Sequence[Any] | None) -> None:
     """Notes the types and shapes of what a kernel was given when it raised `error`, for `located`."""
     if inputs:
-        setattr(error, _INPUTS, [kind(value) for value in inputs])
+        setattr(error, _INPUTS, [given(value) for value in inputs])
 
 
-def kind(value: Any) -> str:
-    """The type and shape of a value on an edge."""
-    dtype = getattr(value, "dtype", None)
-    return f"{dtype} {np.shape(value)}" if isinstance(dtype, np.dtype) else type(value).__name__
-
-
-def _inputs(node: Node, kinds: Sequence[str] | None) -> list[str]:
+def _inputs(node: Node, kinds: Sequence[Given] | None) -> list[str]:
     if kinds is None or len(kinds) != len(node.inputs):
         return [f"inputs: {', '.join(map(str, node.inputs))}"]
     shown = [f"{endpoint} {kind}" for endpoint, kind in zip(node.inputs, kinds)]
@@ -51,7 +47,7 @@ def _inputs(node: Node, kinds: Sequence[str] | None) -> list[str]:
 def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpError:
     """`error` as an `OpError` with its place. A region's error names the member at whose line it happened."""
     node: Node = plan_node.node
-    kinds: Sequence[str] | None = getattr(error, _INPUTS, None)
+    kinds: Sequence[Given] | None = getattr(error, _INPUTS, None)
     if plan_node.region is not None:
         found_at = plan_node.region.locate(error.__traceback__)
         node, kinds = found_at if found_at is not None else (plan_node.members[0], None)
@@ -70,9 +66,19 @@ def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpErro
         kind = CancelledError  # of something inside the kernel: the caller of run() was not cancelled
     else:
         kind = InvalidArgumentError if isinstance(error, _INVALID) else UnknownError
+    if kind is InvalidArgumentError and (told := _told(node, kinds, error)) is not None:
+        refused = InvalidArgumentError(told, **facts)
+        refused.__context__, refused.__suppress_context__ = error, True
+        return refused
     made = kind(f"The kernel of {node.op} failed: {type(error).__name__}: {error}", **facts)
     made.__cause__ = error
     return made
+
+
+def _told(node: Node, kinds: Sequence[Given] | None, error: BaseException) -> str | None:
+    """What is wrong with the inputs, in a sentence of actorflow's; None where only the kernel knows."""
+    found = misfit(node, kinds) if kinds is not None else None
+    return found or (str(error) if is_told(error) else translated(node.op, str(error)))
 
 
 def wrong_outputs(plan_node: PlanNode, result: Any) -> InternalError:

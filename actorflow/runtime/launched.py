@@ -16,10 +16,11 @@ from actorflow.device.base import AsynchronousDevice, Replay, as_asynchronous
 from actorflow.errors import InternalError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.pace import paced
-from actorflow.runtime.faults import kind
+from actorflow.runtime import misfit
 from actorflow.runtime.jit import LaunchedLoop
 from actorflow.runtime.jit_groups import Fused, arrange, candidates
 from actorflow.runtime.launch import bind, kernel_of
+from actorflow.runtime.misfit import Given
 from actorflow.runtime.region import Region
 from actorflow.runtime.resources import one_at_a_time
 from actorflow.shapes import Shape
@@ -121,15 +122,15 @@ class LaunchedRegion(Region):
         if not self._open:
             self.version(())
 
-    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[str] | None] | None:
-        found: tuple[Node, list[str] | None] | None = None
+    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
+        found: tuple[Node, list[Given] | None] | None = None
         while traceback is not None:
             frame = traceback.tb_frame
             if frame.f_code is Straight.launch.__code__:
                 piece = frame.f_locals["piece"]
                 given: Any = frame.f_locals.get("given")
                 same = given is not None and len(piece.nodes) == 1 and len(given) == len(piece.node.inputs)
-                found = piece.nodes[-1], [kind(v) for v in given] if same else None
+                found = piece.nodes[-1], [misfit.given(v) for v in given] if same else None
             traceback = traceback.tb_next
         return found
 

@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node
 from actorflow.registry import opdef
-from actorflow.runtime.faults import kind
+from actorflow.runtime.misfit import given
 
 _MOST_INPUTS = 4
 
@@ -93,7 +93,7 @@ def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> InvalidA
     if len(shown) > _MOST_INPUTS:
         shown[_MOST_INPUTS - 1 :] = [f"... and {len(shown) - _MOST_INPUTS + 1} more inputs"]
     return InvalidArgumentError(
-        f"{node.op} {what} ({np.size(value):,} numbers, {kind(value)}), from finite inputs.",
+        f"{node.op} {what} ({np.size(value):,} numbers, {given(value)}), from finite inputs.",
         details=shown,
         hint="Keep its inputs in the range where it is defined and does not overflow: af.clip_by_value, af.maximum, a smaller "
         "learning rate. Its gradient has a NaN too, whichever branch of af.where is taken.",
@@ -102,5 +102,5 @@ def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> InvalidA
 
 def _range(name: str, value: Any) -> str:
     if not isinstance(value, (np.ndarray, np.generic)) or not value.size or value.dtype.kind not in "fiu":
-        return f"{name}: {kind(value)}"
-    return f"{name}: {kind(value)} from {value.min():.6g} to {value.max():.6g}"
+        return f"{name}: {given(value)}"
+    return f"{name}: {given(value)} from {value.min():.6g} to {value.max():.6g}"

@@ -22,6 +22,7 @@ from actorflow.runtime.emitter import Emitter, Places
 from actorflow.runtime.jit import Compiler, Counted
 from actorflow.runtime.jit_groups import Fused, arrange, candidates
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
+from actorflow.runtime.misfit import Given
 from actorflow.runtime.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge
 
@@ -124,7 +125,7 @@ class Region:
         handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
         return [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of)() for m in handles]
 
-    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[str] | None] | None:
+    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
         """The member at whose line an exception passed through the generated code, and what it was given."""
         while traceback is not None:
             places = self._places.get(traceback.tb_frame.f_code.co_filename)

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import numpy as np
 
 from actorflow import shapes
-from actorflow.errors import FeedError, InvalidArgumentError
+from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError
 from actorflow.graph.foreign import host_array
+from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
-from actorflow.graph.tensor import Tensor
+from actorflow.graph.tensor import Operation, Tensor
+
+_MOST_NAMES = 6
+
+
+def fed_element(graph: Graph, key: Any) -> Tensor | Operation:
+    """The element of the graph that a key of feeds means.
+
+    Raises:
+        UnknownNameError: there is nothing of that name.
+        ValueError: it belongs to another graph.
+        TypeError: it is nothing of a graph.
+    """
+    try:
+        return graph.as_graph_element(key)
+    except UnknownNameError:
+        fed = {f"{node.name}:0": node for node in graph.nodes.values() if node.op.startswith("Placeholder")}
+        near = difflib.get_close_matches(key if ":" in key else f"{key}:0", fed, n=1, cutoff=0.4)
+        meant = f"Did you mean {near[0]!r}? " if near else ""
+        most = [*map(repr, list(fed)[:_MOST_NAMES])] + ["..."] * (len(fed) > _MOST_NAMES)
+        raise UnknownNameError(
+            f"The feed {key!r} names no tensor of the graph. {meant}Placeholders of the graph: {', '.join(most) or 'none'}."
+        ) from None
+    except TypeError:
+        raise TypeError(
+            f"{key!r:.60} (of type {type(key).__name__}) can't be a key of the feeds: they go from tensors, or their "
+            "names, to values."
+        ) from None
 
 
 class Feed:
@@ -68,6 +97,8 @@ class Feed:
         try:
             array = host_array(value)
         except Exception as error:  # of the library that the value comes from
+            if isinstance(value, (list, tuple)) and "inhomogeneous" in str(error):
+                raise self._error("It can't become an array: its parts have different lengths.", value) from None
             raise self._error(f"It can't become an array: {error}", value) from None
         if array.dtype.kind not in "biufcV" and array.dtype != self._numpy:
             kind = {"O": f"holds a {_kind_in(array)}", "U": "is text", "S": "is bytes"}
@@ -76,7 +107,10 @@ class Feed:
             )
         if array.size and not np.can_cast(array.dtype, self._numpy, "same_kind"):
             if not (array.dtype.kind == "i" and self._dtype.kind == "u" and array.min() >= 0):
-                raise self._error(f"It is of type {array.dtype}, which does not convert to {self._dtype}.", value)
+                remedy = f"np.asarray(value).astype(np.{self._numpy}) converts it, if that is meant"
+                raise self._error(
+                    f"It is of type {array.dtype}, which does not convert to {self._dtype} by itself; {remedy}.", value
+                )
         if array.size and array.dtype.kind in "iu" and self._dtype.kind in "iu":
             if array.min() < self._dtype.min or array.max() > self._dtype.max:
                 raise self._error(f"Its values don't fit {self._dtype}.", value)

@@ -11,13 +11,14 @@ import numpy as np
 
 from actorflow.dtypes import resource
 from actorflow.errors import describe
-from actorflow.graph.convert import shared_read
+from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.session.composites import is_composite
 
 Build = Callable[[Sequence[Any]], Any]
+_FETCHED = "Fetch a tensor, an operation, the name of one, or a list, tuple or dict of these."
 
 
 class Fetches:
@@ -51,12 +52,12 @@ class Fetches:
             return lambda values: made([part(values) for part in parts])
         if structure is None:
             raise TypeError(
-                "None can't be fetched. Fetch a tensor, an operation, the name of one, or a list, tuple or dict of these."
+                describe(f"None can't be fetched. {_FETCHED}", details=map(str, self._graph.none_gradients))
             )
         if is_composite(structure):
             inner = self._parse(structure.__tensor_components__())
             return lambda values: structure.__from_components__(*inner(values))
-        element = self._graph.as_graph_element(structure)
+        element = self._element(structure)
         if isinstance(element, Operation):
             self._targets[element.name] = None
             return lambda values: None
@@ -66,6 +67,18 @@ class Fetches:
             return lambda values: identity
         position = self._position(element)
         return lambda values: values[position]
+
+    def _element(self, fetch: Any) -> Tensor | Operation:
+        """One fetch as an element of the graph."""
+        if isinstance(fetch, (str, bytes)) or is_symbolic(fetch) or isinstance(fetch, Operation):
+            return self._graph.as_graph_element(fetch)
+        if callable(fetch):
+            name = getattr(fetch, "__name__", repr(fetch))
+            raise TypeError(f"{name} is a function and can't be fetched: call it, and fetch the tensor that it gives.")
+        raise TypeError(
+            f"{fetch!r:.60} (of type {type(fetch).__name__}) can't be fetched. {_FETCHED} Values are fed, in the second "
+            "argument: session.run(fetches, feeds)."
+        )
 
     def _position(self, tensor: Tensor) -> int:
         found = shared_read(tensor) if tensor.dtype.is_ref else tensor

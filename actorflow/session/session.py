@@ -32,7 +32,7 @@ from actorflow.session.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.event_loop import running_loop
-from actorflow.session.feeds import Feed
+from actorflow.session.feeds import Feed, fed_element
 from actorflow.session.fetches import Fetches, cache_key
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
@@ -260,7 +260,7 @@ class Session:
         return tuple(made.values())
 
     def _fed_tensor(self, name: Any) -> Tensor:
-        element = self.graph.as_graph_element(name)
+        element = fed_element(self.graph, name)
         if isinstance(element, Operation):
             raise InvalidArgumentError(
                 f"The operation {element.name} can't be fed; feed one of its tensors, such as {element.name}:0.",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.indexed_slices import IndexedSlices
+from actorflow.autodiff.reasons import why_none
 from actorflow.autodiff.walk import together
 from actorflow.dtypes import DType
 from actorflow.errors import describe
@@ -24,6 +25,7 @@ from actorflow.train.slot_creator import create_filled_slot, create_slot
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.variable import Variable
 
+_MOST_SHOWN = 4
 GradientAndVariable: TypeAlias = "tuple[Tensor | IndexedSlices | None, Variable]"
 
 
@@ -82,11 +84,13 @@ class Optimizer:
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
         if all(gradient is None for gradient, _ in pairs):
+            names = [v.name for _, v in pairs[:_MOST_SHOWN]] + ["..."] * (len(pairs) > _MOST_SHOWN)
             raise ValueError(
                 describe(
                     "No gradients provided for any variable, check your graph for ops that do not support gradients, "
-                    f"between variables {[v.name for _, v in pairs]} and loss {loss!r}.",
+                    f"between variables {names} and loss {loss!r}.",
                     where=user_line(),
+                    details=[f"{v.name}: {why_none([loss], v.handle)}" for _, v in pairs[:_MOST_SHOWN]],
                 )
             )
         return self.apply_gradients(pairs, global_step, name)
@@ -123,7 +127,14 @@ class Optimizer:
         else:
             variables = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
         if not variables:
-            raise ValueError(describe("No variables to optimize.", where=user_line()))
+            raise ValueError(
+                describe(
+                    "No variables to optimize.",
+                    where=user_line(),
+                    hint="Make what is to be learned with af.Variable or af.get_variable, with trainable=True, in the graph of "
+                    "the loss.",
+                )
+            )
         for variable in variables:
             if not isinstance(variable, Variable):
                 raise TypeError(f"Argument is not a variable: {variable!r:.80}")

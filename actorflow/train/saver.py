@@ -319,7 +319,10 @@ class Saver:
 
         def check() -> None:
             if not checkpoint_exists(path):
-                raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
+                raise ValueError(
+                    f"The passed save_path is not a valid checkpoint: {path}. "
+                    "There is no such checkpoint; af.train.latest_checkpoint(folder) gives the newest of a folder."
+                )
             wanted = [(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
             checkpoint_format().check(path, wanted, strict=strict, reshape=self._reshape)
 

@@ -23,7 +23,12 @@ def check_indices(indices: Any, size: int, what: str = "indices") -> None:
     if not inside:
         bad = np.argwhere((np.asarray(indices) < 0) | (np.asarray(indices) >= size))[0].tolist()
         where = f"[{', '.join(map(str, bad))}]" if bad else ""
-        raise ValueError(f"{what}{where} = {int(indices[tuple(bad)])} is not in [0, {size}).")
+        raise ValueError(f"{what}{where} = {int(indices[tuple(bad)])} is not in [0, {size}). {allowed(size)}")
+
+
+def allowed(size: int, what: str = "indices") -> str:
+    """A sentence on what the indices of a dimension may be."""
+    return f"The {what} here are 0 to {size - 1}." if size else f"There is nothing here that {what} could name."
 
 
 # ---- gather

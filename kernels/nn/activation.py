@@ -214,7 +214,10 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
 def _check_labels(xp: Any, labels: Any, classes: int) -> None:
     if labels.size and xp.maximum.reduce(labels.view(_UNSIGNED[labels.dtype.itemsize])) >= classes:
         bad = labels[(labels < 0) | (labels >= classes)][0]
-        raise ValueError(f"Received a label value of {bad} which is outside the valid range of [0, {classes}).")
+        raise ValueError(
+            f"Received a label value of {bad} which is outside the valid range of [0, {classes}). "
+            f"The labels of {classes} classes are 0 to {classes - 1}."
+        )
 
 
 FEW_CLASSES = 64

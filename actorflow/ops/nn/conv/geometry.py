@@ -144,17 +144,14 @@ def groups(channels: int, filters: Sequence[int | None], of: str) -> int:
     taken, outputs = filters[-2:]
     if taken is None or taken == channels:
         return 1
-    if not channels or not taken or channels % taken:
-        raise ValueError(
-            f"The {channels} channels of {of} are not a multiple of the {taken} that filters {show(tuple(filters))} take."
-        )
-    count = channels // taken
-    if outputs is not None and outputs % count:
-        raise ValueError(
-            f"Filters {show(tuple(filters))} take the {channels} channels of {of} in {count} groups, but {outputs} outputs "
-            "can't be divided among these."
-        )
-    return count
+    divides = channels and taken and channels % taken == 0
+    if divides and (outputs is None or outputs % (channels // taken) == 0):
+        return channels // taken
+    grouped = "" if not divides else f" In {channels // taken} groups of channels, {outputs} outputs can't be divided."
+    raise ValueError(
+        f"The {of} have {channels} channels, but the filters {show(tuple(filters))} take {taken}; filters are [sizes of the "
+        f"window..., channels in, channels out].{grouped}"
+    )
 
 
 def padding_pairs(op: str, rank: int, data_format: str, padding: str, explicit: Sequence[int]) -> list[tuple[int, int]]:
