@@ -10,11 +10,13 @@ from typing import Any
 
 import anyio
 import numpy as np
+import probes
 import pytest
 import pytest_asyncio
 from anyio.lowlevel import checkpoint
 from channels import start_zmq_collector, until
 from clusters import free_port, make_spec, servers
+from probes import Probe, probe
 
 import actorflow as af
 from actorflow.cluster.client import query_pending, query_status, reset
@@ -30,6 +32,7 @@ from actorflow.errors import (
     UnavailableError,
 )
 
+__all__ = ["probe"]
 TRANSPORTS = ("local", "zmq", "shm")
 
 
@@ -390,6 +393,37 @@ async def test_f61_a_draining_server_refuses_new_steps(nearby: list[Server], gra
         await nearby[0].drain(1.0)
         with pytest.raises(UnavailableError, match="about to end"):
             await session.run(af.constant(2.0))
+
+
+@pytest.mark.parametrize("drained", [0, 2])
+async def test_f61_a_drain_waits_for_steps_that_are_under_way_and_lets_none_of_any_master_begin(
+    nearby: list[Server], graph: af.Graph, probe: Probe, drained: int
+) -> None:
+    """The server that drains is the master, with no part of the step, or has a part of another master's."""
+    with af.device("/job:worker/task:1"):
+        y = probes.wait(af.constant(3.0), tag="y")
+        z = af.constant(1.0) + 1.0
+    results: list[Any] = []
+
+    async def step() -> None:
+        results.append(await session.run(y))
+
+    async def drain() -> None:
+        await nearby[drained].drain(60.0)
+        results.append("drained")
+
+    async with af.Session(nearby[0].target, graph) as session:
+        await session.warmup(z)
+        async with anyio.create_task_group() as group:
+            group.start_soon(step)
+            await probe.arrived("y").wait()
+            group.start_soon(drain)
+            await until(lambda: nearby[drained].draining)
+            with pytest.raises(UnavailableError, match="about to end"):
+                await session.run(z)
+            assert not results
+            probe.gate("y").set()
+        assert results == [3.0, "drained"] or results == ["drained", 3.0]
 
 
 # ---- bad set-ups

@@ -147,6 +147,19 @@ def test_f65_pauses_grow_and_differ() -> None:
     assert policy.pause(3, 0.0) == 4.0 and policy.pause(10**9, 1.0) == 10.0
 
 
+def test_f65_a_step_between_two_restarts_makes_the_next_pause_the_first_again_and_no_budget_larger() -> None:
+    restarts = Restarts(RestartPolicy(most=7, first_seconds=1.0, factor=2.0), lambda: 1.0)
+    assert [restarts.next_pause("a", 0.0) for _ in range(3)] == [1.0, 2.0, 4.0] and restarts.in_row("a") == 3
+    assert restarts.next_pause("b", 0.0) == 1.0
+    restarts.step_made(down={"b"})
+    assert [restarts.next_pause("a", 1.0) for _ in range(2)] == [1.0, 2.0] and restarts.next_pause("b", 1.0) == 2.0
+    for _ in range(2):
+        restarts.step_made(down=())
+        assert restarts.next_pause("a", 2.0) == 1.0
+    assert restarts.next_pause("a", 3.0) is None
+    assert restarts.next_pause("a", 600.5) == 2.0, "of which one was made within the window"
+
+
 def test_f65_each_task_has_a_budget_of_its_own() -> None:
     restarts = Restarts(RestartPolicy(most=1), lambda: 0.0)
     assert restarts.next_pause("a", 0.0) is not None and restarts.next_pause("a", 1.0) is None

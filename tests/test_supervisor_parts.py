@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,6 +127,8 @@ class World:
     def __init__(self, *, remote: bool = True, is_chief: bool = True, recovery: str = "all", most: int = 3) -> None:
         self.lives = {"/job:ps/task:0": UP, "/job:worker/task:0": UP}
         self.lacking: list[str] = []
+        self.answers_after: float | None = None
+        """When all tasks have answered; None where one does not."""
         self.taken_back: list[Exception] = []
         self.gate = Gate()
         self.gate.open()
@@ -138,7 +141,12 @@ class World:
             return self.lacking
 
         self.keeper = SimpleNamespace(
-            monitor=SimpleNamespace(lives=self.lives, next_change=lambda: self.change.wait(), all_up=self.all_up.wait),
+            monitor=SimpleNamespace(
+                lives=self.lives,
+                next_change=lambda: self.change.wait(),
+                all_up=self.all_up.wait,
+                all_answer=self._all_answer,
+            ),
             take_back=self._take_back,
         )
         self.restarts = Restarts(RestartPolicy(most=most, first_seconds=2.0, factor=1.0), lambda: 1.0)
@@ -154,6 +162,9 @@ class World:
             60.0,
             self.keeper if is_chief else None,  # type: ignore[arg-type]
         )
+
+    async def _all_answer(self) -> None:
+        await anyio.sleep(math.inf if self.answers_after is None else self.answers_after)
 
     def _take_back(self, error: Exception) -> None:
         self.taken_back.append(error)
@@ -199,6 +210,20 @@ def test_f65_what_nobody_can_explain_is_tried_again_after_a_pause_and_all_goes_b
     verdict, seconds, world = judged(LOST)
     assert verdict and seconds == 4 * 0.5 + 2.0, "four heartbeats for evidence, and the pause"
     assert "the worker is gone" in str(world.taken_back[0]) and world.aborted == [7]
+
+
+def test_f65_where_all_tasks_have_answered_since_nothing_is_waited_for_the_first_time() -> None:
+    def answer(world: World) -> None:
+        world.answers_after = 0.25
+
+    verdict, seconds, world = judged(LOST, prepare=answer)
+    assert verdict and seconds == 0.25 + 2.0 and world.aborted == [7]
+
+    def again(world: World) -> None:
+        answer(world)
+        world.restarts.next_pause(STEPS, 0.0)
+
+    assert judged(LOST, prepare=again)[1] == 4 * 0.5 + 2.0
 
 
 def test_f65_between_steps_no_step_is_aborted() -> None:

@@ -7,7 +7,7 @@ shared memory belongs to the link, and believes it where both have the same iden
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -101,6 +101,11 @@ class Links:
     def data_address(self) -> str:
         """Where peers of the same host bring their tensors; empty where they don't."""
         return "" if self.endpoints.data is None else self.endpoints.data.address
+
+    @property
+    def accepted(self) -> Collection[Link]:
+        """All links that were opened to this process and are alive."""
+        return self._accepted
 
     # ---- to others
 

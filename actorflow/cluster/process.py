@@ -1,7 +1,8 @@
 """The life of a process that is a task: its server, the signals that end it, and the parent that it must not outlive.
 
-SIGTERM or Ctrl-C lets the steps in flight end, for five seconds at most, and the process ends with status 0. A second one
-ends it at once. SIGUSR1 writes the stacks of all threads to stderr. A process with a parent (`LocalCluster`) ends with it.
+SIGTERM or Ctrl-C lets the steps in flight end, for five seconds at most, and the process ends with status 0; the system ends it
+two seconds later. A second one ends it at once. SIGUSR1 writes the stacks of all threads to stderr. A process with a parent
+(`LocalCluster`) ends with it.
 """
 
 from __future__ import annotations
@@ -125,9 +126,11 @@ def _settle() -> None:
 
 
 def _bound_the_end(seconds: float) -> None:
-    """Lets the system end this process if it is still there then, even when Python is stuck."""
+    """Lets the system end this process if it is still there then, even when Python is stuck. A moment that was set before is not
+    put off."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, left or seconds))
 
 
 def _say(text: str) -> None:

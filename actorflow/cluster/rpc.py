@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from types import CoroutineType, MappingProxyType
 from typing import Any
 
@@ -77,6 +77,11 @@ class Rpc:
     def peer(self) -> str:
         """The task at the other end."""
         return self.channel.peer.identity.task or self.channel.peer.address
+
+    @property
+    def answering(self) -> Collection[asyncio.Task[Any]]:
+        """What answers the peer's requests now, and takes its time."""
+        return self._serving.values()
 
     # ---- to the peer
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import msgpack
-from anyio.lowlevel import checkpoint
 
 from actorflow import machine
 from actorflow.cluster.credentials import Credentials, Target
@@ -119,7 +118,6 @@ class Server:
         made = machine.fresh_incarnation() if incarnation is None else incarnation
         self.identity = Identity(self.cluster.cluster_id, self.task, made)
         self.epoch = epoch
-        self.draining = False
         self._credentials = credentials
         self._device_options = (devices, memory_budget)
         self._file_roots = [os.fspath(root) for root in file_roots or ()]
@@ -196,14 +194,18 @@ class Server:
         assert self._closed is not None
         self._closed.set()
 
+    @property
+    def draining(self) -> bool:
+        """Whether it is about to end."""
+        return self.worker.draining
+
     async def drain(self, seconds: float) -> None:
-        """Refuses new steps, and waits until those in flight have ended, at most so long."""
-        self.draining = True
+        """Refuses new steps, of its clients and of other masters, and waits until the requests that are under way are answered,
+        at most so long."""
+        self.worker.draining = True
         with anyio.move_on_after(seconds):
-            running = self.worker.steps.running
-            while running:
-                await next(iter(running.values())).wait()
-                await checkpoint()
+            while tasks := [task for link in self.links.accepted for task in link.rpc.answering]:
+                await asyncio.wait(tasks)
 
     async def set_epoch(self, epoch: int) -> None:
         """A new epoch of the cluster: steps of the former one are stopped, and have ended when this returns; clients connect
@@ -291,7 +293,7 @@ class Server:
             }
 
         async def open_session(request: OpenSession) -> list[Any]:
-            self._check_open()
+            self.worker.check_open()
             return await self._open_session(request, link)
 
         async def extend(request: Extend) -> int:
@@ -304,7 +306,7 @@ class Server:
             return [plan, msgpack.packb(session.newly_placed())]
 
         def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
-            self._check_open()
+            self.worker.check_open()
             if self._only not in ("", link.task):
                 raise UnavailableError(
                     f"{self.task} takes no steps now: the chief's supervisor restores variables.",
@@ -398,10 +400,6 @@ class Server:
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # it is gone, or let go of already
                 return
         link.close(f"the cluster is in epoch {self.epoch}")
-
-    def _check_open(self) -> None:
-        if self.draining:
-            raise UnavailableError(f"{self.task} is about to end, and takes no new work.")
 
     def _session(self, number: int, link: Link) -> MasterSession:
         session, owner = self._sessions.get(number, (None, None))

@@ -107,6 +107,13 @@ class WorkerService:
         self._meetings: dict[int, tuple[Meeting, object]] = {}
         self._aborted: dict[tuple[int, object], BaseException] = {}
         """Steps that were aborted before they began here, with who did so: nobody ends another one's."""
+        self.draining = False
+        """Whether the task is about to end, and begins no steps any more."""
+
+    def check_open(self) -> None:
+        """Raises UnavailableError where no step may begin any more."""
+        if self.draining:
+            raise UnavailableError(f"{self._links.me.task} is about to end, and takes no new work.")
 
     def handlers(self, link: Link) -> Mapping[str, Handler]:
         """What is answered on a link to a master."""
@@ -118,6 +125,7 @@ class WorkerService:
             await self.register(part, link)
 
         def begin_part(request: RunPart) -> Outcome:
+            self.check_open()
             check_epoch(link, request.epoch)
             number, step = request.part, request.step
             found = self._find(number, link)

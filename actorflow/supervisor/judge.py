@@ -77,11 +77,23 @@ class Judge:
         return attempt.generation == self.gate.generation and all(life.is_up for life in lives.values())
 
     async def _gather_evidence(self, attempt: Attempt) -> None:
-        """Waits a moment for the monitor to see what a run has felt."""
-        if self.keeper is not None:
-            with anyio.move_on_after(_EVIDENCE_HEARTBEATS * self.heartbeat_seconds):
+        """Waits for the monitor to see what a run has felt, for some heartbeats at most. The first time it waits only until all
+        tasks have answered; where a step fails again, two that both answer may not reach each other, which may pass."""
+        if self.keeper is None:
+            return
+        monitor = self.keeper.monitor
+        with anyio.move_on_after(_EVIDENCE_HEARTBEATS * self.heartbeat_seconds):
+            async with anyio.create_task_group() as group:
+
+                async def ask() -> None:
+                    await monitor.all_answer()
+                    group.cancel_scope.cancel()
+
+                if not self.restarts.in_row(STEPS):
+                    group.start_soon(ask)
                 while self._is_quiet(attempt):
-                    await self.keeper.monitor.next_change()
+                    await monitor.next_change()
+                group.cancel_scope.cancel()
 
     async def wait_for_chief(self) -> None:
         """Waits until all variables have values. Raises DeadlineExceededError when that takes more than `wait_seconds`."""

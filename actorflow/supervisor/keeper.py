@@ -78,7 +78,7 @@ class Keeper:
         self._work = anyio.Event()
         self._phase: anyio.CancelScope | None = None
         self._root = RootTask()
-        self._nursed: set[str] = set()
+        self.nursed: set[str] = set()
         """The tasks that are being started again."""
         self._told: dict[str, tuple[int, int | None]] = {}
         """The epoch that each incarnation of a task has confirmed."""
@@ -137,8 +137,8 @@ class Keeper:
 
     def _nurse(self, task: str) -> None:
         """Lets a task be started again, where that is ours and nobody does so yet."""
-        if self._cluster is not None and task not in self._nursed:
-            self._nursed.add(task)
+        if self._cluster is not None and task not in self.nursed:
+            self.nursed.add(task)
             self._root.start(self._start_again(task, self._cluster))
 
     async def _nurse_silent(self) -> None:
@@ -175,7 +175,7 @@ class Keeper:
             self._fail(error)
             return
         finally:
-            self._nursed.discard(task)
+            self.nursed.discard(task)
         self._events.tell(TaskRestarted, task, anyio.current_time() - begin)
 
     async def _is_reached(self, task: str, cluster: LocalCluster, former: int | None) -> bool:

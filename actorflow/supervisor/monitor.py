@@ -141,6 +141,22 @@ class Monitor:
             raise UnavailableError(f"{task} is not connected to the supervisor.")
         return await link.call(request)
 
+    async def all_answer(self) -> None:
+        """Asks all tasks, and returns when each has answered: nothing was lost before. For one that does not answer it waits for
+        ever; that this one is lost or back, `next_change` tells."""
+
+        async def ask(task: str) -> None:
+            while True:
+                try:
+                    await self.ask_status(task)
+                    return
+                except OpError:
+                    await self.next_change()
+
+        async with anyio.create_task_group() as group:
+            for task in self._tasks:
+                group.start_soon(ask, task)
+
     async def ask_status(self, task: str) -> dict[str, Any]:
         """What a task says of itself."""
         found: dict[str, Any] = await self.call(task, Status())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from actorflow.public import public
@@ -15,8 +15,9 @@ class RestartPolicy:
 
     Args:
         most: so many restarts of one task are made within `window_seconds`.
-        first_seconds, factor, longest_seconds: the pauses grow from the first by the factor up to the longest. Of each one
-            between a half and all is taken by chance, so that tasks that died together don't come back together.
+        first_seconds, factor, longest_seconds: the pauses grow from the first by the factor up to the longest, as long as no
+            step is made between two restarts; after one the next pause is the first again. Of each one between a half and all
+            is taken by chance, so that tasks that died together don't come back together.
     """
 
     most: int = 5
@@ -26,7 +27,7 @@ class RestartPolicy:
     longest_seconds: float = 30.0
 
     def pause(self, before: int, draw: float) -> float:
-        """The seconds before a restart, if there were `before` others in the window; `draw` is from 0 to 1."""
+        """The seconds before a restart, if there were `before` others in a row; `draw` is from 0 to 1."""
         full = min(self.longest_seconds, self.first_seconds * self.factor ** min(before, 64))
         return full * (0.5 + draw / 2)
 
@@ -38,6 +39,8 @@ class Restarts:
     policy: RestartPolicy
     draw: Callable[[], float]
     _times: dict[str, list[float]] = field(default_factory=dict)
+    _in_row: dict[str, int] = field(default_factory=dict)
+    """The restarts between which no step was made."""
 
     def next_pause(self, what: str, now: float) -> float | None:
         """Counts a restart, and gives the pause before it; None where the budget is used up."""
@@ -45,9 +48,20 @@ class Restarts:
         self._times[what] = times
         if len(times) >= self.policy.most:
             return None
+        before = self._in_row[what] = min(self._in_row.get(what, 0), len(times)) + 1
         times.append(now)
-        return self.policy.pause(len(times) - 1, self.draw())
+        return self.policy.pause(before - 1, self.draw())
+
+    def in_row(self, what: str) -> int:
+        """How many there were without a step between them."""
+        return self._in_row.get(what, 0)
 
     def forget(self, what: str) -> None:
-        """It went well: the next time counts as the first."""
+        """It went well: the next time counts as the first, and for the budget too."""
         self._times.pop(what, None)
+        self._in_row.pop(what, None)
+
+    def step_made(self, down: Collection[str]) -> None:
+        """Training goes on: the next pause of all but those that are `down` is the first again. Budgets stay as they are."""
+        if self._in_row:
+            self._in_row = {what: count for what, count in self._in_row.items() if what in down}

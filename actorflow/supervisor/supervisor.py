@@ -384,6 +384,7 @@ class Supervisor:
     def went_well(self) -> None:
         """A step was made."""
         self._restarts.forget(STEPS)
+        self._restarts.step_made(() if self._keeper is None else self._keeper.nursed)
 
     # ---- state
 

@@ -19,7 +19,7 @@ from chaos.program import JOBS, TASKS, Program, check, program
 
 PATIENCE = 60.0
 """Seconds after which a cycle is stuck."""
-_POLICY = RestartPolicy(most=10**9, factor=1.0)  # each kill is met as the first one is
+_POLICY = RestartPolicy(most=10**9)
 _SETTLED = 0.05
 _SLOW = 0.1
 

@@ -268,8 +268,15 @@ PLANTED = (
         "count no restarts",
         "A task that dies at each start is started for ever.",
         "actorflow/supervisor/restarts.py",
-        "        times.append(now)\n        return self.policy.pause(len(times) - 1, self.draw())",
-        "        return self.policy.pause(len(times), self.draw())",
+        "        times.append(now)\n",
+        "",
+    ),
+    Planted(
+        "let pauses grow though training goes on",
+        "After a dozen losses in ten minutes each further one holds training up for half a minute.",
+        "actorflow/supervisor/supervisor.py",
+        "        self._restarts.step_made(() if self._keeper is None else self._keeper.nursed)\n",
+        "",
     ),
     Planted(
         "restore the oldest checkpoint",
