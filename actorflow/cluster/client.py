@@ -33,6 +33,7 @@ from actorflow.cluster.messages import (
     ResetAll,
     RunPlan,
     Status,
+    Waits,
 )
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial import RemoteParts
@@ -51,6 +52,7 @@ from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.event_loop import running_loop
 from actorflow.session.partial import Parts
 from actorflow.session.root import RootTask
+from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
@@ -61,6 +63,8 @@ _QUIET_SECONDS = 10.0
 _SHORTEST_QUIET = 0.25
 _QUIET_STEPS = 2
 _REMEMBERED_STEPS = 32
+_WAITS_SECONDS = 2.0
+_MOST_WANTED = 3
 _SLACK = 5.0
 """How much longer than its deadline a step may take before the master itself is taken for lost."""
 
@@ -140,7 +144,14 @@ class RemoteEngine:
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
         self._root: RootTask | None = None
-        """Of the requests of partial runs."""
+        """Of the requests of partial runs, and of those that ask what steps wait for."""
+        self._flying: dict[int, tuple[Signature, float]] = {}
+        """The steps in flight: what they are for, and since when."""
+        self._waits: dict[int, Sequence[str]] = {}
+        """What the tasks have told of them last."""
+        self._standstill = Standstill()
+        self._looking: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def was_used(self) -> bool:
@@ -228,13 +239,16 @@ class RemoteEngine:
             await admission.enter()
         try:
             self.steps += 1
+            step = next(self._numbers)
+            clock = asyncio.get_running_loop().time
+            start = clock()
+            self._flying[step] = plan.signature, start
+            self._look_later()
             link = plan.connection
             if not link.alive or link is not self._link or plan.generation != self._generation:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
                 link = plan.connection
-            step = next(self._numbers)
-            clock = asyncio.get_running_loop().time
-            start = clock()
+                start = clock()
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
             request = RunPlan(
                 self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch, enclose(values)
@@ -253,6 +267,7 @@ class RemoteEngine:
             self.cancelled += 1
             raise
         finally:
+            self._flying.pop(step, None)
             admission.leave()
 
     async def start_partial(self, plan: RemotePlan) -> Parts:
@@ -337,13 +352,62 @@ class RemoteEngine:
         )
 
     def pending(self) -> str:
-        return f"{self.admission.inflight} steps are in flight at {self.target.address}"
+        lines: list[str] = []
+        for step, (signature, since) in self._flying.items():
+            lines.append(f"step {step}:")
+            lines += self._waits.get(step) or self._wanted(signature, since)
+        return "\n".join(lines) or "no step is in flight"
+
+    def _wanted(self, signature: Signature, since: float) -> list[str]:
+        """What is known here of a step of which the tasks have not told yet."""
+        assert self._loop is not None
+        names = dict.fromkeys([*(endpoint.node for endpoint in signature.fetches), *signature.targets])
+        nodes = [self._graph.nodes[name] for name in names]
+        wanted = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
+        more = f" and {len(nodes) - _MOST_WANTED} more" if len(nodes) > _MOST_WANTED else ""
+        return [f"{wanted}{more} wanted for {self._loop.time() - since:.1f} s; its tasks have not been asked yet"]
+
+    def _look_later(self) -> None:
+        """Asks the tasks what steps wait for, each second while some take longer than that."""
+        if self._looking is None and not self.closed:
+            self._loop = asyncio.get_running_loop()
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look)
+
+    def _look(self) -> None:
+        assert self._loop is not None
+        self._looking = None
+        if not self._flying or self.closed:
+            return
+        if self._loop.time() - next(iter(self._flying.values()))[1] < STANDSTILL_SECONDS:
+            self._look_later()
+            return
+        if self._root is None:
+            self._root = RootTask()
+        self._root.start(self._ask())
+
+    async def _ask(self) -> None:
+        link = self._link
+        flying = list(self._flying)
+        try:
+            if link is None or not link.alive:
+                self._waits = {step: [f"the link to {self.target.address} is broken"] for step in flying}
+                return
+            rows = msgpack.unpackb(await link.call(Waits(self._session), timeout=_WAITS_SECONDS))
+            seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in self._flying]
+            self._waits = {one.step: one.lines for one in seen}
+            self._standstill.look(seen)
+        except OpError as error:
+            self._waits = {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
+        finally:
+            self._look_later()
 
     async def close(self) -> None:
         """Closes the master's session. Its steps are stopped."""
         if self.closed:
             return
         self.closed = True
+        if self._looking is not None:
+            self._looking.cancel()
         if self._root is not None:
             await self._root.close()
         link = self._link

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Sh
 from actorflow.cluster.enclosed import enclose
 from actorflow.cluster.failures import encode_error, first_of
 from actorflow.cluster.links import Link
-from actorflow.cluster.messages import AbortStep, Carried, Costs, Register, Release, RunPart
+from actorflow.cluster.messages import AbortStep, Carried, Costs, Look, Register, Release, RunPart
 from actorflow.cluster.node_states import NodeStates, keeps_state
 from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
@@ -24,16 +25,22 @@ from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import call_step
 from actorflow.cluster.worker import WorkerService
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import InvalidArgumentError, OpError, UnknownNameError
+from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.graph import Graph
+from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed, decode_observed
 from actorflow.runtime.trace import Trace
+from actorflow.session.diagnosis import users_by_resource
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.standstill import Seen, joined
 from actorflow.session.steps import Later, Outcome
 
 _ABORT_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
+_LONG_NUMBER = re.compile(r"\d{9,}")
+"""As the numbers of a master's steps are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,10 @@ class MasterSession:
         self._edges: dict[int, Edge] = {}
         self._states = NodeStates(self._has_keepers)
         self._told = 0
+        self._flying: dict[int, tuple[int, MasterPlan]] = {}
+        """The steps under way: the client's number and the plan of each."""
+        self._users: tuple[int, Mapping[str, Sequence[Node]]] = 0, {}
+        """The nodes that use each resource, of a graph with so many nodes."""
         self._lent: dict[Link, None] = {}
         """The links over which tasks were told of the session."""
 
@@ -223,6 +234,7 @@ class MasterSession:
                         tuple(self._crossings(share.task, numbered.values(), links)),
                         plan.options,
                         plan.partial,
+                        self._users_of(share),
                     )
                     members.append(Member(share, part.number, link))
                     group.start_soon(self._bring, part, link)
@@ -236,6 +248,13 @@ class MasterSession:
         else:
             self._lent[link] = None
             await link.call(Register(part.session, part.number, encode_part(part)))
+
+    def _users_of(self, share: Share) -> dict[str, Sequence[Node]]:
+        """The nodes of the graph that use the resources of a share."""
+        names = [node.attrs["shared_name"] or node.name for node in share.nodes() if "shared_name" in node.attrs]
+        if names and self._users[0] != len(self.graph):
+            self._users = len(self.graph), users_by_resource(self.graph.nodes)
+        return {name: self._users[1][name] for name in names if name in self._users[1]}
 
     def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
         for number, edge in edges:
@@ -251,16 +270,23 @@ class MasterSession:
         return await self._reach(task, self._tasks[task].address)
 
     def run(
-        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+        self,
+        plan: MasterPlan,
+        step: int,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        trace: Trace | None,
+        asked: int = 0,
     ) -> Outcome:
-        """Runs a step. The first error of a task is the step's: it is stopped on the others.
+        """Runs a step, which the client has asked for by the number `asked`. The first error of a task is the step's: it is
+        stopped on the others.
 
         Raises:
             UnavailableError: a task is gone.
             OpError: the error of a node.
         """
         if len(plan.members) != 1 or plan.members[0].link is not None:
-            return Later(lambda: self._run_members(plan, step, feeds, timeout, trace))
+            return Later(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
         (member,) = plan.members
         try:
             outcome = self._worker.run(member.part, step, member.take(feeds), timeout, trace, self)
@@ -268,26 +294,36 @@ class MasterSession:
             self._worker.finish(step)
             raise
         if isinstance(outcome, Later):
-            return Later(lambda: self._run_here(plan, step, outcome))
+            return Later(lambda: self._run_here(plan, step, outcome, asked))
         self._worker.finish(step)
         return plan.fetches([outcome])
 
-    async def _run_here(self, plan: MasterPlan, step: int, outcome: Later) -> list[Any]:
+    async def _run_here(self, plan: MasterPlan, step: int, outcome: Later, asked: int) -> list[Any]:
+        self._flying[step] = asked, plan
         try:
             return plan.fetches([await outcome])
+        except DeadlineExceededError as error:
+            raise self._expired(error) from None
         finally:
+            self._flying.pop(step, None)
             self._worker.finish(step)
 
     async def _run_members(
-        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None, asked: int
     ) -> list[Any]:
         await self._ready(plan)
-        results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+        self._flying[step] = asked, plan
+        try:
+            results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+        except DeadlineExceededError as error:
+            raise self._expired(error) from None
+        finally:
+            self._flying.pop(step, None)
         if trace is not None:
             trace.keep_causality()
         return plan.fetches(results)
 
-    async def run_in_parts(self, plan: MasterPlan, step: int, caller: Caller) -> None:
+    async def run_in_parts(self, plan: MasterPlan, step: int, caller: Caller, asked: int = 0) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
         await self._ready(plan)
         ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
@@ -299,7 +335,11 @@ class MasterSession:
 
         for index in range(len(plan.division.feeds)):
             caller.expect(index, partial(hand_on, index))
-        await self._all(plan, step, lambda member: ways[id(member)].run())
+        self._flying[step] = asked, plan
+        try:
+            await self._all(plan, step, lambda member: ways[id(member)].run())
+        finally:
+            self._flying.pop(step, None)
 
     def _way(self, member: Member, index: int, step: int, plan: MasterPlan, caller: Caller) -> Way:
         """The way to a member of a partial run, whose fetches go on to the caller."""
@@ -325,6 +365,7 @@ class MasterSession:
         members = plan.members
         results: list[Any] = [None for _ in members]
         failures: list[Exception] = []
+        waited: list[Sequence[str]] = []
 
         async def take_part(index: int, group: TaskGroup) -> None:
             try:
@@ -334,7 +375,7 @@ class MasterSession:
                 if len(failures) == 1:
                     for other in members:
                         if other is not members[index]:
-                            group.start_soon(self._abort, other, step, error)
+                            group.start_soon(self._abort, other, step, error, waited)
 
         try:
             if len(members) == 1:
@@ -344,7 +385,7 @@ class MasterSession:
                     for index in range(len(members)):
                         group.start_soon(take_part, index, group)
                 if failures:
-                    raise failures[0]
+                    raise _with_all_waits(failures, waited)
         finally:
             self._worker.finish(step)
         return results
@@ -359,14 +400,59 @@ class MasterSession:
         request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, enclose(mine))
         return await call_step(member.link, request, mine, len(member.share.places), trace)
 
-    async def _abort(self, member: Member, step: int, error: Exception) -> None:
+    async def _abort(self, member: Member, step: int, error: Exception, waited: list[Sequence[str]]) -> None:
         if member.link is None:
-            self._worker.abort(step, error, self)
+            waited.append(self._worker.abort(step, error, self))
             return
         try:
-            await member.link.call(AbortStep(step, encode_error(error)), timeout=_ABORT_SECONDS)
+            lines = await member.link.call(AbortStep(step, encode_error(error)), timeout=_ABORT_SECONDS)
+            waited.append([str(line) for line in lines or ()])
         except OpError:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
+
+    async def waits(self) -> list[Seen]:
+        """What the steps under way wait for, on all tasks, by the client's numbers."""
+        flying = dict(self._flying)
+        asked: dict[Link | None, list[int]] = {}
+        for step, (_, plan) in flying.items():
+            for member in plan.members:
+                asked.setdefault(member.link, []).append(step)
+        found: dict[int, list[Seen]] = {step: [] for step in flying}
+        async with anyio.create_task_group() as group:
+            for link, steps in asked.items():
+                group.start_soon(self._look, link, steps, found)
+        result = []
+        for step, seen in found.items():
+            idle = [one.idle for one in seen if one.idle is not None]
+            only_waits = min(idle) if idle and len(idle) == len(seen) else None
+            lines = [self._renumbered(line) for line in joined(one.lines for one in seen)]
+            result.append(Seen(flying[step][0], only_waits, lines))
+        return result
+
+    def _renumbered(self, text: str) -> str:
+        """A text with the client's numbers of steps instead of those that tasks know."""
+
+        def number(match: re.Match[str]) -> str:
+            found = self._flying.get(int(match[0]))
+            return match[0] if found is None else str(found[0])
+
+        return _LONG_NUMBER.sub(number, text)
+
+    def _expired(self, error: DeadlineExceededError) -> DeadlineExceededError:
+        details = [self._renumbered(line) for line in error.details]
+        return DeadlineExceededError(self._renumbered(error.message), details=details, hint=error.hint)
+
+    async def _look(self, link: Link | None, steps: list[int], found: dict[int, list[Seen]]) -> None:
+        if link is None:
+            seen = self._worker.look(steps, self)
+        else:
+            try:
+                rows = msgpack.unpackb(await link.call(Look(steps), timeout=_LOOK_SECONDS))
+                seen = [Seen(step, idle, lines) for step, idle, lines in rows]
+            except OpError as error:
+                seen = [Seen(step, None, [f"{link.task} does not tell: {error.message}"]) for step in steps]
+        for one in seen:
+            found[one.step].append(one)
 
     async def edges(self) -> list[list[Any]]:
         """For each edge between tasks that has carried something: [tensor, source, destination, transport, tokens, bytes, waits,
@@ -432,3 +518,12 @@ class MasterSession:
             await link.call(Release(self.number))
         except OpError:
             pass  # it is gone, and what it had of the session with it
+
+
+def _with_all_waits(failures: Sequence[Exception], waited: Sequence[Sequence[str]]) -> Exception:
+    """The first of the members' errors. Where a step's time was up, it tells what all of them waited for."""
+    error = failures[0]
+    if not isinstance(error, DeadlineExceededError):
+        return error
+    details = joined([*(other.details for other in failures if isinstance(other, DeadlineExceededError)), *waited])
+    return DeadlineExceededError(error.message, details=details, hint=error.hint)

@@ -178,7 +178,7 @@ class RunPart(Request):
 
 @dataclass(frozen=True, slots=True)
 class AbortStep(Request):
-    """Stops a step because another task failed."""
+    """Stops a step because another task failed. The reply is a list of lines on what it waited for, where its time was up."""
 
     method = "abort_step"
     step: int
@@ -206,6 +206,23 @@ class Pending(Request):
     """Which nodes of the steps in flight wait, and for what: the reply is a text."""
 
     method = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Waits(Request):
+    """What the steps of a session wait for, on all tasks: the reply is a packed list of [step, seconds for which it has only
+    waited or nil, lines]."""
+
+    method = "waits"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Request):
+    """What these steps wait for on the worker: the reply is as that of Waits, for those that are under way there."""
+
+    method = "look"
+    steps: list[int]
 
 
 @dataclass(frozen=True, slots=True)

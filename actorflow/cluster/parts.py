@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import msgpack
@@ -11,7 +11,7 @@ import msgpack
 from actorflow.cluster.signatures import Form, decode_endpoint, decode_feed
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import Endpoint, Node, Where
 from actorflow.passes.compile import Options
 from actorflow.passes.subgraph import Subgraph, topological
 
@@ -43,6 +43,8 @@ class TaskPart:
     options: Options
     partial: bool = False
     """Whether it is fed and fetched while it runs."""
+    users: Mapping[str, Sequence[Node]] = field(default_factory=dict)
+    """The nodes of the whole graph that use each of its resources, for reports: their names, ops and lines."""
 
     def forms(self) -> tuple[Form, ...]:
         """The types and shapes of its feeds."""
@@ -62,6 +64,7 @@ def encode_part(part: TaskPart) -> bytes:
         "crossings": [[c.key, c.edge, c.outgoing, c.peer, c.address, c.incarnation] for c in part.crossings],
         "options": asdict(options),
         "partial": part.partial,
+        "users": [[name, [_encode_user(user) for user in users]] for name, users in part.users.items()],
     }
     packed: bytes = msgpack.packb(content)
     return packed
@@ -83,9 +86,22 @@ def decode_part(content: bytes) -> TaskPart:
             ),
             options=Options(**{str(name): bool(value) for name, value in found["options"].items()}),
             partial=bool(found.get("partial", False)),
+            users={str(name): tuple(map(_decode_user, users)) for name, users in found.get("users", ())},
         )
     except Exception as error:
         raise DataLossError(f"What was to be registered is no part of a plan: {error}") from error
+
+
+def _encode_user(user: Node) -> list[Any]:
+    where = (
+        ["", 0] if user.where is None else [str(user.where.file).encode("utf-8", "replace").decode(), user.where.line]
+    )
+    return [user.name, user.op, *where]
+
+
+def _decode_user(found: Any) -> Node:
+    name, op, file, line = found
+    return Node(str(name), str(op), where=Where(str(file), int(line)) if file else None)
 
 
 def check_part(part: TaskPart, devices: Sequence[str]) -> None:

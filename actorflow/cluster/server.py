@@ -33,6 +33,7 @@ from actorflow.cluster.messages import (
     RunPlan,
     SetEpoch,
     Status,
+    Waits,
 )
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import decode_signature
@@ -327,10 +328,12 @@ class Server:
                 session, plan = find_plan(request)
                 step = next(self._numbers)
                 if plan.partial:
-                    return serve_parts(link.tokens, request, lambda caller: session.run_in_parts(plan, step, caller))
+                    return serve_parts(
+                        link.tokens, request, lambda caller: session.run_in_parts(plan, step, caller, request.step)
+                    )
 
                 def run(values: list[Any], trace: Trace | None) -> Outcome:
-                    return session.run(plan, step, values, request.timeout, trace)
+                    return session.run(plan, step, values, request.timeout, trace, request.step)
 
                 return serve_step(link.tokens, request, plan.division.feeds, plan.forms, run)
             except BaseException:
@@ -353,6 +356,11 @@ class Server:
 
         async def measured(request: Measured) -> bytes:
             packed: bytes = msgpack.packb(encode_observed(await self._session(request.session, link).observed()))
+            return packed
+
+        async def waits(request: Waits) -> bytes:
+            found = await self._session(request.session, link).waits()
+            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
             return packed
 
         async def replan(request: Replan) -> None:
@@ -386,6 +394,7 @@ class Server:
             "explain": explain,
             "edges": edges,
             "measured": measured,
+            "waits": waits,
             "replan": replan,
             "reset_all": reset_all,
             "set_epoch": set_epoch,

@@ -13,14 +13,15 @@ from actorflow.cluster.failures import decode_error
 from actorflow.cluster.fed_later import FedLater
 from actorflow.cluster.links import Link, Links
 from actorflow.cluster.meeting import Meeting, Route
-from actorflow.cluster.messages import AbortStep, Carried, Costs, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.messages import AbortStep, Carried, Costs, Look, Pending, Register, Release, Reset, RunPart
 from actorflow.cluster.partial import Caller
 from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
 from actorflow.cluster.rpc import Handler
 from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import serve_parts, serve_step
 from actorflow.device.base import Device
-from actorflow.errors import AbortedError, AlreadyExistsError, NotFoundError, UnavailableError
+from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
+from actorflow.graph.node import Node
 from actorflow.passes.measuring import Observed, encode_observed
 from actorflow.registry import plugins
 from actorflow.runtime.observed import observed
@@ -30,6 +31,7 @@ from actorflow.session.admission import Admission
 from actorflow.session.builder import PlanBuilder
 from actorflow.session.planner import Compiled
 from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.standstill import Seen
 from actorflow.session.steps import Later, Outcome, Steps
 
 _UNLIMITED = 1 << 30
@@ -100,6 +102,7 @@ class WorkerService:
             manager.file_roots = file_roots
         self.local = plugins.load("transports", "local")()
         self.steps = Steps(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
+        self.steps.users = self._users
         self._links = links
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}
@@ -151,8 +154,12 @@ class WorkerService:
                 return reply
             return Later(lambda: self._end_later(request.step, reply))
 
-        async def abort_step(request: AbortStep) -> None:
-            self.abort(request.step, decode_error(request.error, link.task), link)
+        async def abort_step(request: AbortStep) -> list[str]:
+            return self.abort(request.step, decode_error(request.error, link.task), link)
+
+        async def look(request: Look) -> bytes:
+            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in self.look(request.steps, link)])
+            return packed
 
         async def release(request: Release) -> None:
             self.release(request.session, link)
@@ -179,6 +186,7 @@ class WorkerService:
             "release": release,
             "reset": reset,
             "pending": pending,
+            "look": look,
             "carried": carried,
         }
 
@@ -305,12 +313,16 @@ class WorkerService:
         if meeting is not None:
             meeting.finish()
 
-    def abort(self, step: int, error: BaseException, owner: Owner) -> None:
-        """Stops a step of `owner`, the link to a master or the master here, because another task failed."""
+    def abort(self, step: int, error: BaseException, owner: Owner) -> list[str]:
+        """Stops a step of `owner`, the link to a master or the master here, because another task failed. The lines tell
+        what it waited for, where its time was up."""
         running = self.steps.running.get(step)
         if self._meetings.get(step, (None, owner))[1] is not owner:
-            return
+            return []
+        lines: list[str] = []
         if running is not None:
+            if isinstance(error, DeadlineExceededError) and not running.stopped:
+                lines = self.steps.report(running)
             running.stop(error)
         else:
             self._drop_tokens(step)
@@ -318,6 +330,20 @@ class WorkerService:
                 self._aborted[step, owner] = error
             if len(self._aborted) > _REMEMBERED:
                 del self._aborted[next(iter(self._aborted))]
+        return lines
+
+    def look(self, steps: Sequence[int], owner: Owner) -> list[Seen]:
+        """What those of these steps wait for that `owner` has under way here."""
+        mine = {step for step in steps if self._meetings.get(step, (None, None))[1] is owner}
+        return self.steps.look(mine) if mine else []
+
+    def _users(self) -> dict[str, list[Node]]:
+        """The nodes that use each resource, as far as the masters of the parts here have told."""
+        found: dict[str, dict[str, Node]] = {}
+        for registered in self._parts.values():
+            for resource, users in registered.part.users.items():
+                found.setdefault(resource, {}).update({user.name: user for user in users})
+        return {resource: list(users.values()) for resource, users in found.items()}
 
     def _drop_tokens(self, step: int) -> None:
         """Nobody here will take what other tasks send for a step, which does not begin."""

@@ -383,7 +383,11 @@ class Session:
         return device
 
     def pending(self) -> str:
-        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them."""
+        """For each step in flight, the nodes that wait, with the user's lines; the channel or resource that each waits for, and
+        the nodes that fill and drain it. Kernels that go on after their steps are listed too.
+
+        Of a cluster it is what the tasks have told last: they are asked each second while a step takes longer than that.
+        """
         return self._engine.pending()
 
     async def explain_placement(self, element: Any) -> str:

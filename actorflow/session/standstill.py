@@ -26,6 +26,21 @@ class Seen:
     lines: Sequence[str]
 
 
+def joined(lines: Iterable[Sequence[str]]) -> list[str]:
+    """One step's report from those of its tasks. What waits for another task's tensor comes last, without what is said twice."""
+    groups: dict[tuple[str, ...], None] = {}
+    for some in lines:
+        group: list[str] = []
+        for line in some:
+            if group and not line.startswith(" "):
+                groups[tuple(group)] = None
+                group = []
+            group.append(line)
+        if group:
+            groups[tuple(group)] = None
+    return [line for group in sorted(groups, key=lambda group: " (_Recv, " in group[0]) for line in group]
+
+
 class Standstill:
     """Looks at all steps of a session from time to time. A wait for something from outside may be as it should be, so each set
     of nodes is told once."""

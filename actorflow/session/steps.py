@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import anyio
@@ -285,11 +285,12 @@ class Steps:
                 lines += (f"step {step.id} is over, but not all that it began:", *left)
         return "\n".join(lines) or "no step is in flight"
 
-    def look(self) -> list[Seen]:
-        """What each step in flight waits for."""
+    def look(self, wanted: Container[int] | None = None) -> list[Seen]:
+        """What each step in flight waits for, or each of those that are `wanted`."""
         reports = [starvation.look(step) for step in self.running.values()]
         users = self.users() if reports else {}
-        return [Seen(one.step, one.idle, explained(one, reports, users)) for one in reports]
+        shown = reports if wanted is None else [one for one in reports if one.step in wanted]
+        return [Seen(one.step, one.idle, explained(one, reports, users)) for one in shown]
 
     def report(self, step: Step) -> list[str]:
         """The lines of `pending` for one step."""
