@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import jedi
 import pytest
 
 import actorflow as af
@@ -178,6 +179,29 @@ def test_mypy_accepts_a_program(tmp_path: Path) -> None:
     """
     said = checked(tmp_path, *textwrap.dedent(program).splitlines())
     assert [text for text in said if text] == ['note: Revealed type is "actorflow.graph.tensor.Tensor"']
+
+
+# ---- editors
+
+
+def edited(program: str) -> Any:
+    return jedi.Script(program, project=jedi.Project(ROOT), environment=jedi.InterpreterEnvironment())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("path", ["af", "af.nn", "af.blocking", "tf", "tf.math", "tf.random"])
+def test_an_editor_offers_the_names(path: str) -> None:
+    """jedi completes in notebooks and in many editors."""
+    program = f"import actorflow as af\nimport actorflow.compat.v1 as tf\n{path}."
+    offered = {found.name for found in edited(program).complete()}
+    assert offered >= set(dir(space(path)))
+    assert not {"annotations", "Any", "TYPE_CHECKING", "namespace"} & offered
+
+
+def test_an_editor_shows_arguments() -> None:
+    program = "import actorflow.compat.v1 as tf\ntf.nn.conv2d("
+    (found,) = edited(program).get_signatures()
+    assert [parameter.name for parameter in found.params][:3] == ["input", "filter", "strides"]
 
 
 # ---- marks that can't be
