@@ -59,6 +59,17 @@ def batch(step: int) -> tuple[np.ndarray, np.ndarray]:
     return points, points @ np.linspace(-1, 1, INPUTS, dtype=np.float32)
 
 
+async def tell(supervisor: af.Supervisor) -> None:
+    """Prints what happens, as it happens."""
+    async for event in supervisor.events():
+        match event:
+            case WorkerLost(_, task, report):
+                print(f"  {task} is lost: {report.how}", flush=True)
+            case Restored(_, path, step, epoch):
+                what = "initial values" if path is None else f"checkpoint of step {step}"
+                print(f"  epoch {epoch} begins with the {what}", flush=True)
+
+
 async def train(steps: int, kills: list[int], every: int) -> tuple[float, bytes]:
     """Trains, while a task is killed at each of the steps `kills`. Gives the last loss, and the weights."""
     model, loss = build(), float("nan")
@@ -66,8 +77,10 @@ async def train(steps: int, kills: list[int], every: int) -> tuple[float, bytes]
     with tempfile.TemporaryDirectory() as folder:
         async with (
             af.LocalCluster({"ps": 1, "worker": 2}) as cluster,
+            anyio.create_task_group() as group,
             af.Supervisor(cluster, model.graph, checkpoint_dir=folder, save_steps=every) as supervisor,
         ):
+            group.start_soon(tell, supervisor)
             waiting = sorted(kills)
             async for attempt in supervisor.steps(until=steps):
                 async with attempt as step:
@@ -81,13 +94,6 @@ async def train(steps: int, kills: list[int], every: int) -> tuple[float, bytes]
                         [model.loss, model.train], {model.points: points, model.wanted: wanted}
                     )
             weights = await supervisor.run(model.weights)
-        for event in supervisor.history:
-            match event:
-                case WorkerLost(_, task, report):
-                    print(f"lost: {report.how}")
-                case Restored(_, path, step, epoch):
-                    what = "initial values" if path is None else f"checkpoint of step {step}"
-                    print(f"epoch {epoch} begins with the {what}")
         saved = [event.step for event in supervisor.history if isinstance(event, CheckpointSaved)]
         print(f"checkpoints at {sorted(set(saved))}")
     return float(loss), weights.tobytes()
@@ -95,7 +101,9 @@ async def train(steps: int, kills: list[int], every: int) -> tuple[float, bytes]
 
 async def main(steps: int, kills: int, every: int, seed: int) -> None:
     chosen = random.Random(seed).sample(range(steps), kills)
+    print("undisturbed:")
     undisturbed, there = await train(steps, [], every)
+    print(f"with {kills} deaths:")
     loss, weights = await train(steps, chosen, every)
     print(f"loss {loss:.6f} after {steps} steps with {kills} deaths, {undisturbed:.6f} without")
     print(f"the same weights, bit by bit: {weights == there}")

@@ -141,13 +141,14 @@ def test_f83_f84_records(tmp_path: Path) -> None:
 
 
 def test_char_lstm() -> None:
-    printed = run("char_lstm.py", "--steps", "150", "--units", "64")
+    printed = run("char_lstm.py")
     perplexities = [float(p) for p in re.findall(r"perplexity +([\d.]+)", printed)]
     assert 40 < perplexities[0] < 50, "at first all letters are alike"
     assert sorted(perplexities[:4], reverse=True) == perplexities[:4]
     (whole,) = numbers(r"on the whole text: ([\d.]+)", printed)
-    assert 1 < whole < 3
-    assert "is better than" in printed.rpartition("it writes:")[2]
+    assert 1 < whole < 1.2
+    right, letters = numbers(r"(\d+) of (\d+) letters are right", printed)
+    assert right > 0.9 * letters, "one wrong letter leads to others"
 
 
 def test_frame_loop() -> None:
