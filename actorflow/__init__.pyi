@@ -483,6 +483,7 @@ from actorflow.queues.kinds import PriorityQueue as PriorityQueue
 from actorflow.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.registry.kernel import kernel as kernel
 from actorflow.registry.op import op as op
+from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.polling import new_event_loop as new_event_loop
 from actorflow.runtime.trace import Trace as Trace
 from actorflow.session.engine import SessionStatistics as SessionStatistics
@@ -578,6 +579,7 @@ __all__ = [
     "SparseTensorValue",
     "Supervisor",
     "TFRecordReader",
+    "TaskState",
     "Tensor",
     "TensorArray",
     "TensorLike",

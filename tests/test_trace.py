@@ -10,6 +10,7 @@ from clusters import servers
 
 import actorflow as af
 from actorflow.cluster.server import Server
+from actorflow.runtime.actors import ActorPart
 from actorflow.runtime.part import Part
 
 
@@ -89,4 +90,4 @@ async def test_f53_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkey
     monkeypatch.setattr(Part, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])
     async with af.Session(graph=graph, coalesce=False) as session:
         await session.run(af.exp(af.placeholder(af.float32, [], name="x")), {"x:0": 1.0})
-    assert kinds == {Part}
+    assert kinds == {ActorPart}

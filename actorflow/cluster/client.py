@@ -40,12 +40,13 @@ from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.signatures import encode_signature
 from actorflow.cluster.stepping import call_step
 from actorflow.device.spec import DeviceSpec
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed, decode_observed
+from actorflow.runtime.actors import TaskState
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.engine import EdgeReport, SessionStatistics
@@ -349,6 +350,13 @@ class RemoteEngine:
             plans=self.plans,
             nodes=0,
             devices={},
+        )
+
+    def tasks(self) -> list[TaskState]:
+        """Raises UnimplementedError: they are not in this process."""
+        raise UnimplementedError(
+            "The nodes of a cluster's steps are tasks of other processes.",
+            hint="session.pending() tells what waits; run(..., trace=af.Trace()) what ran when.",
         )
 
     def pending(self) -> str:

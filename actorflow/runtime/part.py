@@ -7,7 +7,7 @@ come and go with their frames.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -311,8 +311,9 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
     part.dispatcher.pump()
 
 
-def start_continuing(part: Part, node: PlanNode) -> None:
-    """Starts a kernel that calls a continuation: it has neither a thread nor a task while it waits."""
+def start_continuing(part: Part, node: PlanNode, over: asyncio.Future[Callable[[], None]] | None = None) -> None:
+    """Starts a kernel that calls a continuation: it has neither a thread nor a task while it waits. With `over`, a task that
+    waits for that goes on instead of the ready queue."""
     step = part.step
     inputs = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
@@ -330,7 +331,11 @@ def start_continuing(part: Part, node: PlanNode) -> None:
         """It may be called within the kernel, so the rest takes its turn in the ready queue."""
         del step.continuing[key]
         step.active_again()
-        part.dispatcher.call_soon(partial(_continue, part, node, result, error, begun), context=step.context)
+        go_on = partial(_continue, part, node, result, error, begun)
+        if over is None:
+            part.dispatcher.call_soon(go_on, context=step.context)
+        else:
+            over.set_result(go_on)
 
     try:
         node.launch(*inputs, done=done, **keywords)

@@ -118,6 +118,8 @@ class Plan:
     """The nodes from which a way leads to what somebody else waits for: asynchronous kernels (a Send), branches, loops."""
     enters: int = 0
     parallel_iterations: int = 1
+    seen: bool = False
+    """Whether each node is a task that asyncio shows (see `actors`)."""
 
 
 class _Layout:
@@ -143,16 +145,18 @@ def build_plan(
     fill_constants: bool = True,
     without: AbstractSet[str] = frozenset(),
     check_numerics: bool = False,
+    seen: bool = False,
 ) -> Plan:
     """Compiles the part of a graph that one device runs. With `fill_constants`, constants are no nodes of the plan: their
     values are in their consumers' slots from the start. Kernels of the libraries named in `without` are not used.
-    With `check_numerics`, kernels for host memory look for what is not finite (see `numerics`).
+    With `check_numerics`, kernels for host memory look for what is not finite (see `numerics`). With
+    `seen`, each node is a task that asyncio shows (see `actors`).
 
     Raises:
         UnimplementedError: a node has no kernel for the device.
         InvalidArgumentError: edges lead from one loop into another.
     """
-    return _Builder(graph, device, context_of, fill_constants, without, check_numerics).build()
+    return _Builder(graph, device, context_of, fill_constants, without, check_numerics, seen).build()
 
 
 class _Builder:
@@ -166,9 +170,11 @@ class _Builder:
         fill_constants: bool,
         without: AbstractSet[str],
         check_numerics: bool,
+        seen: bool,
     ) -> None:
         self._graph = graph = with_fetches_copied(graph, device)
         self._check_numerics = check_numerics
+        self._seen = seen
         self._without = without
         self._device = device
         self._on_host = wanted_on_host(graph, device)
@@ -278,6 +284,7 @@ class _Builder:
             urgent=_urgent(made),
             enters=len(enters),
             parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
+            seen=self._seen,
         )
 
 

@@ -19,6 +19,7 @@ from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
 from actorflow.runtime import faults, starvation
+from actorflow.runtime.actors import ActorPart
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
@@ -71,7 +72,11 @@ class Step:
         self.abandoned = False
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
-        kind = Part if trace is None else TracedPart
+        kind: type[Part] = Part
+        if trace is not None:
+            kind = TracedPart
+        elif plans and plans[0].seen:
+            kind = ActorPart
         self.parts = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
@@ -135,6 +140,10 @@ class Step:
         found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is part]
         told = [(node, None if reason is None else reason()) for node, reason in found]
         return [*told, *((node, None) for owner, node in self.continuing.values() if owner is part)]
+
+    def kernel_tasks(self) -> list[tuple[asyncio.Task[None], tuple[Part, PlanNode]]]:
+        """The tasks of asynchronous kernels, and whose they are."""
+        return list(self._tasks.items())
 
     @property
     def idle(self) -> float | None:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from actorflow.runtime.actors import ActorPart
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame
 from actorflow.runtime.part import Part
 from actorflow.runtime.plan import MergeEdge, Plan, PlanNode
 
 
-class TracedPart(Part):
+class TracedPart(ActorPart):
     """arrived: when the first token came to each node, by index. ready: when the last one did, so that the node could fire."""
 
     __slots__ = ("arrived", "ready")

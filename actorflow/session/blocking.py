@@ -19,6 +19,7 @@ from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.passes.measuring import Observed
 from actorflow.public import public
+from actorflow.runtime.actors import TaskState
 from actorflow.runtime.trace import Trace
 from actorflow.session import session as asynchronous
 from actorflow.session.awaits import refuse_await
@@ -146,6 +147,14 @@ class Session:
             return self._session.pending()
 
         return self._session.pending() if self._closed else self._call(report)
+
+    def tasks(self) -> list[TaskState]:
+        """See `actorflow.Session.tasks`."""
+
+        async def look() -> list[TaskState]:
+            return self._session.tasks()
+
+        return self._session.tasks() if self._closed else self._call(look)
 
     def statistics(self) -> SessionStatistics:
         """See `actorflow.Session.statistics`."""

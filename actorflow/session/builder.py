@@ -59,6 +59,7 @@ class PlanBuilder:
                 options.fold,
                 without,
                 options.check_numerics,
+                not options.coalesce,
             )
             for name, part in parts.items()
         )

@@ -12,6 +12,7 @@ from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Signature
 from actorflow.passes.measuring import Observed
 from actorflow.public import public
+from actorflow.runtime.actors import TaskState
 from actorflow.runtime.trace import Trace
 from actorflow.session.partial import Parts
 
@@ -106,6 +107,9 @@ class Engine(Protocol):
 
     def pending(self) -> str:
         """What the steps in flight wait for."""
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes that are ready, run or wait."""
 
     def statistics(self) -> SessionStatistics: ...
 

@@ -47,6 +47,7 @@ class LocalEngine:
         self.run = self.steps.run
         self.open = self.steps.open
         self.pending = self.steps.pending
+        self.tasks = self.steps.tasks
 
     @property
     def closed(self) -> bool:

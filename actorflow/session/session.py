@@ -25,6 +25,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
 from actorflow.passes.measuring import Observed
 from actorflow.public import public
+from actorflow.runtime.actors import TaskState
 from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
@@ -73,7 +74,7 @@ class Session:
         max_queued_steps: so many may wait for their turn; more are refused with `errors.Overloaded`.
         max_waiting_steps: a step that only waits in asynchronous kernels, for a queue perhaps, gives its place among the running
             ones up. So many may wait so; one more is stopped with `errors.Overloaded`.
-        coalesce: merges runs of cheap nodes into one.
+        coalesce: merges runs of cheap nodes into one. Without it each node is an asyncio task that carries its name.
         optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
         jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
         lower_peak: runs nodes in an order that takes less memory. Devices do so by themselves where their budget is short, and a
@@ -389,6 +390,17 @@ class Session:
         Of a cluster it is what the tasks have told last: they are asked each second while a step takes longer than that.
         """
         return self._engine.pending()
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes of the steps in flight that are ready, run or wait; see `TaskState`. On the session's event loop.
+
+        With `coalesce=False` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well, and which is
+        the current task while its kernel runs on the event loop.
+
+        Raises:
+            UnimplementedError: the session is on a cluster, whose tasks are in other processes.
+        """
+        return self._engine.tasks()
 
     async def explain_placement(self, element: Any) -> str:
         """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""

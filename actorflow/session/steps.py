@@ -10,7 +10,8 @@ import anyio
 
 from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.runtime import starvation
+from actorflow.runtime import actors, starvation
+from actorflow.runtime.actors import TaskState
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.step import Step
 from actorflow.runtime.trace import Trace
@@ -284,6 +285,10 @@ class Steps:
             if left := starvation.left_behind(step):
                 lines += (f"step {step.id} is over, but not all that it began:", *left)
         return "\n".join(lines) or "no step is in flight"
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes of the steps in flight that are ready, run or wait."""
+        return [state for step in self.running.values() for state in actors.look(step)]
 
     def look(self, wanted: Container[int] | None = None) -> list[Seen]:
         """What each step in flight waits for, or each of those that are `wanted`."""
