@@ -15,26 +15,28 @@ from actorflow.public import public
 Shape: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 
-size_type: Callable[[int | None], Any] | None = None
-"""What a `TensorShape` gives its sizes as; plain ints and None where this is None. Set by `actorflow.compat.v1`."""
-
-
-def _given(size: int | None) -> Any:
-    return size if size_type is None else size_type(size)
+size_type: Callable[[], Callable[[int | None], Any] | None] | None = None
+"""Says what a new `TensorShape` gives its sizes as: plain ints and None where there is no such function, or it gives None.
+Set by `actorflow.compat.v1`."""
 
 
 @public("af")
+def _itself(size: int | None) -> int | None:
+    return size
+
+
 class TensorShape:
     """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank."""
 
-    __slots__ = ("_sizes",)
+    __slots__ = ("_given", "_sizes")
 
     def __init__(self, dims: ShapeLike = None) -> None:
         self._sizes: Shape = as_shape(dims)
+        self._given: Callable[[int | None], Any] = (size_type and size_type()) or _itself
 
     @property
     def dims(self) -> Any:
-        return None if self._sizes is None else tuple(map(_given, self._sizes))
+        return None if self._sizes is None else tuple(map(self._given, self._sizes))
 
     @property
     def ndims(self) -> int | None:
@@ -98,16 +100,16 @@ class TensorShape:
         self.merge_with(other)
 
     def __iter__(self) -> Iterator[Any]:
-        return map(_given, self.as_list())
+        return map(self._given, self.as_list())
 
     def __len__(self) -> int:
         return len(self.as_list())
 
     def __getitem__(self, key: Any) -> Any:
         if self._sizes is None:
-            return TensorShape(None) if isinstance(key, slice) else _given(None)
+            return TensorShape(None) if isinstance(key, slice) else self._given(None)
         found = self._sizes[key]
-        return TensorShape(found) if isinstance(key, slice) else _given(found)
+        return TensorShape(found) if isinstance(key, slice) else self._given(found)
 
     def __bool__(self) -> bool:
         return self._sizes is not None
@@ -115,8 +117,11 @@ class TensorShape:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, TensorShape):
             return self._sizes == other._sizes
-        if other is None or isinstance(other, (tuple, list)):
-            return self._sizes == (None if other is None else tuple(other))
+        if other is None or isinstance(other, (tuple, list, int)):
+            try:
+                return self._sizes == as_shape(other)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                return False  # such as a list of words
         return NotImplemented
 
     def __hash__(self) -> int:

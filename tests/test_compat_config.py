@@ -13,6 +13,7 @@ import pytest
 import actorflow
 import actorflow.compat.v1 as tf
 from actorflow.compat.v1 import config as configs
+from actorflow.compat.v1 import dimensions
 
 
 @pytest.fixture(autouse=True)
@@ -173,14 +174,34 @@ def test_sizes_make_shapes_and_tensors() -> None:
     assert tf.dimension_at_index(tf.TensorShape(None), 2).value is None
 
 
-def test_the_switch_gives_plain_sizes() -> None:
+def test_sizes_are_plain_for_modules_that_do_not_import_the_compatible_names() -> None:
+    names: dict[str, Any] = {"__name__": "elsewhere", "x": actorflow.placeholder(actorflow.float32, [None, 3])}
+    exec("import actorflow as af\nsizes = list(x.shape), list(af.TensorShape([None, 3])), x.shape.dims", names)
+    assert names["sizes"] == ([None, 3], [None, 3], (None, 3)) and type(names["sizes"][0][1]) is int
+    exec("import actorflow.compat.v1 as tf\nsizes = list(x.shape) + list((x * 2).get_shape())", names)
+    assert [size.value for size in names["sizes"]] == [None, 3, None, 3]
+
+
+def test_the_switches_hold_for_the_whole_process() -> None:
     x = actorflow.placeholder(actorflow.float32, [None, 3])
-    tf.enable_v2_tensorshape()
+    plain: dict[str, Any] = {"__name__": "elsewhere", "x": x}
     try:
+        tf.enable_v2_tensorshape()
         assert x.shape[0] is None and type(x.shape[1]) is int and list(x.shape) == [None, 3] == list(x.shape.dims)
-    finally:
         tf.disable_v2_tensorshape()
+        exec("size = x.shape[1].value", plain)
+    finally:
+        dimensions.by_caller()
+    assert plain["size"] == 3
     assert x.shape[0] is not None
+
+
+def test_shapes_equal_lists_tuples_and_sizes() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    assert x.shape == [None, 3] == x.get_shape() and x.shape == (None, 3) and x.shape != [2, 3]
+    assert tf.TensorShape([2, 3]) == [tf.Dimension(2), 3] and tf.TensorShape([4]) == 4 and tf.TensorShape([4]) != 5
+    assert tf.TensorShape(None) != [1] and tf.TensorShape([1]) != ["a"] and tf.TensorShape([1]) != "a"
+    assert tf.TensorShape([2, 3]).as_list() == [2, 3] and tf.TensorShape([]) == ()
 
 
 def test_checks_of_ranks() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, SupportsIndex
 
 from actorflow import shapes
@@ -111,18 +113,31 @@ for _kind in (_Known, _Unknown):
 
 
 @public("tf")
+def _by_caller() -> type[Dimension] | None:
+    """`Dimension` where the program's module that asks for a shape has a name for `actorflow.compat.v1`, such as `tf`."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
+        frame = frame.f_back
+    speaks = any(isinstance(v, ModuleType) and v.__name__ == "actorflow.compat.v1" for v in frame.f_globals.values())
+    return Dimension if speaks else None
+
+
+def by_caller() -> None:
+    """From now on the sizes of each new `TensorShape` are what the module takes them for that asks for it."""
+    shapes.size_type = _by_caller
+
+
 def disable_v2_tensorshape() -> None:
-    """From now on the sizes of a `TensorShape` are Dimensions, in this process; importing `actorflow.compat.v1` does it."""
-    shapes.size_type = Dimension
+    """From now on the sizes of each new `TensorShape` of this process are Dimensions; without a call they are in modules that
+    import `actorflow.compat.v1`."""
+    shapes.size_type = lambda: Dimension
 
 
-@public("tf")
 def enable_v2_tensorshape() -> None:
-    """From now on the sizes of a `TensorShape` are ints, or None where unknown, as without `actorflow.compat.v1`."""
+    """From now on the sizes of each new `TensorShape` of this process are ints, or None where unknown."""
     shapes.size_type = None
 
 
-@public("tf")
 def dimension_value(dimension: Any) -> int | None:
     """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`)."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
