@@ -119,7 +119,7 @@ class TensorShape:
             return self._sizes == other._sizes
         if other is None or isinstance(other, (tuple, list, int)):
             try:
-                return self._sizes == as_shape(other)  # type: ignore[arg-type]
+                return self._sizes == as_shape(other)
             except (TypeError, ValueError):
                 return False  # such as a list of words
         return NotImplemented
@@ -128,7 +128,7 @@ class TensorShape:
         return hash(self._sizes)
 
     def __repr__(self) -> str:
-        return f"TensorShape({list(self._sizes) if self._sizes is not None else None})"
+        return f"TensorShape({list(self) if self._sizes is not None else None})"
 
     def __str__(self) -> str:
         return show(self._sizes)

@@ -359,7 +359,8 @@ async def test_what_a_client_sees_of_errors(probe: Probe) -> None:
             answer = await client.post("/add", json=[[1.0]])
             assert answer.status_code == 400
             assert answer.json() == {
-                "error": "The value fed to x:0 does not fit. It has shape (1, 1), but (?, 2) is needed."
+                "error": "The value fed to x:0 does not fit. "
+                "Cannot feed value of shape (1, 1) for Tensor x:0, which has shape (?, 2)."
             }
             assert (await client.post("/late?timeout=0.01", json=[[1, 2]])).status_code == 504
             assert (await client.post("/add", json=[[1, 2]])).json() == 3.0

@@ -210,3 +210,85 @@ def test_the_numpy_type_of_a_dtype_is_a_class() -> None:
     assert tf.string.as_numpy_dtype is np.object_ and tf.bool.as_numpy_dtype is np.bool_
     assert tf.float32.ref.as_numpy_dtype is np.float32
     assert tf.float32.numpy_dtype == np.dtype("float32")
+
+
+# ---- gradients
+
+
+@pytest.mark.parametrize("weights", [3.0, [1.0, 2.0, 3.0], [[1.0], [2.0]], np.ones((1, 3))])
+def test_weights_of_ys_broadcast(graph: af.Graph, weights: Any) -> None:
+    for shape in ([2, 3], [None, 3]):
+        x = tf.placeholder(tf.float32, shape)
+        (gradient,) = tf.gradients(x * 2.0, x, grad_ys=[weights])
+        wanted = np.broadcast_to(2 * np.asarray(weights, np.float32), (2, 3))
+        np.testing.assert_array_equal(run(gradient, {x: np.ones((2, 3))}), wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, [1], [0, 2], [2, 0, 1], []])
+@pytest.mark.parametrize("known_rank", [True, False])
+@pytest.mark.parametrize("reduction", ["sum", "mean", "prod", "max", "min", "logsumexp"])
+def test_gradients_of_reductions_over_axes_that_only_the_run_knows(
+    graph: af.Graph, reduction: str, known_rank: bool, axis: Any
+) -> None:
+    reduce = getattr(tf, f"reduce_{reduction}")
+    x = tf.placeholder(tf.float64, [2, 3, 2] if known_rank else None)
+    axes = tf.placeholder(tf.int32)
+    value = np.arange(12.0).reshape(2, 3, 2) - 4  # with a zero
+    (dynamic,) = tf.gradients(reduce(x, axes), x)
+    known = tf.placeholder(tf.float64, [2, 3, 2])
+    (static,) = tf.gradients(reduce(known, axis), known)
+    found, wanted = run([dynamic, static], {x: value, known: value, axes: axis})
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+# ---- words of errors that programs look for
+
+
+def raised(error: type[Exception], fetches: Any, feeds: Any = None, initialize: bool = True) -> str:
+    with tf.Session() as session:
+        if initialize:
+            session.run(tf.global_variables_initializer())
+        with pytest.raises(error) as caught:
+            session.run(fetches, feeds)
+    return str(caught.value)
+
+
+def test_errors_of_runs_have_tensorflows_words(graph: af.Graph) -> None:
+    x, text = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.string)
+    v = tf.Variable(1.0, name="v")
+    invalid = errors.InvalidArgumentError
+    for fetch in (v, v + 1.0, v.assign_add(1.0), tf.scatter_add(tf.Variable([1.0], name="v"), [0], [1.0])):
+        assert "Attempting to use uninitialized value v" in raised(errors.FailedPreconditionError, fetch, None, False)
+    assert "You must feed a value for placeholder" in raised(invalid, x)
+    wrong = raised(errors.FeedError, x, {x: [1.0, 2.0]})
+    assert f"Cannot feed value of shape (2,) for Tensor {x.name}, which has shape (?, 2)" in wrong
+    assert "Reached limit of 0" in raised(errors.OutOfRangeError, tf.Variable(0).count_up_to(0))
+    for value, words in (
+        ([[np.nan, 1.0]], "m : Tensor had NaN values"),
+        ([[np.inf, 1.0]], "m : Tensor had Inf values"),
+        ([[np.inf, np.nan]], "m : Tensor had Inf and NaN values"),
+    ):
+        assert words in raised(invalid, tf.check_numerics(x, "m"), {x: value})
+    assert "is not a valid int32: " in raised(invalid, tf.decode_csv(text, [[1]]), {text: ["a"]})
+    assert "could not correctly convert string: a" in raised(invalid, tf.string_to_number(text), {text: "a"})
+    assert "Input to reshape is a tensor with 2 values, but the requested shape has 3" in raised(
+        invalid, tf.reshape(x, [3]), {x: [[1.0, 2.0]]}
+    )
+    assert "requires a multiple of 3" in raised(invalid, tf.reshape(x, [-1, 3]), {x: [[1.0, 2.0]]})
+    assert "assertion failed" in raised(invalid, tf.Assert(tf.equal(text, "b"), [text]), {text: "a"})
+    ids = tf.placeholder(tf.int32, [2])
+    assert "segment ids are not increasing" in raised(invalid, tf.segment_sum([1.0, 2.0], ids), {ids: [1, 0]})
+    assert "segment_ids[1] = 5 is out of range [0, 2)" in raised(
+        invalid, tf.unsorted_segment_sum([1.0, 2.0], ids, 2), {ids: [1, 5]}
+    )
+    assert "pos 5 out of range for string" in raised(invalid, tf.substr(text, 5, 1), {text: "a"})
+    assert "length 3 that is not a multiple of 4" in raised(invalid, tf.decode_raw(text, tf.int32), {text: "abc"})
+    one = tf.placeholder(tf.int32)
+    for options, words in (
+        ({"scientific": True, "shortest": True}, "Cannot select both scientific and shortest notation"),
+        ({"precision": 2}, "not supported for datatype int32"),
+        ({"fill": "ab"}, "Fill string must be one or fewer characters"),
+    ):
+        assert words in raised(invalid, tf.as_string(one, **options), {one: 1})
+    with pytest.raises(TypeError, match="Cast int32 to string is not supported"):
+        tf.cast(tf.constant(1), tf.string)

@@ -17,8 +17,9 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import ones_like
+from actorflow.ops.array.shape import broadcast_to, shape
 from actorflow.public import public
-from actorflow.shapes import compatible, show
+from actorflow.shapes import broadcast, compatible, show
 
 
 @public("af")
@@ -52,7 +53,8 @@ def gradients(
     Args:
         ys: a tensor or a list of them.
         xs: a tensor, a variable (for which all its reads count), or a list of them.
-        grad_ys: weights of the ys, of their shapes and types; None, or None entries, stand for ones.
+        grad_ys: weights of the ys, of their types and of shapes that broadcast to theirs; None, or None entries, stand for
+            ones.
         name: the scope of the nodes made; those for node `a/b` are named `gradients/a/b_grad/...`.
         colocate_gradients_with_ops: put them on the devices of their forward nodes.
         gate_gradients: make all gradients of a node's inputs wait for each other.
@@ -119,10 +121,19 @@ def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
         raise TypeError(
             describe(f"grad_ys[{index}] has type {tensor.dtype}, but ys[{index}], {y.name}, has {y.dtype}.", **facts)
         )
-    if not compatible(tensor.static_shape, y.static_shape):
+    mine, wanted = tensor.static_shape, y.static_shape
+    if compatible(mine, wanted) and (
+        mine is None or wanted is None or all(a != 1 or b == 1 for a, b in zip(mine, wanted))
+    ):
+        return tensor
+    try:
+        fits = compatible(broadcast(mine, wanted), wanted)
+    except ValueError:
+        fits = False
+    if not fits:
         shapes = f"{show(tensor.static_shape)}, but ys[{index}], {y.name}, has {show(y.static_shape)}"
         raise ValueError(describe(f"grad_ys[{index}] has shape {shapes}.", **facts))
-    return tensor
+    return broadcast_to(tensor, shape(y))
 
 
 def _as_list(value: Any) -> list[Any]:

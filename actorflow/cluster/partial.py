@@ -165,7 +165,9 @@ class RemoteParts:
             await link.call(request)
             await self._arrivals.wait()
         except asyncio.CancelledError:
-            self._error = CancelledError("The session was closed while the step was running.")
+            self._error = CancelledError(
+                "The operation was cancelled: the session was closed while the step was running."
+            )
             raise
         except Exception as error:
             self._error = error

@@ -151,7 +151,7 @@ class VariableState:
 
     def _uninitialized(self) -> FailedPreconditionError:
         return FailedPreconditionError(
-            f"Variable {self.name!r} has no value yet.",
+            f"Attempting to use uninitialized value {self.name}: the variable has no value yet.",
             hint="Run its initializer first: await session.run(af.global_variables_initializer()).",
         )
 

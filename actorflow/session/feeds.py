@@ -84,7 +84,11 @@ class Feed:
         else:
             array = self._convert(value)
         if array.shape != self._shape and (self._static or not shapes.compatible(self._shape, array.shape)):
-            raise self._error(f"It has shape {array.shape}, but {shapes.show(self._shape)} is needed.", value)
+            raise self._error(
+                f"Cannot feed value of shape {array.shape} for Tensor {self.tensor.name}, which has shape "
+                f"{shapes.show(self._shape)}.",
+                value,
+            )
         return array if array.ndim else array[()] if self._scalar is not None else array
 
     def _convert(self, value: Any) -> np.ndarray[Any, Any]:

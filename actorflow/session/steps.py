@@ -342,7 +342,7 @@ class Steps:
             self._looking.cancel()
         self.admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
         steps = list(self.running.values()) if here else []
-        error = CancelledError("The session was closed while the step was running.")
+        error = CancelledError("The operation was cancelled: the session was closed while the step was running.")
         try:
             for step in steps:
                 step.stop(error)

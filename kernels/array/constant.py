@@ -22,7 +22,7 @@ def const(xp: Any, *, value: Any) -> Any:
 @kernel("Placeholder")
 def placeholder(xp: Any, *, dtype: Any, shape: Any) -> Any:
     raise InvalidArgumentError(
-        f"The placeholder needs a value of type {dtype} and shape {show(shape)}, but the run does not feed it.",
+        f"You must feed a value for placeholder tensor of type {dtype} and shape {show(shape)}: the run does not feed it.",
         hint="Add it to the feeds: session.run(fetches, {placeholder: value}).",
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
 from actorflow.ops.array.shape import infer_empty
 from actorflow.registry.kernel import kernel
 
@@ -32,7 +33,14 @@ def rank(xp: Any, x: Any) -> Any:
 
 @moving_kernel("Reshape")
 def reshape(xp: Any, x: Any, shape: Any) -> Any:
-    return x.reshape(_sizes(x, shape))
+    sizes = _sizes(x, shape)
+    try:
+        return x.reshape(sizes)
+    except ValueError:
+        wanted = f"requires a multiple of {-math.prod(sizes)}" if -1 in sizes else f"has {math.prod(sizes)}"
+        raise InvalidArgumentError(
+            f"Input to reshape is a tensor with {x.size} values, but the requested shape {wanted}: {sizes}."
+        ) from None
 
 
 def _sizes(x: Any, vector: Any) -> list[int]:

@@ -47,7 +47,8 @@ def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
 def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
     if not np.all(condition):
         raise InvalidArgumentError(
-            "The assertion does not hold.", details=[f"data {i}: {_summary(d, summarize)}" for i, d in enumerate(data)]
+            "assertion failed: the condition does not hold.",
+            details=[f"data {i}: {_summary(d, summarize)}" for i, d in enumerate(data)],
         )
 
 
@@ -111,6 +112,6 @@ def custom_gradient(xp: Any, values: Any) -> Any:
 @kernel("CheckNumerics")
 def check_numerics(xp: Any, x: Any, *, message: str) -> Any:
     if not xp.isfinite(x).all():
-        found = [name for name, test in (("NaN", xp.isnan), ("Inf", xp.isinf)) if test(x).any()]
+        found = [name for name, test in (("Inf", xp.isinf), ("NaN", xp.isnan)) if test(x).any()]
         raise ValueError(f"{message} : Tensor had {' and '.join(found)} values")
     return x

@@ -34,7 +34,7 @@ def decode_raw(xp: Any, data: Any, *, out_type: DType, little_endian: bool) -> A
             )
     if length % kind.itemsize:
         raise InvalidArgumentError(
-            f"decode_raw of {length} bytes gives no whole number of {out_type}, which takes {kind.itemsize}."
+            f"The input of decode_raw has length {length} that is not a multiple of {kind.itemsize}, the size of {out_type}."
         )
     raw = np.frombuffer(b"".join(parts), np.uint8)
     if out_type.is_bool and raw.size and raw.max() > 1:

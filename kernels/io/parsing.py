@@ -60,7 +60,7 @@ def _fixed(example: _Example, key: str, shape: Any, default: Any, dtype: DType) 
     if values is None:
         if not default.size and math.prod(shape):
             raise InvalidArgumentError(
-                f"{example.label}: the feature {key!r} ({dtype}) is required, but it is missing."
+                f"{example.label}: the feature {key!r} ({dtype}) is required but could not be found."
             )
         values = default.reshape(-1)
     return _shaped(values, shape, key, example.label)
@@ -212,7 +212,7 @@ def parse_single_sequence_example(
     )
     for key, dtype, shape in zip(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes):
         if key.encode() not in lists and key not in feature_list_dense_missing_assumed_empty:
-            raise InvalidArgumentError(f"{label}: the sequence {key!r} is required, but it is missing.")
+            raise InvalidArgumentError(f"{label}: the sequence {key!r} is required but could not be found.")
         bodies = lists.get(key.encode(), [])
         result = np.empty((len(bodies), *shape), dtype.numpy_dtype)
         for index, body in enumerate(bodies):

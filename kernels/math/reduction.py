@@ -132,7 +132,9 @@ def unreduce(xp: Any, x: Any, shape: Any, axis: Any, *, keep_dims: bool) -> Any:
 def _nonempty(x: Any, axis: Any) -> int:
     along = int(axis)
     if not -x.ndim <= along < x.ndim or x.shape[along] == 0:
-        raise InvalidArgumentError(f"The axis {along} of the shape {x.shape} does not exist, or has no elements.")
+        raise InvalidArgumentError(
+            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), and one that has elements, but got {along} of {x.shape}."
+        )
     return along
 
 

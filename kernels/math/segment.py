@@ -25,7 +25,7 @@ def _check_length(data: Any, ids: Any) -> None:
 
 def _check_order(rises: bool) -> None:
     if not rises:
-        raise ValueError("Segment ids are zero or more and never fall.")
+        raise ValueError("segment ids are not increasing: they are zero or more and never fall.")
 
 
 def _rise(ids: Any) -> bool:
@@ -137,7 +137,10 @@ def _unsorted(xp: Any, ufunc: Any, data: Any, ids: Any, count: Any, empty: Any, 
         raise ValueError(f"The number of segments is zero or more, but is {length}.")
     flat, rows = ids.reshape(-1), data.reshape(ids.size, *row)
     if flat.size and flat.max() >= length:
-        raise ValueError(f"Segment id {int(flat.max())} is not below num_segments = {length}.")
+        bad = int(flat.argmax())
+        raise ValueError(
+            f"segment_ids[{bad}] = {int(flat[bad])} is out of range [0, {length}), the segments that there are."
+        )
     if flat.size and flat.min() < 0:
         kept = flat >= 0
         flat, rows = flat[kept], rows[kept]

@@ -35,7 +35,7 @@ def _sums(xp: Any, data: Any, indices: Any, ids: Any, count: Any) -> tuple[Any, 
         )
     check_indices(indices, data.shape[0])
     if ids.size and (ids[0] < 0 or (xp.diff(ids) < 0).any()):
-        raise ValueError("Segment ids are zero or more and never fall.")
+        raise ValueError("segment ids are not increasing: they are zero or more and never fall.")
     found = int(ids[-1]) + 1 if ids.size else 0
     length = found if count is None else int(count)
     if length < found:

@@ -32,7 +32,9 @@ def check_inside(indices: Any, shape: Any) -> None:
     inside = ((indices >= 0) & (indices < shape)).all(axis=1)
     if not inside.all():
         bad = int(inside.argmin())
-        raise ValueError(f"indices[{bad}] = {indices[bad].tolist()} is outside the dense shape {shape.tolist()}.")
+        raise ValueError(
+            f"indices[{bad}] = {indices[bad].tolist()} is out of bounds: need 0 <= index < {shape.tolist()}."
+        )
 
 
 @moving_kernel("SparseToDense")

@@ -90,7 +90,7 @@ def count_up_to(xp: Any, ref: VariableState, *, limit: int) -> Any:
     buffer = ref.writable()
     before = buffer[()]
     if before >= limit:
-        raise OutOfRangeError(f"The variable {ref.name!r} has reached its limit of {limit}.")
+        raise OutOfRangeError(f"Reached limit of {limit}: the variable {ref.name!r} is not counted further.")
     buffer += 1
     return before
 

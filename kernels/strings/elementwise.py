@@ -76,7 +76,7 @@ def substr(xp: Any, x: Any, pos: Any, size: Any, *, unit: str) -> Any:
 
 def _begin(value: bytes, pos: int, size: int) -> int:
     if not -size <= pos <= size:
-        raise ValueError(f"pos {pos} is outside the string {value!r} of length {size}.")
+        raise ValueError(f"pos {pos} out of range for string {value!r} of length {size}.")
     return pos + size if pos < 0 else pos
 
 

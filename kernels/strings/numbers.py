@@ -17,11 +17,15 @@ from .objects import mapped
 def as_string(xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Any:
     kind = as_dtype(x.dtype).kind
     if fill not in ("", " ", "+", "-", "0", "#"):
-        raise ValueError(f"fill is one of printf's flags ' ', '+', '-', '0', '#', or empty, but is {fill!r}.")
+        raise ValueError(
+            f"Fill string must be one or fewer characters, one of printf's flags ' ', '+', '-', '0', '#', but is {fill!r}."
+        )
     if scientific and shortest:
-        raise ValueError("as_string can't be both scientific and shortest.")
+        raise ValueError("Cannot select both scientific and shortest notation.")
     if kind not in "fc" and (scientific or shortest or precision >= 0):
-        raise ValueError(f"precision, scientific and shortest are for floats; the type is {as_dtype(x.dtype)}.")
+        raise ValueError(
+            f"precision, scientific and shortest format not supported for datatype {as_dtype(x.dtype)}: they are for floats."
+        )
     flags = fill + (str(width) if width >= 0 else "")
     letter = "g" if shortest else "e" if scientific else "f"
     number = f"%{flags}{f'.{precision}' if precision >= 0 else ''}{letter}"

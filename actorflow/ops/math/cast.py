@@ -17,7 +17,7 @@ from actorflow.registry.opdef import Inference
 def _cast_type(c: Inference) -> DType:
     target = as_dtype(c.attrs["DstT"])
     if target is dt.string:
-        raise TypeError("Numbers can't be cast to strings; use af.as_string.")
+        raise TypeError(f"Cast {c.dtypes[0]} to string is not supported; use af.as_string.")
     return target
 
 

@@ -125,9 +125,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     source, axis = node.inputs
     axes, rank = known_value(axis), source.shape.ndims
     if axes is None or rank is None:
-        raise ValueError(
-            "The gradient of Prod needs axes, and a rank of the input, that are known as the graph is built."
-        )
+        return [_spread(node, dy) * _products_of_others(conj(source), axis), None]
     # One axis after the other: along one, each factor's derivative is the product of all before and all after it, which
     # holds for zeros too.
     partial, steps = conj(source), []
@@ -139,6 +137,29 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     for others in steps:
         gradient = gradient * others
     return [gradient, None]
+
+
+def _products_of_others(x: Tensor, axis: Tensor) -> Tensor:
+    """For each element the product of the others that a product over `axis` takes, where only the run knows the axes: they
+    are brought to the front and made one."""
+    from actorflow.ops.array.gather import gather
+    from actorflow.ops.array.join import concat
+    from actorflow.ops.array.range import range_
+    from actorflow.ops.array.reverse import invert_permutation
+    from actorflow.ops.array.shape import rank, reshape, shape, transpose
+    from actorflow.ops.array.unique import setdiff1d
+    from actorflow.ops.math.arithmetic import floormod, maximum
+    from actorflow.ops.math.cumulative import cumprod
+
+    count = rank(x)
+    kept = setdiff1d(range_(0, count), floormod(cast(reshape(axis, [-1]), dt.int32), maximum(count, 1)))[0]
+    taken = setdiff1d(range_(0, count), kept)[0]
+    order = concat([taken, kept], 0)
+    moved = transpose(x, order)
+    rows = reduce_prod(gather(shape(x), taken))
+    flat = reshape(moved, [rows, reduce_prod(gather(shape(x), kept))])
+    others = cumprod(flat, 0, exclusive=True) * cumprod(flat, 0, exclusive=True, reverse=True)
+    return transpose(reshape(others, shape(moved)), invert_permutation(order))
 
 
 @max_op.gradient

@@ -179,7 +179,11 @@ class QueueCore:
         self._takes.clear()
         self.closed = True
         for attempt in left:
-            attempt.finish(CancelledError(f"{self} was dropped: its container was reset, or its session was closed."))
+            attempt.finish(
+                CancelledError(
+                    f"The operation was cancelled: {self} was dropped, since its container was reset, or its session was closed."
+                )
+            )
         return left
 
     def _flush(self) -> list[Attempt]:

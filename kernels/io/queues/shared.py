@@ -74,7 +74,7 @@ class SharedQueue(Generic[C]):
         try:
             await future
             if stopped:
-                raise CancelledError("The step was stopped while the operation waited.")
+                raise CancelledError("The operation was cancelled: the step was stopped while it waited.")
         except BaseException:
             self._withdraw(attempt)
             raise

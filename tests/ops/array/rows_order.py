@@ -249,7 +249,7 @@ VALUES = [
         Literal(([1.0, -2.0],), [1, -2]),
         rejects=[
             Reject(InvalidArgumentError, ([1.0, NAN],), match="bad : Tensor had NaN values"),
-            Reject(InvalidArgumentError, ([INF, NAN],), match="bad : Tensor had NaN and Inf values"),
+            Reject(InvalidArgumentError, ([INF, NAN],), match="bad : Tensor had Inf and NaN values"),
             Reject(InvalidArgumentError, (-INF,), match="bad : Tensor had Inf values"),
             Reject(TypeError, (i32(1),)),
             Reject(InvalidArgumentError, ([1.0, -1.0],), build=all_checked, match="bad_log:0 : Tensor had NaN values"),

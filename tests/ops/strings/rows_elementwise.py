@@ -340,7 +340,7 @@ SUBSTR = [
             Literal((words([b""]), n32(0), n32(1)), words([b""])),
         ],
         rejects=[
-            Reject(InvalidArgumentError, (HELLO, n32(6), n32(1)), match="pos 6 is outside the string b'hello'"),
+            Reject(InvalidArgumentError, (HELLO, n32(6), n32(1)), match="pos 6 out of range for string b'hello'"),
             Reject(InvalidArgumentError, (HELLO, n32(-6), n32(1))),
             Reject(EITHER, (words([b"abc", b"def"]), np.int32([0, 1]), n32(1))),
             Reject(EITHER, (words([b"abc", b"def"]), np.int32([0, 1, 2]), np.int32([1, 1, 1]))),
