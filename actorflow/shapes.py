@@ -20,11 +20,11 @@ size_type: Callable[[], Callable[[int | None], Any] | None] | None = None
 Set by `actorflow.compat.v1`."""
 
 
-@public("af")
 def _itself(size: int | None) -> int | None:
     return size
 
 
+@public("af")
 class TensorShape:
     """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank."""
 

@@ -5,8 +5,8 @@
     import actorflow.compat.v1 as tf
 
 Spelling only: each name is actorflow's own function or class, and sessions are blocking ones. A name that is missing raises
-an AttributeError that says so. Importing it makes the sizes of a `TensorShape` `Dimension`s in this process, as TensorFlow
-1's are; `enable_v2_tensorshape()` undoes that.
+an AttributeError that says so. In modules that import it the sizes of a `TensorShape` are `Dimension`s, as TensorFlow 1's
+are; to other modules they stay ints and None.
 """
 
 from actorflow import ext as ext

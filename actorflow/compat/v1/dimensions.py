@@ -112,7 +112,6 @@ for _kind in (_Known, _Unknown):
             setattr(_kind, _form, _arithmetic(_form))
 
 
-@public("tf")
 def _by_caller() -> type[Dimension] | None:
     """`Dimension` where the program's module that asks for a shape has a name for `actorflow.compat.v1`, such as `tf`."""
     frame = sys._getframe(2)
@@ -127,17 +126,20 @@ def by_caller() -> None:
     shapes.size_type = _by_caller
 
 
+@public("tf")
 def disable_v2_tensorshape() -> None:
     """From now on the sizes of each new `TensorShape` of this process are Dimensions; without a call they are in modules that
     import `actorflow.compat.v1`."""
     shapes.size_type = lambda: Dimension
 
 
+@public("tf")
 def enable_v2_tensorshape() -> None:
     """From now on the sizes of each new `TensorShape` of this process are ints, or None where unknown."""
     shapes.size_type = None
 
 
+@public("tf")
 def dimension_value(dimension: Any) -> int | None:
     """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`)."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
