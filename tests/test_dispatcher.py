@@ -207,8 +207,9 @@ async def test_the_pump_survives_what_raises_in_it(monkeypatch: pytest.MonkeyPat
     assert ran == [0, 1] and not dispatcher.queue
 
 
-async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe) -> None:
+async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every node that fires is an asyncio task, in the context of its run."""
+    monkeypatch.setattr(part, "INLINE_LIMIT_NS", 1e15)  # on a slow machine its kernel would run on a thread next time
     number: contextvars.ContextVar[int] = contextvars.ContextVar("number", default=0)
     x = af.placeholder(af.float32, [])
     y = probes.log(probes.log(x, tag="first"), tag="second")
