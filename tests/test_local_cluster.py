@@ -20,6 +20,7 @@ from channels import start_zmq_collector
 
 import actorflow as af
 from actorflow import errors
+from actorflow.cluster import process as processes
 from actorflow.cluster.client import query_status
 from actorflow.cluster.launcher import Launcher
 from actorflow.cluster.local import LocalCluster
@@ -211,6 +212,19 @@ async def test_f55_a_drain_lets_the_step_in_flight_end(cluster: LocalCluster) ->
             group.cancel_scope.cancel()
     with anyio.fail_after(PATIENCE):
         assert await process.wait() == 0
+
+
+def test_f55_the_moment_at_which_the_system_ends_a_process_is_not_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    timer = [0.0]
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(signal, "getitimer", lambda which: (timer[0], 0.0))
+    monkeypatch.setattr(signal, "setitimer", lambda which, seconds: timer.__setitem__(0, seconds))
+    for seconds, left in ((7.0, 7.0), (2.0, 2.0)):
+        processes._bound_the_end(seconds)
+        assert timer == [left]
+    timer[0] = 0.5  # which is left of the seven
+    processes._bound_the_end(2.0)
+    assert timer == [0.5]
 
 
 async def test_f55_a_second_sigterm_ends_at_once(cluster: LocalCluster) -> None:

@@ -188,6 +188,9 @@ class Session:
         Raises:
             TypeError, KeyError, ValueError: the fetches or feeds are nothing of this graph.
             errors.OpError: see `actorflow.errors`; the first error of a step stops it.
+            errors.UnavailableError: the target or another task is not reached, or was lost; another try may go well.
+            errors.FailedPreconditionError: a variable has no value; or the target refuses this process, because of its key, its
+                version or its cluster (`HandshakeRejected`), and would do so again.
             errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
         return RunCoroutine(self._run(fetches, feeds, timeout, trace))

@@ -20,4 +20,5 @@ class FrameTooLarge(ProtocolError, ResourceExhaustedError):
 
 
 class HandshakeRejected(FailedPreconditionError, anyio.BrokenResourceError):
-    """The two will not talk: wrong key, version, cluster or incarnation. To try again does not help."""
+    """The two will not talk: wrong key, version, cluster or incarnation. To try again does not help, so it is no
+    UnavailableError, after which programs try again."""
