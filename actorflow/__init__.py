@@ -13,6 +13,7 @@
 Names are TensorFlow 1's wherever the concept is.
 """
 
+import actorflow.device as _device  # noqa: F401  (first: it sets the attribute `device`, which the function replaces)
 from actorflow import platforms as _platforms  # noqa: F401  (warns where actorflow is not tested)
 from actorflow.graph.graph import device as device
 from actorflow.ops import operators as _operators  # noqa: F401  (the operators of tensors)

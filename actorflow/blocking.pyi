@@ -2,8 +2,8 @@
 
 """`blocking.Session`, `Server`, `LocalCluster` and `Supervisor`: the same without `await`, for scripts and plain prompts."""
 
-from actorflow.cluster.blocking_local import LocalCluster as LocalCluster
-from actorflow.cluster.blocking_server import Server as Server
+from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
+from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.session.blocking import Session as Session
 from actorflow.supervisor.blocking import Supervisor as Supervisor
 

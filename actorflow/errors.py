@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actorflow.public import public
 
 if TYPE_CHECKING:
-    from actorflow.graph.node import Where
+    from actorflow.user_line import Where
 
 public("af:errors")
 

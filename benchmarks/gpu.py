@@ -155,7 +155,7 @@ async def coalesced(cupy: Any, rounds: int) -> dict[str, float]:
 async def captured(cupy: Any, rounds: int) -> dict[str, float]:
     """A step of 60 sums over rows and columns with elementwise nodes between, recorded and replayed, beside the bare graph of the
     same calls, its feed and its fetch."""
-    from actorflow.devices.cuda import CudaDevice
+    from actorflow.devices.cuda.device import CudaDevice
 
     graph = af.Graph()
     with graph.as_default(), af.device("/gpu:0"):
@@ -233,7 +233,7 @@ async def updates(cupy: Any, rounds: int) -> dict[str, float]:
 
 async def copies(cupy: Any, rounds: int) -> dict[str, float]:
     """Gigabytes a second to the host, beside a bare copy into pinned memory."""
-    from actorflow.devices.cuda import CudaDevice
+    from actorflow.devices.cuda.device import CudaDevice
 
     size = 256 << 20
     gpu = CudaDevice("/job:localhost/replica:0/task:0/device:GPU:0")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import actorflow as af
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.processes.launcher import Launcher
 from actorflow.ops.shape_rules import unchanged
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.environment import ROOT
@@ -155,8 +155,8 @@ async def _compared(name: str, options: Options) -> dict[str, float]:
 async def _simulated(session: Any, graph: af.Graph) -> float:
     """How long the step of a session's placement takes by the simulation, with the costs that its runs have shown."""
     from actorflow.cluster.division import RemoteDevice
-    from actorflow.passes.makespan import makespan
-    from actorflow.passes.measuring import measurements
+    from actorflow.placement.makespan import makespan
+    from actorflow.placement.measuring import measurements
 
     devices = [RemoteDevice(d.name, d.type, d.spec, "one") for d in session.list_devices()]
     placed = {name: session.placement(name) for name in graph.nodes}

@@ -114,7 +114,7 @@ def null_step(library: Any) -> Work:
 @asynccontextmanager
 async def targets(count: int, curve: bool) -> AsyncIterator[list[Any]]:
     """Our servers, in processes of their own; gives what sessions take to have each of them as their master."""
-    from actorflow.cluster.credentials import Credentials, Target, write_keys
+    from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 
     with tempfile.TemporaryDirectory() as folder:
         keys = Credentials.make() if curve else None

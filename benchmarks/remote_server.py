@@ -20,7 +20,7 @@ async def _serve_ours(index: int, addresses: list[str]) -> None:
     from anyio import to_thread
 
     import actorflow as af
-    from actorflow.cluster.credentials import from_environment
+    from actorflow.cluster.config.credentials import from_environment
 
     async with af.Server({"worker": addresses}, "worker", index, credentials=from_environment()):
         print("up", flush=True)

@@ -22,7 +22,7 @@ class Replay:
 
     def __init__(self) -> None:
         from actorflow.registry import plugins
-        from actorflow.runtime.resources import ResourceManager
+        from actorflow.runtime.state.resources import ResourceManager
 
         plugins.load_kernels()
         self._device = plugins.load("devices", "CPU")("/job:localhost/replica:0/task:0/device:CPU:0")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from actorflow.cli.main import Command
 from actorflow.errors import OpError
 
-from .manifest import Manifest
+from .format.manifest import Manifest
 from .reading import Reader, checkpoints_in
 from .standard import STANDARD
-from .store import open_store
+from .stores.store import open_store
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

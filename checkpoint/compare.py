@@ -10,7 +10,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.shapes import Shape, compatible, num_elements, show
 
-from .manifest import Stored
+from .format.manifest import Stored
 
 _NEAR_AMONG = 2000  # names among which near ones are looked for; each comparison takes a while
 

@@ -25,12 +25,12 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 
 from .compare import Wanted, compare
-from .layout import piece
-from .manifest import Manifest, Stored, check_slices, decode, encode, merged
+from .format.layout import piece
+from .format.manifest import Manifest, Stored, check_slices, decode, encode, merged
+from .format.regions import Region
 from .reading import Part, Reader
-from .regions import Region
 from .snapshot import Snapshot, Target, at_one_instant, pieces, put_back, taken, targets
-from .store import Store, locate, read_all, remove_quietly
+from .stores.store import Store, locate, read_all, remove_quietly
 from .writing import commit, write_shards
 
 R = TypeVar("R")

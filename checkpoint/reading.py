@@ -17,12 +17,12 @@ from actorflow.dtypes import DType, string
 from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError
 from actorflow.shapes import show
 
-from . import layout
-from .checksum import fastest
-from .folding import Checksum
-from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
-from .regions import Region
-from .store import Source, Store, locate, read_all
+from .format import layout
+from .format.checksum import fastest
+from .format.folding import Checksum
+from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
+from .format.regions import Region
+from .stores.store import Source, Store, locate, read_all
 
 _THREADS = 2  # one computes a checksum while the other's bytes are copied
 _JOB = 1 << 24  # bytes

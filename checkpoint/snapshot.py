@@ -11,12 +11,12 @@ import numpy as np
 
 from actorflow.errors import FailedPreconditionError
 from actorflow.runtime.context import KernelContext, NodeContexts
-from actorflow.runtime.resources import ResourceManager, one_at_a_time
+from actorflow.runtime.state.resources import ResourceManager, one_at_a_time
+from actorflow.runtime.state.variable_state import VariableState
 from actorflow.runtime.threads import Writing
-from actorflow.runtime.variable_state import VariableState
 
-from .layout import Piece, piece
-from .regions import Region
+from .format.layout import Piece, piece
+from .format.regions import Region
 
 R = TypeVar("R")
 

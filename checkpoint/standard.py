@@ -9,15 +9,15 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 
 from . import writing
 from .compare import Wanted, compare
-from .manifest import SUFFIX
+from .format.manifest import SUFFIX
 from .reading import Reader, leftovers
-from .store import locate, open_store, read_all
+from .stores.store import locate, open_store, read_all
 
 _MAX_TEXT = 1 << 24
 
 
 class Standard:
-    """Checkpoints as shards and a manifest. See `actorflow.train.checkpoints.Format`."""
+    """Checkpoints as shards and a manifest. See `actorflow.train.saving.checkpoints.Format`."""
 
     def open(self, prefix: str) -> Reader:
         return Reader(prefix)

@@ -11,11 +11,11 @@ from actorflow import machine
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorflow.logs import get_logger
 
-from . import layout
-from .checksum import MUCH, Sums
-from .layout import Buffer, Piece
-from .manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
-from .store import Store, fresh_name, read_all, remove_quietly
+from .format import layout
+from .format.checksum import MUCH, Sums
+from .format.layout import Buffer, Piece
+from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
+from .stores.store import Store, fresh_name, read_all, remove_quietly
 
 SHARD_SUFFIX = ".safetensors"
 _ENDING = re.compile(rf"(-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}|{re.escape(SUFFIX)})(\.[0-9a-f]{{12}}\.tmp)?")

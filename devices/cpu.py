@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import Allocator, BlockSource, DeviceStatistics
-from actorflow.device.spec import DeviceSpec
 from actorflow.errors import FailedPreconditionError
+from actorflow.graph.device_spec import DeviceSpec
 
 from .allocator import PoolAllocator
 

@@ -17,13 +17,13 @@ import zmq.utils.garbage
 from actorflow.testing.events import LoopScheduler
 from actorflow.testing.network import Link, Network
 from actorflow.transport.base import Channel, Identity, Limits
-from actorflow.transports.arena import SharedArena
-from actorflow.transports.auth import Keys
 from actorflow.transports.endpoint import BaseEndpoint, clocks
 from actorflow.transports.local_endpoint import LocalEndpoint
-from actorflow.transports.shm import ShmEndpoint
+from actorflow.transports.shm.arena import SharedArena
+from actorflow.transports.shm.endpoint import ShmEndpoint
 from actorflow.transports.simulated import SimulatedEndpoint
-from actorflow.transports.zmq import ZmqEndpoint
+from actorflow.transports.zmq.auth import Keys
+from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 KINDS = ("local", "zmq", "curve", "shm", "shm-without-arena", "simulated")
 KEYS = Keys.make()

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from typing import Any
 
-from actorflow.cluster.credentials import Credentials
+from actorflow.cluster.config.credentials import Credentials
+from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.server import Server
-from actorflow.cluster.spec import ClusterSpec
 
 _numbers = itertools.count()
 

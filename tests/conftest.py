@@ -28,7 +28,7 @@ from hypothesis import settings
 from poison import PoisonAllocator
 
 from actorflow.devices import cpu
-from actorflow.runtime import jit
+from actorflow.runtime.codegen import jit
 
 GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
 POLL = 0.002

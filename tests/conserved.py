@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.transports.protocol import Connection
+from actorflow.transports.protocol.connection import Connection
 
 
 def disagreements(one: Connection, other: Connection) -> list[str]:

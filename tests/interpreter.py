@@ -14,7 +14,7 @@ from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import kernel, opdef, plugins
 from actorflow.runtime.context import KernelContext
-from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.state.resources import ResourceManager
 
 
 class Interpreter:

@@ -21,7 +21,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.checkpoint.reading import Reader, leftovers
-from actorflow.checkpoint.store import open_store
+from actorflow.checkpoint.stores.store import open_store
 
 SIZES = (1, 1000, 100_000, 800_000, 800_000)  # of int64, on two devices: some 14 MB in two shards
 _FIRST_SECONDS = 30.0

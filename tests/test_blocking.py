@@ -23,7 +23,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.session.driver import LoopDriver
+from actorflow.runtime.loops.driver import LoopDriver
 
 PATIENCE = 30.0  # seconds after which a thread is thought to hang
 

@@ -17,9 +17,9 @@ from actorflow import errors
 from actorflow.devices.cpu import CpuDevice
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.runtime.costs import Cost
-from actorflow.runtime.trace import Trace
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.diagnostics.costs import Cost
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.state.variable_state import VariableState
 
 __all__ = ["probe"]
 

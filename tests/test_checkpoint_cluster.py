@@ -14,8 +14,8 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.checkpoint import store as stores
-from actorflow.checkpoint.files import SystemFiles
+from actorflow.checkpoint.stores import store as stores
+from actorflow.checkpoint.stores.files import SystemFiles
 from actorflow.ops.state.checkpoint import save_variables
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"

@@ -19,8 +19,9 @@ from volatile_files import VolatileFiles
 
 import actorflow as af
 from actorflow import errors
-from actorflow.checkpoint import layout, reading, writing
-from actorflow.checkpoint.store import LocalStore, locate, register_store
+from actorflow.checkpoint import reading, writing
+from actorflow.checkpoint.format import layout
+from actorflow.checkpoint.stores.store import LocalStore, locate, register_store
 from actorflow.cli.main import main
 
 CONTENT = {

@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorflow import machine
-from actorflow.checkpoint import layout, writing
+from actorflow.checkpoint import writing
 from actorflow.checkpoint.compare import Wanted, compare
-from actorflow.checkpoint.files import SystemFiles
-from actorflow.checkpoint.manifest import Entry, Manifest, Shard, Stored, check_slices, decode, encode, merged
+from actorflow.checkpoint.format import layout
+from actorflow.checkpoint.format.manifest import Entry, Manifest, Shard, Stored, check_slices, decode, encode, merged
+from actorflow.checkpoint.format.regions import Region, covers
 from actorflow.checkpoint.reading import Reader
-from actorflow.checkpoint.regions import Region, covers
 from actorflow.checkpoint.snapshot import at_one_instant
-from actorflow.checkpoint.store import LocalStore
+from actorflow.checkpoint.stores.files import SystemFiles
+from actorflow.checkpoint.stores.store import LocalStore
 from actorflow.cli.main import main
 from actorflow.dtypes import float32
 from actorflow.errors import DataLossError, InvalidArgumentError

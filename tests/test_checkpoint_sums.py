@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.checkpoint import checksum, folding
-from actorflow.checkpoint.layout import CHUNK
+from actorflow.checkpoint.format import checksum, folding
+from actorflow.checkpoint.format.layout import CHUNK
 from actorflow.errors import DataLossError
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
 
 needs_compiler = pytest.mark.skipif(
     importlib.util.find_spec("llvmlite") is None or folding.folding() is None,

@@ -24,9 +24,9 @@ import actorflow as af
 from actorflow import errors
 from actorflow.cli import worker
 from actorflow.cli.main import main
-from actorflow.cluster import listening
-from actorflow.cluster.credentials import Credentials, Target, read_keys, write_keys
-from actorflow.cluster.spec import ClusterSpec
+from actorflow.cluster.config.credentials import Credentials, Target, read_keys, write_keys
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes import listening
 
 pytestmark = pytest.mark.timeout(120)
 ENVIRON = {k: v for k, v in os.environ.items() if not k.startswith(("ACTORFLOW_", "TF_CONFIG", "SLURM_"))}

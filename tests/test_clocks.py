@@ -13,10 +13,10 @@ import pytest
 
 import actorflow as af
 from actorflow import machine
-from actorflow.runtime.causality import Ahead, ahead_of
-from actorflow.runtime.trace import Trace
-from actorflow.transports.beats import Beats
-from actorflow.transports.frames import Kind, Record
+from actorflow.runtime.diagnostics.causality import Ahead, ahead_of
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.transports.protocol.beats import Beats
+from actorflow.transports.protocol.frames import Kind, Record
 
 MS = 1_000_000
 S = 1_000_000_000

@@ -26,7 +26,7 @@ from test_fuzz import differences, is_pure, same
 
 import actorflow as af
 from actorflow.cluster.client import query_status, reset
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.server import Server
 from actorflow.graph.codec import decode_nodes, encode_nodes
 

@@ -23,21 +23,25 @@ from logged import capture_logs
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.client import query_status
-from actorflow.cluster.credentials import Credentials, Target, write_keys
-from actorflow.cluster.orders import Orders, to_message
+from actorflow.cluster.config.credentials import Credentials, Target, write_keys
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes.orders import Orders, to_message
 from actorflow.cluster.server import Server
-from actorflow.cluster.spec import ClusterSpec
 from actorflow.errors import PermissionDeniedError, UnavailableError
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected
-from actorflow.transports import auth
-from actorflow.transports.shm import ShmEndpoint
-from actorflow.transports.zmq import ZmqEndpoint
+from actorflow.transports.shm.endpoint import ShmEndpoint
+from actorflow.transports.zmq import auth
+from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("actorflow", "transports", "devices", "kernels", "checkpoint")
 FORBIDDEN = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"}
-RUNS_CODE = {"exec": {"actorflow/runtime/codegen.py"}, "compile": {"actorflow/runtime/codegen.py"}, "eval": set()}
+RUNS_CODE = {
+    "exec": {"actorflow/runtime/codegen/codegen.py"},
+    "compile": {"actorflow/runtime/codegen/codegen.py"},
+    "eval": set(),
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -205,7 +209,7 @@ async def test_f62_a_task_cannot_be_taken_for_another() -> None:
 
 
 async def test_f62_the_parts_and_steps_of_one_master_are_not_anothers() -> None:
-    from actorflow.cluster.messages import AbortStep, RunPart
+    from actorflow.cluster.wire.messages import AbortStep, RunPart
 
     graph = af.Graph()
     with graph.as_default(), af.device("/job:worker/task:1"):

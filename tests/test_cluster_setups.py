@@ -30,14 +30,15 @@ from clusters import free_port, make_spec, servers
 import actorflow as af
 from actorflow import errors, machine
 from actorflow.cluster.client import query_status
-from actorflow.cluster.credentials import Credentials
-from actorflow.cluster.launcher import Launcher
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.config.credentials import Credentials
+from actorflow.cluster.processes.launcher import Launcher
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.server import Server
 from actorflow.errors import UnavailableError
 from actorflow.transport.base import Identity
 from actorflow.transport.errors import HandshakeRejected
-from actorflow.transports import handshake, shm
+from actorflow.transports.protocol import handshake
+from actorflow.transports.shm import endpoint as shm
 
 pytestmark = pytest.mark.timeout(120)
 STARTS = int(os.environ.get("ACTORFLOW_CLUSTER_STARTS", "20"))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorflow.cluster import environment, slurm
-from actorflow.cluster.environment import Place
-from actorflow.cluster.spec import ClusterSpec, canonical, parse_task, task_name
-from actorflow.cluster.startup import Reached, TaskState, missing, table
+from actorflow.cluster.config import environment, slurm
+from actorflow.cluster.config.environment import Place
+from actorflow.cluster.config.spec import ClusterSpec, canonical, parse_task, task_name
+from actorflow.cluster.processes.startup import Reached, TaskState, missing, table
 from actorflow.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_\-]{0,8}", fullmatch=True)

@@ -13,12 +13,12 @@ from random_graphs import later
 
 import actorflow as af
 from actorflow import errors
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.control_flow.cond import cond
 from actorflow.control_flow.tensor_array import TensorArray
 from actorflow.control_flow.while_loop import while_loop
 from actorflow.passes.coalesce_loops import coalesce_loops
-from actorflow.passes.prune import prune
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 
 Build = Callable[[af.Tensor], Any]

@@ -11,7 +11,7 @@ import pytest
 import actorflow as af
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.runtime.costs import Cost, Costs
+from actorflow.runtime.diagnostics.costs import Cost, Costs
 
 
 def test_a_first_measurement_replaces_the_guess() -> None:

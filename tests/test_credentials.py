@@ -17,10 +17,18 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorflow.cluster import credentials
-from actorflow.cluster.credentials import Credentials, Target, fingerprint, read_allowed, read_keys, resolve, write_keys
+from actorflow.cluster.config import credentials
+from actorflow.cluster.config.credentials import (
+    Credentials,
+    Target,
+    fingerprint,
+    read_allowed,
+    read_keys,
+    resolve,
+    write_keys,
+)
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.transports.auth import Keys
+from actorflow.transports.zmq.auth import Keys
 
 MINE = Credentials.make()
 ADDRESS = "tcp://host:7070"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from actorflow.cluster.messages import Status
-from actorflow.cluster.rpc import Rpc
+from actorflow.cluster.wire.messages import Status
+from actorflow.cluster.wire.rpc import Rpc
 from actorflow.transport.base import Identity, Peer
 
 

@@ -29,8 +29,8 @@ from test_fuzz import Request, expected, is_pure, random_graph
 import actorflow as af
 from actorflow import blocking, dtypes, errors
 from actorflow.device.base import Allocator, Device, DeviceStatistics
-from actorflow.device.spec import DeviceSpec
-from actorflow.devices.cuda import CudaDevice
+from actorflow.devices.cuda.device import CudaDevice
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry import kernel, plugins
 
 plugins.load_kernels()

@@ -20,8 +20,8 @@ from test_fuzz import Request, expected, is_pure, random_graph
 import actorflow as af
 from actorflow import blocking, errors
 from actorflow.device.base import DeviceStatistics
-from actorflow.devices.cuda import CudaDevice
-from actorflow.runtime.variable_state import VariableState
+from actorflow.devices.cuda.device import CudaDevice
+from actorflow.runtime.state.variable_state import VariableState
 
 pytestmark = pytest.mark.real_memory
 GPU = NAME.format("GPU", 0)

@@ -18,16 +18,16 @@ from test_cuda import NAME, Make, devices, fake  # noqa: F401
 import actorflow as af
 from actorflow import blocking, dtypes, errors
 from actorflow.devices.allocator import PoolAllocator
-from actorflow.devices.cuda import CudaDevice
+from actorflow.devices.cuda.device import CudaDevice
 from actorflow.registry import kernel, plugins
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 plugins.load_kernels()
 
 from actorflow.kernels.cuda import cross_entropy, source  # noqa: E402
 from actorflow.kernels.cuda.compiler import RULES, CudaCompiler  # noqa: E402
 from actorflow.kernels.jit.rules import TYPES  # noqa: E402
-from actorflow.runtime.jit_recipe import Block  # noqa: E402
+from actorflow.runtime.codegen.jit_recipe import Block  # noqa: E402
 
 pytestmark = pytest.mark.real_memory
 

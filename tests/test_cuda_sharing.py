@@ -23,8 +23,9 @@ from fake_cupy import FakeCupy, FakeHost, Race
 
 import actorflow as af
 from actorflow.device.sharing import Border, Foreign, Shared
-from actorflow.devices import cuda, cuda_sharing
-from actorflow.devices.cuda import CudaDevice
+from actorflow.devices.cuda import device as cuda
+from actorflow.devices.cuda import sharing as cuda_sharing
+from actorflow.devices.cuda.device import CudaDevice
 from actorflow.errors import AbortedError, InvalidArgumentError, UnavailableError
 from actorflow.registry import plugins
 from actorflow.transport.errors import ProtocolError

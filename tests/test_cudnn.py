@@ -20,7 +20,7 @@ from test_cuda import NAME, Make, cases, devices, fake, on_gpu  # noqa: F401
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.devices.cuda import CudaDevice
+from actorflow.devices.cuda.device import CudaDevice
 from actorflow.kernels.cudnn import binding, conv, program
 from actorflow.kernels.cudnn.program import Operation, Plans, packed
 from actorflow.kernels.nn.conv import depthwise as by_channels

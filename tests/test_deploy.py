@@ -24,10 +24,11 @@ from channels import start_zmq_collector
 import actorflow as af
 from actorflow import errors
 from actorflow.cli import status, worker
-from actorflow.cluster import credentials, environment, process
 from actorflow.cluster.client import query_status
-from actorflow.cluster.credentials import Credentials, Target, write_keys
-from actorflow.cluster.spec import ClusterSpec
+from actorflow.cluster.config import credentials, environment
+from actorflow.cluster.config.credentials import Credentials, Target, write_keys
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes import process
 from actorflow.launch import ray as launch
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"

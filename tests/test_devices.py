@@ -19,8 +19,8 @@ import actorflow as af
 from actorflow import errors
 from actorflow.device.base import Allocator, Device, DeviceStatistics
 from actorflow.device.memory import owned_buffer
-from actorflow.device.spec import DeviceSpec, canonical
 from actorflow.devices import allocator
+from actorflow.graph.device_spec import DeviceSpec, canonical
 from actorflow.registry import plugins
 
 pytestmark = pytest.mark.real_memory

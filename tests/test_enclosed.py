@@ -14,7 +14,7 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
-from actorflow.cluster.enclosed import disclose, enclose
+from actorflow.cluster.wire.enclosed import disclose, enclose
 from actorflow.errors import InvalidArgumentError
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]

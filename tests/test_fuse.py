@@ -10,13 +10,13 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
 from actorflow.ops.nn.activation import relu_grad
 from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.ops.nn.pool_rules import max_pool_grad
 from actorflow.passes.fuse import fuse
-from actorflow.passes.prune import prune
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import plugins
 from actorflow.variables.variable import Variable
 

@@ -12,8 +12,8 @@ from running import Run, interpreted, start
 import actorflow as af
 from actorflow.autodiff.gradients import AggregationMethod
 from actorflow.graph.graph import Graph
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import unchanged
-from actorflow.registry.op import op
 
 __all__ = ["start"]
 

@@ -21,11 +21,12 @@ from probes import Probe, log, probe, target, two
 
 import actorflow as af
 from actorflow import dtypes
-from actorflow.device.spec import DeviceSpec
 from actorflow.graph import graph as graph_module
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
-from actorflow.graph.node import Endpoint, Node, Where
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import Endpoint, Node
 from actorflow.shapes import Shape
+from actorflow.user_line import Where
 
 __all__ = ["probe"]
 

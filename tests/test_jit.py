@@ -24,16 +24,16 @@ from actorflow.control_flow.while_loop import while_loop
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import opdef, plugins
-from actorflow.runtime import jit
-from actorflow.runtime.jit_recipe import CALLED, Block
-from actorflow.runtime.region import Region
+from actorflow.runtime.codegen import jit
+from actorflow.runtime.codegen.jit_recipe import CALLED, Block
+from actorflow.runtime.codegen.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
 from actorflow.kernels.jit import compiler, parallel, rules, sharing, softmax, team, ufuncs, updates
 from actorflow.kernels.nn import activation as kernels_nn
 from actorflow.kernels.state import update_formulas
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
 
 nn = af.nn
 N = 2003  # no multiple of a vector's width

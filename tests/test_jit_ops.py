@@ -13,7 +13,7 @@ import pytest
 
 import actorflow as af
 from actorflow.registry import kernel, library
-from actorflow.runtime import jit
+from actorflow.runtime.codegen import jit
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 

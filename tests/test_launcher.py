@@ -10,10 +10,10 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from actorflow.cluster.child import LocalProcess
-from actorflow.cluster.launcher import FORKS, Forked, Launcher
-from actorflow.cluster.orders import Orders
-from actorflow.cluster.spec import ClusterSpec
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes.child import LocalProcess
+from actorflow.cluster.processes.launcher import FORKS, Forked, Launcher
+from actorflow.cluster.processes.orders import Orders
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.skipif(not FORKS, reason="forking is not to be had")]
 

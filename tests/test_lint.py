@@ -13,9 +13,9 @@ import pytest
 from ready_queues import Shuffled
 
 import actorflow as af
-from actorflow.graph.node import Where
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.user_line import Where
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from virtual import run
 
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.supervisor.epochs import FILE, EpochStore
 from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
-from actorflow.supervisor.restarts import RestartPolicy, Restarts
+from actorflow.supervisor.recovery.epochs import FILE, EpochStore
+from actorflow.supervisor.recovery.restarts import RestartPolicy, Restarts
 from actorflow.supervisor.saves import SaveTimer
 
 RULES = Rules(busy_seconds=3.0, look_seconds=0.5)

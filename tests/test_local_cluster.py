@@ -20,13 +20,13 @@ from channels import start_zmq_collector
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster import process as processes
 from actorflow.cluster.client import query_status
-from actorflow.cluster.launcher import Launcher
-from actorflow.cluster.local import LocalCluster
-from actorflow.cluster.orders import Messages, Orders, from_message, receive, send, to_message
-from actorflow.cluster.reservation import Reservation
-from actorflow.cluster.spec import ClusterSpec
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes import process as processes
+from actorflow.cluster.processes.launcher import Launcher
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.processes.orders import Messages, Orders, from_message, receive, send, to_message
+from actorflow.cluster.processes.reservation import Reservation
 
 pytestmark = pytest.mark.timeout(120)
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -264,8 +264,8 @@ def test_f55_no_task_outlives_its_parent(fork: bool) -> None:
     """Whatever becomes of the parent, and also if a task can't run at that moment."""
     script = f"""
 import anyio, signal
-from actorflow.cluster.launcher import Launcher
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.launcher import Launcher
+from actorflow.cluster.processes.local import LocalCluster
 async def main():
     async with LocalCluster({{"worker": 3}}, launcher=Launcher(fork={fork})) as cluster:
         await cluster.kill("/job:worker/task:2")

@@ -15,13 +15,13 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.messages import Costs, Measured, Replan
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.server import Server
+from actorflow.cluster.wire.messages import Costs, Measured, Replan
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.passes.cost_model import node_cost
-from actorflow.passes.measuring import Observed, decode_observed, encode_observed, measurements
-from actorflow.passes.subgraph import Subgraph
+from actorflow.placement.cost_model import node_cost
+from actorflow.placement.measuring import Observed, decode_observed, encode_observed, measurements
 
 
 @af.op("TestUnknownTime", shape=unchanged, gradient=None, work=lambda c: 1e8)

@@ -13,11 +13,11 @@ from random_graphs import later
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.passes import memory as passes_memory
-from actorflow.passes.ancestry import waits
-from actorflow.passes.lifetimes import Lifetimes
-from actorflow.passes.order_memory import best_order, greedy, order_memory
-from actorflow.passes.subgraph import Subgraph
+from actorflow.analysis.ancestry import waits
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.passes.memory import budget as passes_memory
+from actorflow.passes.memory.lifetimes import Lifetimes
+from actorflow.passes.memory.order import best_order, greedy, order_memory
 
 pytestmark = pytest.mark.usefixtures(inline.__name__)
 THRESHOLD = 256

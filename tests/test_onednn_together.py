@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 from actorflow.kernels.jit.team import team
 from actorflow.kernels.onednn import matmul, together
 from actorflow.kernels.onednn.binding import loaded
-from actorflow.runtime.jit import RUNS, Demanded, background
+from actorflow.runtime.codegen.jit import RUNS, Demanded, background
 
 library = loaded()
 pytestmark = pytest.mark.skipif(

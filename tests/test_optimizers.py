@@ -13,7 +13,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
 from actorflow.ops.state import training
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 __all__ = ["start"]
 

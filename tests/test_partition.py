@@ -16,11 +16,11 @@ from random_programs import Built, random_program
 
 import actorflow as af
 from actorflow import blocking, errors
+from actorflow.analysis.frames import with_loops
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
-from actorflow.passes.frames import with_loops
 from actorflow.passes.partition import partition
-from actorflow.passes.prune import prune
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import plugins
 
 __all__ = ["probe"]

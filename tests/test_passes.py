@@ -14,21 +14,21 @@ from random_graphs import later, random_graph
 
 import actorflow as af
 from actorflow import errors
+from actorflow.analysis.ancestry import waits
+from actorflow.analysis.frames import is_free
+from actorflow.analysis.prune import needed_by, prune, reachability
+from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.device.base import Device
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes import coalesce as coalescing
-from actorflow.passes.ancestry import waits
 from actorflow.passes.coalesce import coalesce, members_of
 from actorflow.passes.compile import PASSES
-from actorflow.passes.cost_model import node_cost
 from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.fold import fold
-from actorflow.passes.frames import is_free
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
-from actorflow.passes.place import UnionFind, place
-from actorflow.passes.prune import needed_by, prune, reachability
-from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.placement.cost_model import node_cost
+from actorflow.placement.groups import UnionFind, place
 from actorflow.registry import kernel, plugins
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"

@@ -16,13 +16,13 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.graph.lint import Race
-from actorflow.graph.node import Where
+from actorflow.lint.races import Race
 from actorflow.records.wire import BrokenMessageError
 from actorflow.session.engine import EdgeReport
 from actorflow.session.partial import PartialRun
 from actorflow.supervisor import events
 from actorflow.transport import errors as transport_errors
+from actorflow.user_line import Where
 
 FLOAT = af.float32
 WAYS: dict[str, Callable[[Any], Any]] = {"pickle": lambda x: pickle.loads(pickle.dumps(x)), "deepcopy": copy.deepcopy}

@@ -22,18 +22,18 @@ from random_graphs import random_graph
 import actorflow as af
 from actorflow import errors
 from actorflow.device.base import Device
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.passes import place as placing
-from actorflow.passes.choose import Reason
-from actorflow.passes.cost_model import Measurements
-from actorflow.passes.explain import explain
-from actorflow.passes.groups import UnionFind, required
-from actorflow.passes.links import DEFAULT_LINKS, Link, Links
-from actorflow.passes.makespan import makespan
-from actorflow.passes.place import place
+from actorflow.placement import place as placing
+from actorflow.placement.choose import Reason
+from actorflow.placement.cost_model import Measurements
+from actorflow.placement.explain import explain
+from actorflow.placement.groups import UnionFind, required
+from actorflow.placement.link_costs import DEFAULT_LINKS, Link, Links
+from actorflow.placement.makespan import makespan
+from actorflow.placement.place import place
 from actorflow.registry import kernel, plugins
 
 LOCAL = "/job:localhost/replica:0/task:0/device:"

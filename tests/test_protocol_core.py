@@ -17,12 +17,12 @@ from actorflow.errors import AbortedError
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import HandshakeRejected, ProtocolError
-from actorflow.transports import frames
-from actorflow.transports.events import Ended, Event, Received, State
-from actorflow.transports.frames import Flag, Kind, Record
-from actorflow.transports.handshake import Close, make_hello
-from actorflow.transports.protocol import Connection
-from actorflow.transports.tensors import encode_token
+from actorflow.transports.protocol import frames
+from actorflow.transports.protocol.connection import Connection
+from actorflow.transports.protocol.events import Ended, Event, Received, State
+from actorflow.transports.protocol.frames import Flag, Kind, Record
+from actorflow.transports.protocol.handshake import Close, make_hello
+from actorflow.transports.protocol.tensors import encode_token
 
 LIMITS = Limits(data_window=64 << 10, control_window=64 << 10, message=1 << 20, queued_messages=1 << 20, tensor=1 << 20)
 CHUNK = 8 << 10
@@ -387,7 +387,7 @@ def test_f62_the_first_record_must_be_a_hello() -> None:
 
 
 def test_f62_a_later_version_may_add_to_its_hello() -> None:
-    from actorflow.transports.handshake import hello_record
+    from actorflow.transports.protocol.handshake import hello_record
 
     server = connection("/job:b/task:0", 2)
     theirs = make_hello(Identity("cluster", "/job:a/task:0", 1), 0, LIMITS)

@@ -12,16 +12,16 @@ from actorflow.errors import AbortedError, ResourceExhaustedError
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import FrameTooLarge, PeerLost, ProtocolError
-from actorflow.transports import frames
-from actorflow.transports.beats import Beats, ClockEstimate
-from actorflow.transports.events import Ended, Event, Received, State
-from actorflow.transports.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
-from actorflow.transports.handshake import Close, make_hello
-from actorflow.transports.inbox import Inbox
-from actorflow.transports.intake import CHUNK_LIMIT
-from actorflow.transports.protocol import Connection
-from actorflow.transports.sender import INLINE
-from actorflow.transports.tensors import encode_token, read_form
+from actorflow.transports.protocol import frames
+from actorflow.transports.protocol.beats import Beats, ClockEstimate
+from actorflow.transports.protocol.connection import Connection
+from actorflow.transports.protocol.events import Ended, Event, Received, State
+from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
+from actorflow.transports.protocol.handshake import Close, make_hello
+from actorflow.transports.protocol.inbox import Inbox
+from actorflow.transports.protocol.intake import CHUNK_LIMIT
+from actorflow.transports.protocol.sender import INLINE
+from actorflow.transports.protocol.tensors import encode_token, read_form
 
 WINDOW = 1 << 17
 LIMITS = Limits(data_window=WINDOW, control_window=WINDOW, message=1 << 18, queued_messages=1 << 19, tensor=1 << 20)

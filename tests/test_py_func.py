@@ -15,7 +15,7 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 
 pytestmark = pytest.mark.timeout(60)
 ONE = np.float32(1)

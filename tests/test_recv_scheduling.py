@@ -16,10 +16,10 @@ from ready_queues import Shuffled
 from test_partition import CPU, nodes_of, on, parts_of
 
 import actorflow as af
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes import schedule_recvs as scheduling
-from actorflow.passes.schedule_recvs import Schedule, peak_memory, schedule_recvs, simulate
-from actorflow.passes.subgraph import Subgraph
+from actorflow.placement import schedule_recvs as scheduling
+from actorflow.placement.schedule_recvs import Schedule, peak_memory, schedule_recvs, simulate
 from actorflow.registry import plugins
 from actorflow.runtime.dispatcher import Dispatcher
 

@@ -14,7 +14,7 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.tensor import TensorLike
-from actorflow.runtime.region import Region
+from actorflow.runtime.codegen.region import Region
 
 __all__ = ["probe"]
 

@@ -17,9 +17,9 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.dtypes import FLOATING
+from actorflow.ops.declare import Op
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.registry import kernel, opdef, plugins
-from actorflow.registry.op import Op
 
 THIRD_PARTY = Path(__file__).parent / "third_party"
 SECONDS = 50.0
@@ -130,7 +130,7 @@ import typing
 import actorflow as af
 from actorflow.dtypes import DTypeLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.registry.op import op as declare
+from actorflow.ops.declare import op as declare
 
 @declare("Evaluated", shape=unchanged, result="dtype", gradient=None)
 def evaluated(

@@ -27,9 +27,12 @@ from clusters import servers
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.failures import decode_error, encode_error
-from actorflow.cluster.links import Link
-from actorflow.cluster.messages import (
+from actorflow.cluster.parts import check_part, decode_part
+from actorflow.cluster.server import Server
+from actorflow.cluster.stepping import FEED
+from actorflow.cluster.wire.failures import decode_error, encode_error
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import (
     REQUESTS,
     Carried,
     Extend,
@@ -41,17 +44,14 @@ from actorflow.cluster.messages import (
     Status,
     decode,
 )
-from actorflow.cluster.parts import check_part, decode_part
-from actorflow.cluster.rpc import MOST_CALLS, Rpc
-from actorflow.cluster.server import Server
-from actorflow.cluster.stepping import FEED
+from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
-from actorflow.graph.node import Where
-from actorflow.session.root import RootTask
+from actorflow.runtime.loops.root import RootTask
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
-from actorflow.transports.frames import pack
 from actorflow.transports.local_endpoint import LocalEndpoint
+from actorflow.transports.protocol.frames import pack
+from actorflow.user_line import Where
 
 MESSAGES = int(os.environ.get("ACTORFLOW_RPC_FUZZ", "20000"))
 PARTS = MESSAGES // 10
@@ -166,7 +166,7 @@ async def test_f61_errors_arrive_as_what_they_are() -> None:
 
 
 async def test_f61_a_peer_has_so_many_requests_at_a_time_and_no_number_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorflow.cluster.rpc.MOST_CALLS", 3)
+    monkeypatch.setattr("actorflow.cluster.wire.rpc.MOST_CALLS", 3)
     assert MOST_CALLS > 1000
 
     async def pending(request: Pending) -> str:

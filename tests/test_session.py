@@ -25,7 +25,7 @@ from probes import probe as probe
 import actorflow as af
 from actorflow import errors
 from actorflow.passes import compile as compile_module
-from actorflow.session import planner as planner_module
+from actorflow.session.planning import planner as planner_module
 
 HERE = Path(__file__).parent
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cpu import CpuDevice
 from actorflow.transport.errors import PeerLost, ProtocolError
-from actorflow.transports.arena import SharedArena, map_arena
+from actorflow.transports.shm.arena import SharedArena, map_arena
 
 MB = 1 << 20
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from actorflow import errors
-from actorflow.checkpoint import layout, reading, writing
-from actorflow.checkpoint.store import LocalStore, read_all, register_store
+from actorflow.checkpoint import reading, writing
+from actorflow.checkpoint.format import layout
+from actorflow.checkpoint.stores.store import LocalStore, read_all, register_store
 from actorflow.testing import Crash, FileFaults, SimulatedFiles
 from actorflow.testing.files import SECTOR
 

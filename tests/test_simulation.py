@@ -20,7 +20,7 @@ from counted_messages import FAULTS, LINK
 
 import actorflow as af
 from actorflow import machine
-from actorflow.checkpoint.store import LocalStore, read_all
+from actorflow.checkpoint.stores.store import LocalStore, read_all
 from actorflow.errors import DataLossError, NotFoundError
 from actorflow.testing import (
     Crash,

@@ -22,11 +22,11 @@ from actorflow import errors
 from actorflow.device.base import AllocatorStatistics
 from actorflow.devices.cpu import CpuDevice
 from actorflow.graph.graph import Graph
+from actorflow.ops.declare import RefLike
 from actorflow.ops.shape_rules import unchanged
 from actorflow.ops.state import variable as state
-from actorflow.registry.op import RefLike
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 __all__ = ["probe"]
 

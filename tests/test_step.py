@@ -20,16 +20,16 @@ from ready_queues import Shuffled
 
 import actorflow as af
 from actorflow import errors
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import plugins
 from actorflow.registry.opdef import Inference
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.plan import SINK, Plan, build_plan
-from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.state.resources import ResourceManager
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.session import steps as steps_module

@@ -19,14 +19,14 @@ from clusters import servers
 from actorflow.cluster.client import query_status
 from actorflow.cluster.server import Server
 from actorflow.transport.base import Channel, Limits
-from actorflow.transports import doorman
-from actorflow.transports import zmq as zmq_module
-from actorflow.transports.auth import Keys
-from actorflow.transports.doorman import Doorman
-from actorflow.transports.frames import encode
-from actorflow.transports.handshake import hello_record, make_hello
-from actorflow.transports.zmq import ZmqEndpoint
-from actorflow.transports.zmq_channel import ID_SIZE
+from actorflow.transports.protocol.frames import encode
+from actorflow.transports.protocol.handshake import hello_record, make_hello
+from actorflow.transports.zmq import doorman
+from actorflow.transports.zmq import endpoint as zmq_module
+from actorflow.transports.zmq.auth import Keys
+from actorflow.transports.zmq.channel import ID_SIZE
+from actorflow.transports.zmq.doorman import Doorman
+from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -22,10 +22,10 @@ from supervised_chief import CHIEF, OTHER, PS, Program, bits, program
 from virtual import run
 
 import actorflow as af
-from actorflow.cluster import child
 from actorflow.cluster.client import query_status
-from actorflow.cluster.credentials import write_keys
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.config.credentials import write_keys
+from actorflow.cluster.processes import child
+from actorflow.cluster.processes.launcher import Launcher
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -43,9 +43,9 @@ from actorflow.supervisor import (
     StepAborted,
     TaskRestarted,
     WorkerLost,
-    keeper,
 )
 from actorflow.supervisor.liveness import State
+from actorflow.supervisor.recovery import keeper
 
 __all__ = ["probe"]
 

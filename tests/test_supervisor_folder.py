@@ -12,8 +12,8 @@ import pytest
 from clusters import make_spec, servers
 
 import actorflow as af
-from actorflow.checkpoint.files import SystemFiles
-from actorflow.checkpoint.store import LocalStore, Source, register_store
+from actorflow.checkpoint.stores.files import SystemFiles
+from actorflow.checkpoint.stores.store import LocalStore, Source, register_store
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.ops.state.checkpoint import read_nonce

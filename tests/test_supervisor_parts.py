@@ -25,16 +25,16 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.supervisor import LoopStalled, RestartPolicy, Rules, StepAborted, TaskRestarted, WorkerLost
-from actorflow.supervisor.attempts import Attempt
-from actorflow.supervisor.epochs import EpochStore
 from actorflow.supervisor.events import DeathReport, Events
-from actorflow.supervisor.gate import Gate
-from actorflow.supervisor.judge import Judge
-from actorflow.supervisor.keeper import STEPS, Keeper
 from actorflow.supervisor.liveness import Life, State
 from actorflow.supervisor.model import Model, folder_path
 from actorflow.supervisor.monitor import Monitor
-from actorflow.supervisor.restarts import Restarts
+from actorflow.supervisor.recovery.attempts import Attempt
+from actorflow.supervisor.recovery.epochs import EpochStore
+from actorflow.supervisor.recovery.gate import Gate
+from actorflow.supervisor.recovery.judge import Judge
+from actorflow.supervisor.recovery.keeper import STEPS, Keeper
+from actorflow.supervisor.recovery.restarts import Restarts
 
 LOST = UnavailableError("the worker is gone")
 UP, DOWN = Life(State.LIVE, incarnation=1), Life(State.LOST, incarnation=1)

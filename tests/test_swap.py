@@ -20,17 +20,17 @@ from test_fuzz import expected, same
 
 import actorflow as af
 from actorflow import blocking, errors
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device
-from actorflow.devices.cuda import CudaDevice
+from actorflow.devices.cuda.device import CudaDevice
 from actorflow.devices.layout import axes_in_memory
 from actorflow.devices.simulated import SimulatedDevice
 from actorflow.graph.node import Endpoint
 from actorflow.passes import compile
-from actorflow.passes.lifetimes import Lifetimes
-from actorflow.passes.memory import Memory
-from actorflow.passes.order_memory import best_order
-from actorflow.passes.subgraph import Subgraph
-from actorflow.passes.swap import swap
+from actorflow.passes.memory.budget import Memory
+from actorflow.passes.memory.lifetimes import Lifetimes
+from actorflow.passes.memory.order import best_order
+from actorflow.passes.memory.swap import swap
 from actorflow.registry import plugins
 from actorflow.runtime.dispatcher import Dispatcher
 

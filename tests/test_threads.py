@@ -15,10 +15,10 @@ from probes import Probe, probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.registry.op import RefLike
+from actorflow.ops.declare import RefLike
 from actorflow.runtime import part as runtime_part
+from actorflow.runtime.state.variable_state import VariableState
 from actorflow.runtime.threads import unlocked
-from actorflow.runtime.variable_state import VariableState
 from actorflow.session import steps as steps_module
 
 __all__ = ["probe"]

@@ -31,11 +31,11 @@ from actorflow.errors import (
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Channel
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
-from actorflow.transports import handshake
-from actorflow.transports.auth import Keys
 from actorflow.transports.channel import BaseChannel
-from actorflow.transports.events import Received
-from actorflow.transports.zmq import ZmqEndpoint
+from actorflow.transports.protocol import handshake
+from actorflow.transports.protocol.events import Received
+from actorflow.transports.zmq.auth import Keys
+from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 WIRES = tuple(kind for kind in KINDS if kind != "local")
 PROCESSES = tuple(kind for kind in WIRES if kind != "simulated")  # test_simulated_transport.py has deaths of its own

@@ -13,9 +13,9 @@ import zmq
 from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector, until
 
 from actorflow.errors import AbortedError, PermissionDeniedError
-from actorflow.transports.auth import Keys, check_bind, is_loopback
-from actorflow.transports.shm import ShmEndpoint
-from actorflow.transports.zmq_channel import ConnectedChannel
+from actorflow.transports.shm.endpoint import ShmEndpoint
+from actorflow.transports.zmq.auth import Keys, check_bind, is_loopback
+from actorflow.transports.zmq.channel import ConnectedChannel
 
 WIRES = ("zmq", "shm", "shm-without-arena", "simulated")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chaos.cable import Cable
 
-from actorflow.cluster.credentials import VARIABLE, Credentials, write_keys
+from actorflow.cluster.config.credentials import VARIABLE, Credentials, write_keys
 
 DELAY_SECONDS = 0.001
 _PORT = 7000

@@ -15,11 +15,11 @@ from actorflow.errors import AbortedError, OpError
 from actorflow.transport.base import Callback, ChannelStatistics, Identity, Peer
 from actorflow.transport.errors import PeerLost
 
-from .events import Arena, Ended, Event, Opened, Received
-from .handshake import Close, make_hello
-from .intake import MapHandle
-from .protocol import Connection
-from .tensors import encode_token
+from .protocol.connection import Connection
+from .protocol.events import Arena, Ended, Event, Opened, Received
+from .protocol.handshake import Close, make_hello
+from .protocol.intake import MapHandle
+from .protocol.tensors import encode_token
 
 if TYPE_CHECKING:
     from .endpoint import BaseEndpoint

@@ -13,7 +13,7 @@ from actorflow import machine
 from actorflow.transport.base import Allocate, Channel, Identity, Limits
 
 from .channel import BaseChannel
-from .handshake import Close
+from .protocol.handshake import Close
 
 
 def clocks() -> tuple[int, int]:

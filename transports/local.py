@@ -45,7 +45,7 @@ class LocalRendezvous:
         if meeting in self._entries:
             raise AbortedError(f"The edge {_shown(meeting)} carried a second token in one step.")
         if lossy and isinstance(token, (np.ndarray, np.float32)):
-            from .tensors import rounded  # here, because it takes the whole of the wire format with it
+            from .protocol.tensors import rounded
 
             token = rounded(token)
         waiting = self._waiting.pop(meeting, None)

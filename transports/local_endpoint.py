@@ -15,7 +15,7 @@ from actorflow.transport.errors import PeerLost
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
-from .tensors import rounded
+from .protocol.tensors import rounded
 
 _ENDPOINTS: weakref.WeakValueDictionary[str, LocalEndpoint] = weakref.WeakValueDictionary()
 

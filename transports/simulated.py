@@ -20,9 +20,9 @@ from actorflow.testing.wire import End, Frame, Listener, dial
 from actorflow.transport.base import Channel, Identity, Peer
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 
-from .auth import Keys
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
+from .zmq.auth import Keys
 
 CONTROL, BULK = 0, 1
 _CHUNKS_PER_TURN = 16

@@ -10,11 +10,11 @@ from typing import Any
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
 from actorflow.ops.flow.control import custom_gradient_op
 from actorflow.public import public
+from actorflow.user_line import user_line
 
 # Where a graph keeps its Python rules: a collection that holds one dictionary, so that they live as long as the graph.
 _RULES = "_custom_gradients"

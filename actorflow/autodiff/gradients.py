@@ -14,12 +14,12 @@ from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import ones_like
 from actorflow.ops.array.shape import broadcast_to, shape
 from actorflow.public import public
 from actorflow.shapes import broadcast, compatible, show
+from actorflow.user_line import user_line
 
 
 @public("af")

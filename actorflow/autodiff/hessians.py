@@ -9,10 +9,10 @@ import numpy as np
 from actorflow.autodiff.gradients import gradients
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.public import public
 from actorflow.shapes import is_static, show
+from actorflow.user_line import user_line
 
 
 @public("af")

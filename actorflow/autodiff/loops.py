@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorflow.analysis.frames import is_free
 from actorflow.autodiff.branches import Mirror
 from actorflow.control_flow.context import CondContext, Context, join
 from actorflow.control_flow.loop_context import LoopVariable, WhileContext
@@ -24,7 +25,6 @@ from actorflow.ops.flow.control import identity
 from actorflow.ops.flow.lists import add_lists, empty_list, pop_back, push_back
 from actorflow.ops.math.arithmetic import add
 from actorflow.ops.math.logic import greater
-from actorflow.passes.frames import is_free
 
 if TYPE_CHECKING:
     from actorflow.autodiff.walk import Gradient, Walk

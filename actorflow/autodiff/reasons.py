@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from actorflow.autodiff.override import rule_of
 from actorflow.autodiff.walk import differentiable
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Where
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.user_line import Where
 
 
 @dataclass(frozen=True, slots=True)

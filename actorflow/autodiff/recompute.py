@@ -12,11 +12,11 @@ from actorflow.autodiff.walk import differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.building import outputs_of
 from actorflow.ops.flow.control import custom_gradient_op, identity
 from actorflow.public import public
+from actorflow.user_line import user_line
 
 _CONTROL_FLOW = frozenset({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
 

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias
 
 from actorflow.autodiff.branches import Mirror, branch_gradients, is_branching
-from actorflow.autodiff.indexed_slices import IndexedSlices, add_slices
 from actorflow.autodiff.override import rule_of
 from actorflow.autodiff.unbroadcast import unbroadcast
 from actorflow.control_flow.context import Context
@@ -28,6 +27,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.flow.control import group, identity
 from actorflow.ops.flow.lists import add_lists, list_zeros_like
+from actorflow.ops.indexed_slices import IndexedSlices, add_slices
 from actorflow.ops.math.arithmetic import add_n
 from actorflow.shapes import compatible, show
 

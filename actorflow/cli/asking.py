@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 
-from actorflow.cluster import credentials, environment
-from actorflow.cluster.credentials import Target
-from actorflow.cluster.spec import canonical
+from actorflow.cluster.config import credentials, environment
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.config.spec import canonical
 from actorflow.errors import InvalidArgumentError, OpError
 
 TARGET = "ACTORFLOW_TARGET"

@@ -6,11 +6,11 @@ import secrets
 
 import anyio
 
-from actorflow.cluster.endpoints import open_endpoints
-from actorflow.cluster.links import Links
-from actorflow.cluster.listening import check_listen
-from actorflow.cluster.orders import Orders
-from actorflow.cluster.startup import Reached, TaskState, missing, table
+from actorflow.cluster.processes.listening import check_listen
+from actorflow.cluster.processes.orders import Orders
+from actorflow.cluster.processes.startup import Reached, TaskState, missing, table
+from actorflow.cluster.wire.endpoints import open_endpoints
+from actorflow.cluster.wire.links import Links
 from actorflow.errors import OpError
 from actorflow.transport.base import Identity
 

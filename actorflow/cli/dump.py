@@ -13,7 +13,7 @@ import anyio
 
 from actorflow.cli import asking
 from actorflow.cli.main import Command
-from actorflow.cluster.credentials import Target
+from actorflow.cluster.config.credentials import Target
 from actorflow.errors import OpError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from actorflow.cli.main import Command
-from actorflow.cluster.credentials import VARIABLE, Credentials, default_path, fingerprint, read_keys, write_keys
+from actorflow.cluster.config.credentials import VARIABLE, Credentials, default_path, fingerprint, read_keys, write_keys
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

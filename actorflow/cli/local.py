@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 import anyio
 
 from actorflow.cli.worker import add_log_level, read_counts
-from actorflow.cluster.credentials import VARIABLE, write_keys
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.config.credentials import VARIABLE, write_keys
+from actorflow.cluster.processes.local import LocalCluster
 
 _LOOK_SECONDS = 0.1
 

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from actorflow.cli import local
 from actorflow.cli.main import Command
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

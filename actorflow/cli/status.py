@@ -12,7 +12,7 @@ import anyio
 
 from actorflow.cli import asking
 from actorflow.cli.main import Command
-from actorflow.cluster.startup import columns
+from actorflow.cluster.processes.startup import columns
 from actorflow.errors import OpError
 
 _HEADER = ("task", "state", "address", "incarnation", "epoch", "devices", "steps", "in flight", "sessions")

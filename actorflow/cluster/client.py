@@ -15,12 +15,15 @@ import anyio
 import msgpack
 
 from actorflow import machine
-from actorflow.cluster.credentials import Credentials, Target, resolve
+from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.division import RemoteDevice
-from actorflow.cluster.enclosed import enclose
-from actorflow.cluster.endpoints import Open, open_endpoints
-from actorflow.cluster.links import Link, Links
-from actorflow.cluster.messages import (
+from actorflow.cluster.node_states import NodeStates, behind, keeps_state
+from actorflow.cluster.partial import RemoteParts
+from actorflow.cluster.stepping import call_step
+from actorflow.cluster.wire.enclosed import enclose
+from actorflow.cluster.wire.endpoints import Open, open_endpoints
+from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.messages import (
     CloseSession,
     Edges,
     Explain,
@@ -35,24 +38,21 @@ from actorflow.cluster.messages import (
     Status,
     Waits,
 )
-from actorflow.cluster.node_states import NodeStates, behind, keeps_state
-from actorflow.cluster.partial import RemoteParts
-from actorflow.cluster.signatures import encode_signature
-from actorflow.cluster.stepping import call_step
-from actorflow.device.spec import DeviceSpec
+from actorflow.cluster.wire.signatures import encode_signature
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
-from actorflow.passes.measuring import Observed, decode_observed
+from actorflow.placement.measuring import Observed, decode_observed
 from actorflow.runtime.actors import TaskState
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.loops.event_loop import running_loop
+from actorflow.runtime.loops.root import RootTask
 from actorflow.session.admission import Admission
 from actorflow.session.engine import EdgeReport, SessionStatistics
-from actorflow.session.event_loop import running_loop
 from actorflow.session.partial import Parts
-from actorflow.session.root import RootTask
 from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.transport.base import Identity
 

@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actorflow.cluster.spec import task_name
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.cluster.config.spec import task_name
 from actorflow.device.base import Device
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
-from actorflow.passes.measuring import Observed
-from actorflow.passes.placer import Placer
-from actorflow.passes.subgraph import Subgraph
-from actorflow.runtime.resources import ResourceManager
-from actorflow.session.builder import PlanBuilder
+from actorflow.placement.measuring import Observed
+from actorflow.placement.placer import Placer
+from actorflow.runtime.state.resources import ResourceManager
+from actorflow.session.planning.builder import PlanBuilder
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteDevice:
-    """A device as those see it who only place nodes on it (`actorflow.passes.feasible.Candidate`)."""
+    """A device as those see it who only place nodes on it (`actorflow.placement.feasible.Candidate`)."""
 
     name: str
     type: str

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from actorflow.cluster.partial import Caller
-from actorflow.cluster.signatures import Form, check_feeds
+from actorflow.cluster.wire.signatures import Form, check_feeds
 from actorflow.errors import CancelledError, OpError
 from actorflow.graph.node import Endpoint
 from actorflow.runtime.tokens import DEAD, EMPTY
-from actorflow.session.planner import Compiled
+from actorflow.session.planning.planner import Compiled
 from actorflow.session.steps import Steps
-from actorflow.session.values import result_of
+from actorflow.session.structure.values import result_of
 from actorflow.transport.base import Rendezvous
 
 

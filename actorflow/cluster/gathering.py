@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import anyio
 
-from actorflow.cluster.failures import first_of
-from actorflow.cluster.links import VERSION, Link, Links
-from actorflow.cluster.spec import ClusterSpec
-from actorflow.cluster.startup import Reached, TaskState, table
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes.startup import Reached, TaskState, table
+from actorflow.cluster.wire.failures import first_of
+from actorflow.cluster.wire.links import VERSION, Link, Links
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
 from actorflow.transport.errors import HandshakeRejected

@@ -14,26 +14,26 @@ import msgpack
 from anyio.abc import TaskGroup
 
 from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
-from actorflow.cluster.enclosed import enclose
-from actorflow.cluster.failures import encode_error, first_of
-from actorflow.cluster.links import Link
-from actorflow.cluster.messages import AbortStep, Carried, Costs, Look, Register, Release, RunPart
 from actorflow.cluster.node_states import NodeStates, keeps_state
 from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
 from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
-from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import call_step
+from actorflow.cluster.wire.enclosed import enclose
+from actorflow.cluster.wire.failures import encode_error, first_of
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import AbortStep, Carried, Costs, Look, Register, Release, RunPart
+from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker import WorkerService
-from actorflow.device.spec import DeviceSpec
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
-from actorflow.passes.measuring import Observed, decode_observed
-from actorflow.runtime.trace import Trace
+from actorflow.placement.measuring import Observed, decode_observed
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.diagnosis import users_by_resource
-from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.standstill import Seen, joined
 from actorflow.session.steps import Later, Outcome
 

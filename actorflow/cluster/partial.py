@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 import anyio
 
-from actorflow.cluster.links import Link
-from actorflow.cluster.messages import RunPart, RunPlan
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import RunPart, RunPlan
 from actorflow.errors import CancelledError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import Endpoint
+from actorflow.runtime.loops.root import RootTask
 from actorflow.runtime.tokens import DEAD
-from actorflow.session.root import RootTask
 from actorflow.transport.base import Callback, Channel
 
 FEED = 1 << 31

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgpack
 
-from actorflow.cluster.signatures import Form, decode_endpoint, decode_feed
+from actorflow.analysis.subgraph import Subgraph, topological
+from actorflow.cluster.wire.signatures import Form, decode_endpoint, decode_feed
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
-from actorflow.graph.node import Endpoint, Node, Where
+from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.compile import Options
-from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.user_line import Where
 
 
 @dataclass(frozen=True, slots=True)

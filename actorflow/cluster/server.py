@@ -13,12 +13,14 @@ import anyio
 import msgpack
 
 from actorflow import machine
-from actorflow.cluster.credentials import Credentials, Target
-from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.gathering import reach_all
-from actorflow.cluster.links import VERSION, Link, Links
 from actorflow.cluster.master import MasterPlan, MasterSession, TaskAddress
-from actorflow.cluster.messages import (
+from actorflow.cluster.stepping import serve_parts, serve_step
+from actorflow.cluster.wire.endpoints import Open, open_endpoints
+from actorflow.cluster.wire.links import VERSION, Link, Links
+from actorflow.cluster.wire.messages import (
     CloseSession,
     Edges,
     Explain,
@@ -35,14 +37,11 @@ from actorflow.cluster.messages import (
     Status,
     Waits,
 )
-from actorflow.cluster.rpc import Handler
-from actorflow.cluster.signatures import decode_signature
-from actorflow.cluster.spec import ClusterSpec, task_name
-from actorflow.cluster.stepping import serve_parts, serve_step
+from actorflow.cluster.wire.rpc import Handler
+from actorflow.cluster.wire.signatures import decode_signature
 from actorflow.cluster.worker import WorkerService, check_epoch
 from actorflow.device.base import Device
 from actorflow.device.sharing import as_sharing
-from actorflow.device.spec import DeviceSpec
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -51,12 +50,13 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.passes.compile import Options
-from actorflow.passes.measuring import encode_observed
+from actorflow.placement.measuring import encode_observed
 from actorflow.public import public
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.loops.root import RootTask
 from actorflow.session.devices import open_devices
-from actorflow.session.root import RootTask
 from actorflow.session.steps import Outcome
 from actorflow.transport.base import Identity
 from actorflow.unpicklable import unpicklable

@@ -12,15 +12,15 @@ from typing import Any
 import anyio
 import msgpack
 
-from actorflow.cluster.enclosed import disclose, enclose
-from actorflow.cluster.links import Link
-from actorflow.cluster.messages import RunPart, RunPlan
 from actorflow.cluster.partial import FEED, FETCH, Caller, FarCaller
-from actorflow.cluster.signatures import Form, check_feeds
+from actorflow.cluster.wire.enclosed import disclose, enclose
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import RunPart, RunPlan
+from actorflow.cluster.wire.signatures import Form, check_feeds
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import Endpoint
-from actorflow.runtime.causality import Ahead, ahead_of
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.causality import Ahead, ahead_of
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.steps import Later, Outcome
 from actorflow.transport.base import Channel
 

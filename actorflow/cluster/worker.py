@@ -8,29 +8,29 @@ from typing import Any, Protocol
 
 import msgpack
 
-from actorflow.cluster.awake import awake_for
-from actorflow.cluster.failures import decode_error
 from actorflow.cluster.fed_later import FedLater
-from actorflow.cluster.links import Link, Links
 from actorflow.cluster.meeting import Meeting, Route
-from actorflow.cluster.messages import AbortStep, Carried, Costs, Look, Pending, Register, Release, Reset, RunPart
 from actorflow.cluster.partial import Caller
 from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
-from actorflow.cluster.rpc import Handler
-from actorflow.cluster.signatures import Form
 from actorflow.cluster.stepping import serve_parts, serve_step
+from actorflow.cluster.wire.awake import awake_for
+from actorflow.cluster.wire.failures import decode_error
+from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.messages import AbortStep, Carried, Costs, Look, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.wire.rpc import Handler
+from actorflow.cluster.wire.signatures import Form
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
-from actorflow.passes.measuring import Observed, encode_observed
+from actorflow.placement.measuring import Observed, encode_observed
 from actorflow.registry import plugins
-from actorflow.runtime.observed import observed
-from actorflow.runtime.resources import ResourceManager
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.observed import observed
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.admission import Admission
-from actorflow.session.builder import PlanBuilder
-from actorflow.session.planner import Compiled
-from actorflow.session.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.planning.builder import PlanBuilder
+from actorflow.session.planning.planner import Compiled
+from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.standstill import Seen
 from actorflow.session.steps import Later, Outcome, Steps
 

@@ -11,7 +11,6 @@ from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.graph import get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import stack
 from actorflow.ops.flow.control import Assert, identity
@@ -19,6 +18,7 @@ from actorflow.ops.math.arithmetic import add_n
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.logic import equal, less, logical_or
 from actorflow.public import public
+from actorflow.user_line import user_line
 
 Branch = Callable[[], Any]
 

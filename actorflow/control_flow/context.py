@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from actorflow.analysis.frames import is_free
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint, user_line
+from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.flow.control import identity
-from actorflow.passes.frames import is_free
+from actorflow.user_line import user_line
 
 
 class Context:

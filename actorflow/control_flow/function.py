@@ -18,16 +18,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actorflow.control_flow.calls import make_call
 from actorflow.control_flow.function_body import Function, FunctionContext, table
-from actorflow.control_flow.function_gradient import make_call
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 from actorflow.shapes import Shape, as_shape, compatible
+from actorflow.user_line import Where, user_line
 
 
 @public("af")

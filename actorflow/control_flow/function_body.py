@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.control_flow.context import Context
 from actorflow.dtypes import DType
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Where, user_line
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.flow.functions import argument, returned
-from actorflow.passes.prune import prune
-from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import Shape
+from actorflow.user_line import Where, user_line
 
 _FUNCTIONS = "_functions"
 

@@ -11,10 +11,10 @@ from actorflow.control_flow.while_loop import while_loop
 from actorflow.dtypes import as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.shape import shape
 from actorflow.public import public
+from actorflow.user_line import user_line
 
 
 @public("af")

@@ -12,7 +12,6 @@ from typing import Any
 from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.range import range_
 from actorflow.ops.flow import lists
@@ -20,6 +19,7 @@ from actorflow.ops.flow.control import identity, no_op
 from actorflow.ops.math.cast import cast
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
+from actorflow.user_line import user_line
 
 
 @public("af")

@@ -11,11 +11,11 @@ from actorflow.control_flow.loop_context import LoopVariable, WhileContext
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.math.logic import less, logical_and
 from actorflow.public import public
 from actorflow.shapes import TensorShape
+from actorflow.user_line import user_line
 
 
 @public("af")

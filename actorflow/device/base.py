@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 
 if TYPE_CHECKING:
     from actorflow.graph.node import Node
@@ -114,7 +114,7 @@ class Device(Protocol):
 
 
 class Recordable(Protocol):
-    """Launches in a straight line (`actorflow.runtime.launched.Straight`)."""
+    """Launches in a straight line (`actorflow.runtime.codegen.codegen.launched.Straight`)."""
 
     pieces: tuple[Any, ...]
     results: tuple[int, ...]
@@ -141,7 +141,7 @@ class AsynchronousDevice(Device, Protocol):
     """A device whose kernels are only launched, such as a GPU. Its attribute `asynchronous` is true.
 
     Launches are carried out in their order, so that a node's consumers may be launched as soon as it is. Its tensors are
-    arrays of `xp`, or numpy's: what is small, or is wanted in host memory (`actorflow.runtime.residence`), stays there.
+    arrays of `xp`, or numpy's: what is small, or is wanted in host memory (`actorflow.runtime.state.residence`), stays there.
     """
 
     asynchronous: bool

@@ -14,10 +14,11 @@ import msgpack
 import numpy as np
 
 from actorflow import dtypes
-from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node
 from actorflow.registry import opdef
+from actorflow.user_line import Where
 
 FORMAT = 2
 _DTYPE, _ARRAY, _STRINGS, _TUPLE, _COMPLEX = 1, 2, 3, 4, 5

@@ -13,19 +13,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorflow import shapes
-from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import float32
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where, user_line
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node
 from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.unpicklable import unpicklable
+from actorflow.user_line import Where, user_line
 
 if TYPE_CHECKING:
-    from actorflow.graph.lint import Race
+    from actorflow.lint.races import Race
 
 _GROWTH_WARNING = 1000
 _NONE_GRADIENTS = 20
@@ -443,8 +444,8 @@ class Graph(Scoped):
             InvalidArgumentError: the nodes form a cycle.
             KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
         """
-        from actorflow.graph.lint import find_races
-        from actorflow.session.fetches import Fetches
+        from actorflow.lint.races import find_races
+        from actorflow.session.structure.fetches import Fetches
 
         if fetches is None and not others:
             return find_races(self._nodes)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import linecache
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,22 +9,9 @@ from typing import Any, NamedTuple
 
 from actorflow.dtypes import DType
 from actorflow.shapes import Shape
+from actorflow.user_line import Where
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
-
-
-class Where(NamedTuple):
-    """A line of the user's program."""
-
-    file: str
-    line: int
-
-    def source(self) -> str:
-        """The line's text, or an empty string where it can't be read."""
-        return linecache.getline(self.file, self.line).strip()
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 class Endpoint(NamedTuple):
@@ -64,20 +48,3 @@ class Node:
     def __str__(self) -> str:
         inputs = [e.node if e.port == 0 else str(e) for e in self.inputs] + [f"^{c}" for c in self.controls]
         return f"{self.name} = {self.op}({', '.join(inputs)})"
-
-
-@functools.lru_cache(maxsize=4096)
-def _where(file: str, line: int) -> Where:
-    """One record for all nodes of a line."""
-    return Where(file, line)
-
-
-def user_line() -> Where | None:
-    """The innermost frame outside actorflow."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith("actorflow.") and module != "actorflow":
-            return _where(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None

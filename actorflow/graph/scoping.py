@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from actorflow.device.spec import DeviceSpec
 from actorflow.errors import describe
 from actorflow.graph import scopes
-from actorflow.graph.node import Node, user_line
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import Node
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.user_line import user_line
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")

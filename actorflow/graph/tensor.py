@@ -9,11 +9,12 @@ import numpy as np
 
 from actorflow import shapes
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node, Where
+from actorflow.graph.node import Endpoint, Node
 from actorflow.graph.overloads import Overloads
 from actorflow.public import public
 from actorflow.shapes import ShapeLike, TensorShape
 from actorflow.unpicklable import unpicklable
+from actorflow.user_line import Where
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph

@@ -19,11 +19,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from actorflow.cluster.credentials import Credentials, Target
-from actorflow.cluster.orders import Orders, from_message, to_message
-from actorflow.cluster.process import make_server
-from actorflow.cluster.reservation import Reservation
-from actorflow.cluster.spec import ClusterSpec, parse_task
+from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.cluster.config.spec import ClusterSpec, parse_task
+from actorflow.cluster.processes.orders import Orders, from_message, to_message
+from actorflow.cluster.processes.process import make_server
+from actorflow.cluster.processes.reservation import Reservation
 from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError
 
 START_SECONDS = 60.0

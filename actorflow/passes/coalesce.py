@@ -8,8 +8,8 @@ Regions are found by colouring. A node's colour is the largest of its predecesso
 from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
 a set of nodes of one kind and colour is convex.
 
-Costly nodes that a compiler makes one loop of (`actorflow.runtime.jit`) are merged among themselves: what they cost together
-is mostly memory, which the loop goes through once.
+Costly nodes that a compiler makes one loop of (`actorflow.runtime.codegen.jit`) are merged among themselves: what they cost
+together is mostly memory, which the loop goes through once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from actorflow.analysis.ancestry import waits
+from actorflow.analysis.frames import PRIMITIVES, frames, is_free
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.dtypes import DType
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.ancestry import waits
-from actorflow.passes.cost_model import node_cost
-from actorflow.passes.frames import PRIMITIVES, frames, is_free
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
 LAUNCH = 2_000.0

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from actorflow.analysis.ancestry import waits_and_deaths
+from actorflow.analysis.frames import ROOT, Frames, frames, is_free
+from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.ancestry import waits_and_deaths
 from actorflow.passes.coalesce import LARGEST_REGION
-from actorflow.passes.cost_model import node_cost
-from actorflow.passes.frames import ROOT, Frames, frames, is_free
-from actorflow.passes.subgraph import Subgraph, topological
+from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
 Guard: TypeAlias = "frozenset[tuple[Endpoint, int]]"

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_targets
+from actorflow.analysis.frames import with_loops
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
-from actorflow.passes.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.passes.fold import Evaluate, fold
-from actorflow.passes.frames import with_loops
 from actorflow.passes.fuse import fuse
-from actorflow.passes.memory import Memory, save_memory, without_large
+from actorflow.passes.memory.budget import Memory, save_memory, without_large
 from actorflow.passes.order_writes import order_writes
-from actorflow.passes.pace import paced
 from actorflow.passes.partition import partition
-from actorflow.passes.prune import prune
-from actorflow.passes.schedule_recvs import schedule_recvs
-from actorflow.passes.subgraph import Subgraph
+from actorflow.placement.schedule_recvs import schedule_recvs
 from actorflow.shapes import Shape
 
 PASSES = (

@@ -22,14 +22,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.analysis.frames import ROOT, Frames, frames, is_free, with_loops
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int32, variant
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import NO_ATTRS, Endpoint, Node
-from actorflow.passes.frames import ROOT, Frames, frames, is_free, with_loops
-from actorflow.passes.groups import UnionFind
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
+from actorflow.placement.groups import UnionFind
 from actorflow.shapes import Shape
 
 _FOLLOWS_INPUT = frozenset(("Switch", "Exit", "LoopCond"))

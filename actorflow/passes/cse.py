@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.analysis.frames import PRIMITIVES
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.frames import PRIMITIVES
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.analysis.frames import PRIMITIVES
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Endpoint, Node
-from actorflow.passes.frames import PRIMITIVES
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
 from actorflow.registry import opdef
 
 _LARGEST = 1 << 20

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow import dtypes
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint, Node
 from actorflow.ops.nn.fused import ACTIVATIONS
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
 from actorflow.shapes import is_static
 
 _FUSED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}

@@ -13,12 +13,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from zlib import crc32
 
-from actorflow.device.spec import DeviceSpec
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node, Where
-from actorflow.passes.frames import ROOT, frames, is_free
-from actorflow.passes.pace import pause
-from actorflow.passes.specialise import body_of, specialised
-from actorflow.passes.subgraph import Subgraph
+from actorflow.analysis.frames import ROOT, frames, is_free
+from actorflow.analysis.pauses import pause
+from actorflow.analysis.specialise import body_of, specialised
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.user_line import Where
 
 
 class Called(Where):

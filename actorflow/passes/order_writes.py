@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from actorflow.analysis.ancestry import waits
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Endpoint
-from actorflow.passes.ancestry import waits
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph, topological
 from actorflow.registry import opdef
 
 _READS = frozenset(("ReadVariableOp", "ReadVariableOr"))

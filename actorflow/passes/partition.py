@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from actorflow.analysis.frames import ROOT, is_free, with_loops
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.dtypes import float32
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.control_loops import add_control_loops, short_name
-from actorflow.passes.frames import ROOT, is_free, with_loops
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph, topological
 
 LOSSY = "_lossy"
 """The attribute of nodes made in `lossy_sends`."""

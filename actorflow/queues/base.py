@@ -9,12 +9,12 @@ from typing import Any
 from actorflow.dtypes import DType, DTypeLike, as_dtype, int32
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, outputs_of
 from actorflow.ops.io import queues as queue_ops
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, show
+from actorflow.user_line import user_line
 
 Components = Any  # a tensor, a sequence of them, or with names a dict
 

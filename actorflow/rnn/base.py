@@ -11,12 +11,12 @@ from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import zeros
 from actorflow.ops.array.join import stack
 from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, as_shape
+from actorflow.user_line import user_line
 from actorflow.variables.scope import get_variable, variable_scope
 from actorflow.variables.store import VariableScope
 from actorflow.variables.variable import Variable

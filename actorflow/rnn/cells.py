@@ -9,7 +9,6 @@ from actorflow import nest
 from actorflow.dtypes import DTypeLike
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.join import concat, split
 from actorflow.ops.math.clip import clip_by_value
@@ -19,6 +18,7 @@ from actorflow.ops.nn.activation import bias_add
 from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell
 from actorflow.shapes import TensorShape
+from actorflow.user_line import user_line
 from actorflow.variables.initializers import Constant, Zeros
 from actorflow.variables.scope import variable_scope
 from actorflow.variables.variable import Variable

@@ -11,7 +11,6 @@ from actorflow.control_flow.while_loop import while_loop
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import zeros
 from actorflow.ops.array.join import concat
@@ -23,6 +22,7 @@ from actorflow.rnn.base import check_cell, dimensions
 from actorflow.rnn.steps import batch_of, chosen
 from actorflow.rnn.unroll import Scope
 from actorflow.shapes import is_static
+from actorflow.user_line import user_line
 from actorflow.variables.scope import variable_scope
 
 LoopFunction = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any, Any, Any]]

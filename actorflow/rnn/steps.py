@@ -10,13 +10,13 @@ from actorflow.control_flow.tensor_array import TensorArray
 from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.shape import shape, transpose
 from actorflow.ops.flow.control import Assert, identity
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.logic import equal, where
 from actorflow.shapes import merge
+from actorflow.user_line import user_line
 
 
 class Steps:

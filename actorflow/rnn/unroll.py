@@ -11,7 +11,6 @@ from actorflow.control_flow.while_loop import while_loop
 from actorflow.dtypes import DTypeLike
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.join import concat, stack, unstack
 from actorflow.ops.array.reverse import reverse_sequence
@@ -23,6 +22,7 @@ from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions, zeros_of
 from actorflow.rnn.steps import Steps, batch_of, checked_lengths, chosen, start, swapped, time_first
 from actorflow.shapes import compatible
+from actorflow.user_line import user_line
 from actorflow.variables.scope import variable_scope
 from actorflow.variables.store import VariableScope
 

@@ -12,7 +12,6 @@ from actorflow.dtypes import DTypeLike
 from actorflow.errors import describe
 from actorflow.graph.convert import is_symbolic
 from actorflow.graph.graph import device, get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.math.elementwise import floor
 from actorflow.ops.nn.layers import dropout
@@ -20,6 +19,7 @@ from actorflow.ops.random.distributions import random_uniform
 from actorflow.public import public
 from actorflow.rnn.base import LSTMStateTuple, RNNCell, check_cell, dimensions
 from actorflow.shapes import compatible
+from actorflow.user_line import user_line
 from actorflow.variables.store import VariableScope
 
 Filter = Callable[[Any], Any]

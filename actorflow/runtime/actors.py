@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from actorflow.graph.node import Where
 from actorflow.public import public
 from actorflow.runtime.frames import Frame, run_primitive
 from actorflow.runtime.part import Part, run_node, start_continuing
 from actorflow.runtime.plan import SINK, PlanNode
+from actorflow.user_line import Where
 
 if TYPE_CHECKING:
     from actorflow.runtime.step import Step

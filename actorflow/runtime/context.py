@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from actorflow.device.base import Device
 from actorflow.graph.node import Node
-from actorflow.runtime.resources import ResourceManager
-from actorflow.runtime.waits import Reason
+from actorflow.runtime.diagnostics.waits import Reason
+from actorflow.runtime.state.resources import ResourceManager
 from actorflow.transport.base import Rendezvous
 
 

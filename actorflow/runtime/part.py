@@ -17,12 +17,12 @@ import numpy as np
 
 from actorflow.device.base import as_asynchronous
 from actorflow.graph.node import Endpoint
-from actorflow.runtime import faults
 from actorflow.runtime.chain import Chain
-from actorflow.runtime.costs import INLINE_LIMIT_NS, Cost
+from actorflow.runtime.codegen.while_loop import run_loop
+from actorflow.runtime.diagnostics import faults
+from actorflow.runtime.diagnostics.costs import INLINE_LIMIT_NS, Cost
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame, run_primitive
-from actorflow.runtime.loop import run_loop
 from actorflow.runtime.plan import SINK, MergeEdge, Plan, PlanNode
 from actorflow.runtime.threads import run_on_thread, unlocked
 from actorflow.runtime.tokens import DEAD, EMPTY

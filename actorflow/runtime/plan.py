@@ -12,24 +12,24 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from actorflow.analysis.frames import ROOT, frames, is_free
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.coalesce import members_of
-from actorflow.passes.cost_model import expected_cost, expected_elements, node_cost
-from actorflow.passes.frames import ROOT, frames, is_free
-from actorflow.passes.pace import paced
-from actorflow.passes.subgraph import Subgraph
+from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
 from actorflow.registry import opdef
-from actorflow.runtime.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
+from actorflow.runtime.codegen.jit import find_compiler
+from actorflow.runtime.codegen.launched import LaunchedRegion
+from actorflow.runtime.codegen.region import Region
+from actorflow.runtime.codegen.while_loop import Loop
+from actorflow.runtime.diagnostics.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
+from actorflow.runtime.diagnostics.numerics import checked
 from actorflow.runtime.frames import PRIMITIVES, Primitive
-from actorflow.runtime.jit import find_compiler
 from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
-from actorflow.runtime.launched import LaunchedRegion
-from actorflow.runtime.loop import Loop
-from actorflow.runtime.numerics import checked
-from actorflow.runtime.region import Region
-from actorflow.runtime.residence import wanted_on_host, with_fetches_copied
-from actorflow.runtime.resources import one_at_a_time
+from actorflow.runtime.state.residence import wanted_on_host, with_fetches_copied
+from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.shapes import is_static
 

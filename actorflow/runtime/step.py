@@ -18,14 +18,14 @@ from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
-from actorflow.runtime import faults, starvation
 from actorflow.runtime.actors import ActorPart
+from actorflow.runtime.diagnostics import faults, starvation
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.diagnostics.traced import TracedPart
+from actorflow.runtime.diagnostics.waits import Reason, Wait
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
-from actorflow.runtime.trace import Trace
-from actorflow.runtime.traced import TracedPart
-from actorflow.runtime.waits import Reason, Wait
 from actorflow.transport.base import Rendezvous
 
 _TIMED_EVERY = 16

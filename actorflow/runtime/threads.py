@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow import machine
 from actorflow.device.base import Device
-from actorflow.runtime import faults
 from actorflow.runtime.chain import Chain, fits, may_lead
-from actorflow.runtime.costs import Cost
+from actorflow.runtime.diagnostics import faults
+from actorflow.runtime.diagnostics.costs import Cost
+from actorflow.runtime.loops.polling import at_work
 from actorflow.runtime.plan import PlanNode
-from actorflow.runtime.polling import at_work
 
 if TYPE_CHECKING:
     from actorflow.runtime.part import Part

@@ -17,14 +17,14 @@ from typing import Any, NoReturn, TypeVar
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
-from actorflow.passes.measuring import Observed
+from actorflow.placement.measuring import Observed
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
 from actorflow.session.awaits import refuse_await
 from actorflow.session.callable import Callable_
-from actorflow.session.driver import LoopDriver
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import PartialRun
 from actorflow.tracebacks import leave_out

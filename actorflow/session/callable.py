@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from actorflow.session.composites import spread_values
-from actorflow.session.feeds import Feed
-from actorflow.session.planner import Compiled
+from actorflow.session.planning.planner import Compiled
+from actorflow.session.structure.composites import spread_values
+from actorflow.session.structure.feeds import Feed
 from actorflow.unpicklable import unpicklable
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from actorflow.device.base import BlockSource, Device
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry import plugins
-from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.state.resources import ResourceManager
 
 
 class SharedResources:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from actorflow.dtypes import resource
 from actorflow.graph.node import Node
-from actorflow.runtime.starvation import StepReport
+from actorflow.reports import StepReport
 from actorflow.runtime.step import Step
 
 _MOST_LINES = 18

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.graph.node import Endpoint
 from actorflow.passes.compile import Signature
-from actorflow.passes.measuring import Observed
+from actorflow.placement.measuring import Observed
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial import Parts
 
 

@@ -9,15 +9,15 @@ from contextlib import asynccontextmanager
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options
-from actorflow.passes.measuring import Observed
+from actorflow.placement.measuring import Observed
 from actorflow.registry import plugins
-from actorflow.runtime.resources import ResourceManager
+from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.admission import Admission
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.diagnosis import users_by_resource
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import LocalParts, Parts
-from actorflow.session.planner import Compiled, Planner
+from actorflow.session.planning.planner import Compiled, Planner
 from actorflow.session.standstill import Standstill
 from actorflow.session.steps import Steps
 

@@ -9,11 +9,11 @@ from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.inline import inline
 from actorflow.runtime.tokens import EMPTY
-from actorflow.session.composites import spread_feeds
-from actorflow.session.feeds import Feed
-from actorflow.session.fetches import Fetches
-from actorflow.session.planner import Compiled
-from actorflow.session.values import result_of
+from actorflow.session.planning.planner import Compiled
+from actorflow.session.structure.composites import spread_feeds
+from actorflow.session.structure.feeds import Feed
+from actorflow.session.structure.fetches import Fetches
+from actorflow.session.structure.values import result_of
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:

@@ -23,21 +23,21 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
-from actorflow.passes.measuring import Observed
+from actorflow.placement.measuring import Observed
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
-from actorflow.session.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
-from actorflow.session.event_loop import running_loop
-from actorflow.session.feeds import Feed, fed_element
-from actorflow.session.fetches import Fetches, cache_key
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
 from actorflow.session.run_coroutine import RunCoroutine
+from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
+from actorflow.session.structure.feeds import Feed, fed_element
+from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 

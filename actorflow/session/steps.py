@@ -10,18 +10,19 @@ import anyio
 
 from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.runtime import actors, starvation
+from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
+from actorflow.runtime.diagnostics import starvation
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.loops.event_loop import running_loop
+from actorflow.runtime.quiet import quiet_context
 from actorflow.runtime.step import Step
-from actorflow.runtime.trace import Trace
 from actorflow.session.admission import Admission
 from actorflow.session.diagnosis import explained, in_a_circle
-from actorflow.session.event_loop import running_loop
-from actorflow.session.planner import Compiled
-from actorflow.session.quiet import quiet_context
+from actorflow.session.planning.planner import Compiled
 from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
-from actorflow.session.values import fetched
+from actorflow.session.structure.values import fetched
 from actorflow.transport.base import Rendezvous, Transport
 
 GRACE = 1.0

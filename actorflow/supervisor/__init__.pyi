@@ -26,7 +26,7 @@ from actorflow.supervisor.events import StepAborted as StepAborted
 from actorflow.supervisor.events import TaskRestarted as TaskRestarted
 from actorflow.supervisor.events import WorkerLost as WorkerLost
 from actorflow.supervisor.liveness import Rules as Rules
-from actorflow.supervisor.restarts import RestartPolicy as RestartPolicy
+from actorflow.supervisor.recovery.restarts import RestartPolicy as RestartPolicy
 from actorflow.supervisor.supervisor import Supervisor as Supervisor
 
 __all__ = [

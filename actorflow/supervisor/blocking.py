@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from actorflow.cluster import blocking_local
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes import blocking_local
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.graph.graph import Graph
 from actorflow.public import public
-from actorflow.session.driver import LoopDriver
+from actorflow.runtime.loops.driver import LoopDriver
 from actorflow.supervisor import supervisor as asynchronous
-from actorflow.supervisor.attempts import Attempt
 from actorflow.supervisor.events import Event
+from actorflow.supervisor.recovery.attempts import Attempt
 from actorflow.unpicklable import unpicklable
 
 

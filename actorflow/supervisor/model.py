@@ -12,9 +12,9 @@ from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
 from actorflow.session.session import Session
 from actorflow.supervisor.shared_folder import SharedFolder
-from actorflow.train.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
 from actorflow.train.global_steps import get_global_step
-from actorflow.train.saver import Saver
+from actorflow.train.saving.checkpoints import CheckpointState, checkpoint_exists, get_checkpoint_state
+from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import (
     GraphKeys,
     global_variables_initializer,

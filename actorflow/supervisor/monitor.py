@@ -10,12 +10,12 @@ from typing import Any
 import anyio
 
 from actorflow import machine
-from actorflow.cluster.child import LocalProcess
-from actorflow.cluster.links import Link, Links
-from actorflow.cluster.messages import Request, Status
+from actorflow.cluster.processes.child import LocalProcess
+from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.messages import Request, Status
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
-from actorflow.session.root import RootTask
+from actorflow.runtime.loops.root import RootTask
 from actorflow.supervisor.events import DeathReport
 from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
 

@@ -10,7 +10,7 @@ import anyio
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
-from actorflow.session.root import RootTask
+from actorflow.runtime.loops.root import RootTask
 
 _LOG = get_logger("supervisor")
 

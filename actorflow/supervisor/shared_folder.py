@@ -23,8 +23,8 @@ from actorflow.logs import get_logger
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.state.checkpoint import read_nonce
 from actorflow.session.session import Session
-from actorflow.train.checkpoints import checkpoint_format
-from actorflow.train.saver import Saver
+from actorflow.train.saving.checkpoints import checkpoint_format
+from actorflow.train.saving.saver import Saver
 
 _LOG = get_logger("supervisor")
 _PAUSES = (0.0, 0.1, 0.4)

@@ -11,9 +11,9 @@ import anyio
 
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.credentials import Credentials, Target, resolve
+from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.division import task_of
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -21,19 +21,19 @@ from actorflow.errors import (
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.logs import get_logger
 from actorflow.public import public
-from actorflow.runtime.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.session import Session
-from actorflow.supervisor.attempts import CURRENT, Attempt, Attempts
 from actorflow.supervisor.events import CheckpointSaved, Event, Events, Restored
-from actorflow.supervisor.gate import Gate
-from actorflow.supervisor.judge import Judge
-from actorflow.supervisor.keeper import STEPS, Keeper, chance
 from actorflow.supervisor.liveness import Life, Rules
 from actorflow.supervisor.model import Model, folder_path
-from actorflow.supervisor.restarts import RestartPolicy, Restarts
+from actorflow.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
+from actorflow.supervisor.recovery.gate import Gate
+from actorflow.supervisor.recovery.judge import Judge
+from actorflow.supervisor.recovery.keeper import STEPS, Keeper, chance
+from actorflow.supervisor.recovery.restarts import RestartPolicy, Restarts
 from actorflow.supervisor.saves import SaveBeside, SaveTimer
 from actorflow.supervisor.wiring import Watch
-from actorflow.train.saver import Saver
+from actorflow.train.saving.saver import Saver
 from actorflow.unpicklable import unpicklable
 
 T = TypeVar("T")

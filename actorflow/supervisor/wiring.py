@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.cluster.client import RemoteEngine, connect, query_status
-from actorflow.cluster.credentials import Target
-from actorflow.cluster.endpoints import open_endpoints
-from actorflow.cluster.local import LocalCluster
-from actorflow.supervisor.epochs import EpochStore
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.supervisor.events import Events
-from actorflow.supervisor.keeper import Keeper
 from actorflow.supervisor.liveness import Rules
 from actorflow.supervisor.monitor import Monitor
-from actorflow.supervisor.restarts import Restarts
+from actorflow.supervisor.recovery.epochs import EpochStore
+from actorflow.supervisor.recovery.keeper import Keeper
+from actorflow.supervisor.recovery.restarts import Restarts
 
 _CONNECT_SECONDS = 30.0
 

@@ -1,7 +1,7 @@
 """`SimulatedFiles`: a file system in memory that forgets what was not flushed when its machine stops, and fails on demand.
 
-It has the operations of `actorflow.checkpoint.files.Files`. Faults come from the seed (`FileFaults`), or at an operation of
-one's choice (`fail_at`).
+It has the operations of `actorflow.checkpoint.stores.files.Files`. Faults come from the seed (`FileFaults`), or at an
+operation of one's choice (`fail_at`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.scopes import DeviceFunction
 from actorflow.graph.tensor import Operation
 from actorflow.public import public

@@ -10,9 +10,9 @@ from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.ops.array.index import slice_
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, merge, show
+from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.initializers import default_initializer
 from actorflow.variables.partitioned import PartitionedVariable, PartitionInfo, SaveSliceInfo, slices_of

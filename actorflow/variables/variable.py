@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from actorflow.autodiff.indexed_slices import IndexedSlices
-from actorflow.device.spec import DeviceSpec
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import user_line
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.flow.control import identity
+from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.state import scatter as state_sparse
 from actorflow.ops.state import scatter_nd as state_scatter
 from actorflow.ops.state import variable as state
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
+from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
 from actorflow.variables.slices import VariableSlice

@@ -1,4 +1,5 @@
-"""Groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them (`actorflow.runtime.jit.LaunchCompiler`).
+"""Groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them
+(`actorflow.runtime.codegen.codegen.jit.LaunchCompiler`).
 
 The rules are those of the CPU's compiled loops, but for functions such as the exponential, which are CUDA's here. A group has the
 bits that its nodes' own kernels give on the GPU: each operation rounds by itself. From the CPU's they may differ where such
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorflow.runtime.jit_recipe import Recipe, Value
+from actorflow.runtime.codegen.jit_recipe import Recipe, Value
 
 from ..jit.rules import RULES as OF_LOOPS
 from ..jit.rules import Rule, Ruled, Rules

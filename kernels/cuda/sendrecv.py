@@ -6,7 +6,7 @@ from typing import Any
 
 from actorflow.device.base import as_asynchronous
 from actorflow.device.sharing import as_sharing
-from actorflow.device.spec import DeviceSpec
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.tokens import DEAD

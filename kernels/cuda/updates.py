@@ -13,8 +13,8 @@ from typing import Any
 
 from actorflow.errors import UnimplementedError
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.jit_recipe import Recipe, Value
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.codegen.jit_recipe import Recipe, Value
+from actorflow.runtime.state.variable_state import VariableState
 
 from ..state import training, training_adaptive
 from ..state import update_formulas as formulas

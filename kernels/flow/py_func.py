@@ -23,7 +23,7 @@ from actorflow.graph.foreign import host_array
 from actorflow.ops.flow.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
-from actorflow.runtime.waits import Wait
+from actorflow.runtime.diagnostics.waits import Wait
 
 _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (TypeError, InvalidArgumentError),

@@ -12,7 +12,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.waits import Wait
+from actorflow.runtime.diagnostics.waits import Wait
 
 from .files import roots_of
 from .queues.core import Take

@@ -1,7 +1,8 @@
 """Generated loops: elementwise members of regions, and optimizers' updates, compiled for this machine (extra `jit`).
 
-The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of regions (`actorflow.runtime.jit`). The updates
-stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes (`actorflow.registry.library`).
+The runtime finds `LlvmCompiler` by its entry point and asks it for the loops of regions (`actorflow.runtime.codegen.jit`).
+The updates stand beside numpy's as kernels of a library, and so does the cross entropy of a few classes
+(`actorflow.registry.library`).
 """
 
 from . import (

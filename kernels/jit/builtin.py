@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import background
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import background
 
 from .arrays import FIELDS, HEADER
 from .blocks import TYPES, stored

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InternalError
-from actorflow.runtime import llvm
-from actorflow.runtime.jit_recipe import Operand, Recipe
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit_recipe import Operand, Recipe
 
 from .emit import module_text
 from .rules import RULES, Ruled
@@ -25,7 +25,7 @@ _SIZE = ctypes.c_ssize_t
 
 
 class LlvmCompiler(Ruled):
-    """What the runtime asks for loops: see `actorflow.runtime.jit.Compiler`."""
+    """What the runtime asks for loops: see `actorflow.runtime.codegen.codegen.jit.Compiler`."""
 
     name = "jit"
     device_type = "CPU"

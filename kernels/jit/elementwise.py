@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import RUNS, background
-from actorflow.runtime.jit_recipe import CALLED, Block, Recipe
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import RUNS, background
+from actorflow.runtime.codegen.jit_recipe import CALLED, Block, Recipe
 
 from ..shared.helping import WORTH_SHARING
 from . import estimates

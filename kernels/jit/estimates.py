@@ -6,7 +6,7 @@ twice.
 
 from __future__ import annotations
 
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
 
 from .arrays import FIELDS, HEADER
 

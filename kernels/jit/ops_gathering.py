@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
 
 from ..array import gather as gathering
 from ..shared.helping import WORTH_SHARING

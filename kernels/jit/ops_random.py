@@ -13,9 +13,9 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
 from actorflow.runtime.context import KernelContext
-from actorflow.runtime.jit import Demanded
 
 from ..random import distributions as random
 from ..random import philox

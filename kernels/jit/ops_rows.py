@@ -14,8 +14,8 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
 from actorflow.shapes import num_elements
 
 from ..nn import activation as nn

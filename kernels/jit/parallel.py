@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
 
 from ..shared.helping import Balance, cores
 from .team import prepare, share_text, team

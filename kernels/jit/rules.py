@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import KernelDef
-from actorflow.runtime.jit_recipe import Value
+from actorflow.runtime.codegen.jit_recipe import Value
 
 from .ufuncs import inner_loop
 
@@ -51,7 +51,7 @@ _KERNELS = f"{__name__.split('.jit.')[0]}."
 
 
 class Ruled:
-    """What compilers that go by a table of rules answer alike (`actorflow.runtime.jit.Rules`)."""
+    """What compilers that go by a table of rules answer alike (`actorflow.runtime.codegen.codegen.jit.Rules`)."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules

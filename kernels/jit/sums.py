@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
 
 from ..shared import reducing
 from ..shared.helping import WORTH_SHARING

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
-from actorflow.runtime import llvm
+from actorflow.runtime.codegen import llvm
 
 from ..shared.apart import Apart
 from ..shared.helping import Helper

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
 
 from .parallel import Parallel, address
 from .routine import Routine, Value

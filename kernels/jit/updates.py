@@ -14,10 +14,10 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded
-from actorflow.runtime.jit_recipe import Recipe
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit_recipe import Recipe
+from actorflow.runtime.state.variable_state import VariableState
 
 from ..state import training
 from ..state import update_formulas as formulas

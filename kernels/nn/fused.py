@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import elementwise as unary
 from ..math import matmul as math_matmul

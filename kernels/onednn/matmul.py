@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..nn import fused

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from actorflow.runtime import llvm
-from actorflow.runtime.jit import Demanded, background
+from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.jit import Demanded, background
 
 from ..shared.helping import Balance, cores
 from .binding import Binding

@@ -18,7 +18,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorflow import machine
-from actorflow.runtime.jit import background
+from actorflow.runtime.codegen.jit import background
 
 from .apart import Apart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from actorflow.runtime.context import StepHandle
-from actorflow.runtime.waits import Reason
+from actorflow.runtime.diagnostics.waits import Reason
 
 
 class Waiter:

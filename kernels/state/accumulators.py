@@ -14,7 +14,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.waits import Wait, behind, several
+from actorflow.runtime.diagnostics.waits import Wait, behind, several
 from actorflow.shapes import Shape, compatible, show
 
 from ..shared.waiting import Waiter

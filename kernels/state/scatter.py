@@ -8,7 +8,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError, OutOfRangeError
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 
 def flat_rows(xp: Any, buffer: Any, indices: Any, values: Any) -> tuple[Any, Any]:

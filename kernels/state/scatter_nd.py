@@ -9,7 +9,7 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.slicing import python_index
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 from .scatter import flat_rows
 

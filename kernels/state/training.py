@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 from .scatter import flat_rows, sum_duplicates
 

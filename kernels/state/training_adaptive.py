@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 
 from .training import approach, blocks, opened, updated_rows
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from actorflow.runtime.jit_recipe import Block, Recipe, Value
+from actorflow.runtime.codegen.jit_recipe import Block, Recipe, Value
 
 Formula = Callable[..., Sequence[Value]]
 """Of the variable and its slots, the gradient and the scalars, in this order: what becomes of the first ones."""

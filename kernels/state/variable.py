@@ -9,7 +9,7 @@ import numpy as np
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
-from actorflow.runtime.variable_state import VariableState
+from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import Shape
 
 

@@ -16,7 +16,7 @@ import pytest
 from channels import start_zmq_collector
 from simulation.__main__ import quiet
 
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.processes.launcher import Launcher
 from chaos import spaces
 from chaos.chaos_cycles import FACTOR, SEED
 from chaos.faults import (

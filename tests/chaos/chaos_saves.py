@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from actorflow import errors
-from actorflow.checkpoint import layout, reading, writing
-from actorflow.checkpoint.store import LocalStore
+from actorflow.checkpoint import reading, writing
+from actorflow.checkpoint.format import layout
+from actorflow.checkpoint.stores.store import LocalStore
 from chaos.chaos_cycles import FACTOR, SEED
 from chaos.report import write
 

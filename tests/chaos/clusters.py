@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from actorflow.cluster.local import LocalCluster
-from actorflow.cluster.spec import ClusterSpec, parse_task
+from actorflow.cluster.config.spec import ClusterSpec, parse_task
+from actorflow.cluster.processes.local import LocalCluster
 from chaos.proxy import Network
 from chaos.spaces import Spaces
 

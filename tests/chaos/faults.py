@@ -17,7 +17,7 @@ import numpy as np
 from simulation.run import STEP_SECONDS
 
 import actorflow as af
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import AbortedError, UnavailableError
 from chaos.clusters import Proxied, Spaced
 from chaos.hog_ops import hog

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 from simulation.run import Workload
 
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.processes.launcher import Launcher
 from chaos.faults import Fault
 from chaos.own_network import PREFIX
 from chaos.scene import Scene

@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 
 import actorflow as af
-from actorflow.cluster.launcher import Launcher
+from actorflow.cluster.processes.launcher import Launcher
 from actorflow.supervisor import CheckpointSaved, Event, LoopStalled, RestartPolicy, WorkerLost
 from chaos.program import JOBS, TASKS, Program, check, program
 

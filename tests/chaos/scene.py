@@ -17,7 +17,7 @@ from simulation.run import CONNECT_SECONDS, Run, Workload
 
 import actorflow as af
 from actorflow.cluster.client import query_status
-from actorflow.cluster.spec import task_name
+from actorflow.cluster.config.spec import task_name
 from actorflow.errors import OpError
 from actorflow.supervisor import CheckpointSaved, WorkerLost
 

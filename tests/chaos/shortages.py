@@ -17,7 +17,7 @@ import anyio
 import numpy as np
 
 import actorflow as af
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import AbortedError, ResourceExhaustedError, UnavailableError
 from chaos.faults import Fault
 from chaos.scene import PATIENCE, Scene

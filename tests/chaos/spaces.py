@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from types import TracebackType
 
-from actorflow.cluster.spec import parse_task
+from actorflow.cluster.config.spec import parse_task
 
 NAMES = f"chaos{os.getpid()}-"
 """How the names of namespaces begin."""

@@ -422,7 +422,7 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
     from actorflow.kernels.cuda.compiler import RULES, CudaCompiler
     from actorflow.kernels.cuda.source import elementwise
     from actorflow.kernels.jit.rules import TYPES as NAMES
-    from actorflow.runtime.jit_recipe import Block
+    from actorflow.runtime.codegen.jit_recipe import Block
 
     gpu: Any = make()[0]
     compiler, of_type = CudaCompiler(), {v: k for k, v in NAMES.items()}

@@ -10,7 +10,7 @@ from conserved import disagreements
 from actorflow.cluster.server import Server
 from actorflow.errors import OpError
 from actorflow.testing import World
-from actorflow.transports.events import State
+from actorflow.transports.protocol.events import State
 
 
 def check_documented(error: BaseException) -> None:

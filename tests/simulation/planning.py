@@ -16,9 +16,9 @@ import msgpack
 
 from actorflow.cluster import division, master, parts
 from actorflow.graph import codec
-from actorflow.passes import placer
-from actorflow.passes.cost_model import UNMEASURED
-from actorflow.session import builder
+from actorflow.placement import placer
+from actorflow.placement.cost_model import UNMEASURED
+from actorflow.session.planning import builder
 
 _MOST = 4000
 """So much is kept; then all is forgotten."""

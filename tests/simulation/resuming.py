@@ -17,10 +17,10 @@ from unittest import mock
 import anyio
 
 import actorflow as af
-from actorflow.cluster.child import LocalProcess
-from actorflow.cluster.credentials import Target
-from actorflow.cluster.local import LocalCluster
-from actorflow.cluster.spec import ClusterSpec
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes.child import LocalProcess
+from actorflow.cluster.processes.local import LocalCluster
 from actorflow.supervisor import RestartPolicy
 from actorflow.supervisor import supervisor as supervisor_module
 from actorflow.testing import Host, Trace, World, simulate

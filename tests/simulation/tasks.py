@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 
 from actorflow import machine
-from actorflow.cluster.endpoints import Open, open_endpoints
+from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.server import Server
-from actorflow.cluster.spec import ClusterSpec, task_name
+from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.testing import World
 from actorflow.testing.host import Host
 from actorflow.transport.base import Limits

@@ -25,8 +25,8 @@ from clusters import servers
 
 from actorflow import machine
 from actorflow.cluster.client import query_status
-from actorflow.cluster.launcher import Launcher
-from actorflow.cluster.local import LocalCluster
+from actorflow.cluster.processes.launcher import Launcher
+from actorflow.cluster.processes.local import LocalCluster
 
 SOAK = float(os.environ.get("SOAK", "1"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0) or random.SystemRandom().randrange(2**31)

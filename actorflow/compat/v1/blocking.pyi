@@ -1,7 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.cluster.blocking_local import LocalCluster as LocalCluster
-from actorflow.cluster.blocking_server import Server as Server
+from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
+from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.session.blocking import Session as Session
 from actorflow.supervisor.blocking import Supervisor as Supervisor
 

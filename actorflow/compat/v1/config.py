@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from actorflow.graph.node import user_line
 from actorflow.public import public
+from actorflow.user_line import user_line
 
 
 @public("tf")

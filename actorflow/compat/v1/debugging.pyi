@@ -1,6 +1,5 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.ops.array.static import is_numeric_tensor as is_numeric_tensor
 from actorflow.ops.flow.asserts import assert_equal as assert_equal
 from actorflow.ops.flow.asserts import assert_greater as assert_greater
 from actorflow.ops.flow.asserts import assert_greater_equal as assert_greater_equal
@@ -27,6 +26,7 @@ from actorflow.ops.math.elementwise import is_inf as is_inf
 from actorflow.ops.math.elementwise import is_nan as is_nan
 from actorflow.ops.math.statistics import is_non_decreasing as is_non_decreasing
 from actorflow.ops.math.statistics import is_strictly_increasing as is_strictly_increasing
+from actorflow.ops.static import is_numeric_tensor as is_numeric_tensor
 
 __all__ = [
     "assert_all_finite",

@@ -97,7 +97,7 @@ NAMES: dict[str, dict[str, str]] = {
         "is_inf": "actorflow.ops.math.elementwise",
         "is_nan": "actorflow.ops.math.elementwise",
         "is_non_decreasing": "actorflow.ops.math.statistics",
-        "is_numeric_tensor": "actorflow.ops.array.static",
+        "is_numeric_tensor": "actorflow.ops.static",
         "is_strictly_increasing": "actorflow.ops.math.statistics",
     },
     "tf.dtypes": {
@@ -261,7 +261,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.strings": {},
     "tf.supervisor": {},
     "tf.train": {
-        "ClusterSpec": "actorflow.cluster.spec",
-        "Server": "actorflow.cluster.blocking_server",
+        "ClusterSpec": "actorflow.cluster.config.spec",
+        "Server": "actorflow.cluster.processes.blocking_server",
     },
 }

@@ -14,9 +14,9 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import reshape, shape
 from actorflow.ops.building import composite, known_value
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_attr, from_value, require_rank, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, is_static, merge
 

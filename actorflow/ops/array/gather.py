@@ -12,9 +12,9 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import broadcast_to, expand_dims, rank, reshape, shape, size, squeeze, transpose
 from actorflow.ops.building import composite, known_value
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, normalize_axis, show
 
@@ -63,7 +63,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 def _gathered_rows(node: Operation, dy: Tensor) -> Any:
     """The gradient of rows that were picked: as rows, so that a large table need not be touched whole."""
-    from actorflow.autodiff.indexed_slices import IndexedSlices
+    from actorflow.ops.indexed_slices import IndexedSlices
 
     params, indices = node.inputs[:2]
     full = shape(params)
@@ -172,7 +172,7 @@ def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, 
 def _(node: Operation, dy: Tensor) -> list[Any]:
     params, indices = node.inputs
     if indices.static_shape is not None and len(indices.static_shape) == 2 and indices.static_shape[-1] == 1:
-        from actorflow.autodiff.indexed_slices import IndexedSlices
+        from actorflow.ops.indexed_slices import IndexedSlices
 
         return [IndexedSlices(dy, squeeze(indices, -1), shape(params)), None]
     from actorflow.ops.array.scatter import scatter_nd

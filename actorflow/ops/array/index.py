@@ -15,9 +15,9 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic, symbolic_dty
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import reshape, shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_value
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 

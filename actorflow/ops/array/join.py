@@ -12,8 +12,8 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import known_value, or_zeros, outputs_of
+from actorflow.ops.declare import op
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, is_static, merge, normalize_axis, show
 

@@ -12,8 +12,8 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import stack
 from actorflow.ops.array.shape import rank, reshape, shape, transpose
 from actorflow.ops.building import composite, known_value
+from actorflow.ops.declare import op
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
 

@@ -11,8 +11,8 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather
 from actorflow.ops.array.shape import reshape, shape, size
 from actorflow.ops.building import composite, or_zeros, outputs_of
+from actorflow.ops.declare import op
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
 

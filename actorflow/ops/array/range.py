@@ -13,9 +13,9 @@ from actorflow.graph.convert import as_array, convert_to_tensor, symbolic_dtype
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.shape import broadcast_to, expand_dims, reshape, shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, normalize_axis
 

@@ -9,9 +9,9 @@ from actorflow.dtypes import INDEX, NUMERIC, REAL
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather_nd
 from actorflow.ops.array.shape import shape
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import at_least_rank, from_value
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
 

@@ -12,9 +12,9 @@ from actorflow.dtypes import INDEX, DTypeLike, as_dtype, int32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value, small_constant
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_value, require_rank, scalar
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, num_elements, show
 

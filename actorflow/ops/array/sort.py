@@ -13,9 +13,9 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, rank, reshape, shape, size, transpose
 from actorflow.ops.building import composite, known_value
+from actorflow.ops.declare import T, op
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, normalize_axis, show
 

@@ -13,10 +13,10 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import stack
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite, known_value, small_constant
+from actorflow.ops.declare import op
 from actorflow.ops.nn.conv.geometry import channel_axis
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from actorflow.dtypes import ANY, COMPLEX, DTypeLike, int32
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import T, op
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.convert import convert_to_tensor, symbolic_dtype
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, known_value
+from actorflow.ops.declare import Op
 from actorflow.ops.flow.control import Assert
 from actorflow.ops.math import logic
 from actorflow.ops.math.reduction import reduce_all
 from actorflow.public import public
-from actorflow.registry.op import Op
+from actorflow.user_line import user_line
 
 Comparison = Callable[[Any, Any], Any]
 

@@ -10,9 +10,9 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import or_zeros, outputs_of
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_value, no_output, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, merge
 

@@ -8,7 +8,7 @@ from typing import Any
 from actorflow.dtypes import ANY, DTypeLike, resource, variant
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.registry.op import op
+from actorflow.ops.declare import op
 from actorflow.shapes import ShapeLike
 
 _ANYTHING = ANY | {variant, resource}
@@ -51,7 +51,7 @@ def call(values: Sequence[Any], *, function: str, types: tuple[Any, ...], of: st
 
 @call.gradient
 def _(node: Operation, *dys: Tensor | None) -> list[Any]:
-    from actorflow.control_flow.function_gradient import call_gradient
+    from actorflow.autodiff.functions import call_gradient
 
     return call_gradient(node, dys)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from actorflow.dtypes import ANY, DTypeLike, int32, int64, variant
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank, scalar
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike
 

@@ -8,10 +8,10 @@ from actorflow import dtypes as dt
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.flow.control import group, with_dependencies
 from actorflow.ops.shape_rules import unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 
 
 @public("af", "tf.debugging:assert_all_finite")

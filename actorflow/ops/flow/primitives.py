@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from actorflow.dtypes import ANY, BOOLEAN, DType, int32, variant
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.math.logic import equal
 from actorflow.ops.shape_rules import require_rank, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, compatible, show
 

@@ -14,11 +14,11 @@ from actorflow.graph.convert import is_symbolic
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.flow.control import identity
 from actorflow.ops.shape_rules import no_output, unchanged
 from actorflow.ops.strings.split import string_format
 from actorflow.public import public
-from actorflow.registry.op import op
 
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -12,8 +12,8 @@ from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.graph import Graph
+from actorflow.ops.declare import op
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from actorflow.dtypes import DTypeLike
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_attr, no_output, unchanged
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import ShapeLike
 

@@ -11,9 +11,9 @@ from actorflow.dtypes import ANY, DTypeLike, as_dtype, string, uint8
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank, scalar, unchanged, unknown
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
 

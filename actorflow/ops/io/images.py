@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from actorflow.dtypes import DTypeLike, as_dtype, string, uint8, uint16
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from actorflow.dtypes import DType, float32, int64, string
 from actorflow.graph.tensor import TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
 

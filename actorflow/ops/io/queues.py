@@ -13,8 +13,8 @@ from typing import Any
 from actorflow.dtypes import ANY, DType, int32, int64, resource, string
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, op
 from actorflow.ops.shape_rules import no_output, require_rank, scalar
-from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
 

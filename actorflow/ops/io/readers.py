@@ -16,10 +16,10 @@ from actorflow.dtypes import INDEX, int64, resource, string
 from actorflow.graph import scopes
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, op
 from actorflow.ops.shape_rules import no_output, require_rank, scalar
 from actorflow.public import public
 from actorflow.records.formats import FixedLength
-from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

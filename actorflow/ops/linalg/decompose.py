@@ -15,6 +15,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.range import one_hot
 from actorflow.ops.array.shape import expand_dims
+from actorflow.ops.declare import T, op
 from actorflow.ops.linalg.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag
 from actorflow.ops.linalg.matrix import SOLVABLE, cubic, matrix_transpose, square_matrices
 from actorflow.ops.linalg.solve import matrix_triangular_solve
@@ -24,7 +25,6 @@ from actorflow.ops.math.logic import equal, where_v2
 from actorflow.ops.math.matmul import matmul
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -16,6 +16,7 @@ from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, reshape, shape, squeeze
 from actorflow.ops.building import composite
+from actorflow.ops.declare import T, op
 from actorflow.ops.linalg.decompose import svd
 from actorflow.ops.linalg.diagonal import matrix_diag_part
 from actorflow.ops.linalg.matrix import (
@@ -36,7 +37,6 @@ from actorflow.ops.math.matmul import matmul
 from actorflow.ops.math.reduction import reduce_max, reduce_sum
 from actorflow.ops.shape_rules import merged
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible
 

@@ -12,6 +12,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, small_constant
+from actorflow.ops.declare import op
 from actorflow.ops.linalg.diagonal import matrix_diag_part, matrix_set_diag
 from actorflow.ops.math.cast import cast, conj
 from actorflow.ops.math.logic import equal
@@ -19,7 +20,6 @@ from actorflow.ops.math.matmul import matmul
 from actorflow.ops.math.reduction import reduce_sum, unreduce
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, show
 

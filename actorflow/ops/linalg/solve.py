@@ -9,13 +9,13 @@ from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.linalg.diagonal import matrix_band_part
 from actorflow.ops.linalg.matrix import SOLVABLE, cholesky, cubic, eye, square_matrices
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.matmul import matmul
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, show
 

@@ -13,12 +13,12 @@ from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
 from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.cast import cast, conj
 from actorflow.ops.math.elementwise import log
 from actorflow.ops.math.logic import greater, greater_equal, less_equal, not_equal, where_v2
 from actorflow.ops.shape_rules import elementwise, merged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import num_elements
 

@@ -8,9 +8,9 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, COMPLEX, STRING, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from actorflow.dtypes import FLOATING, INDEX, NUMERIC
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import axes_of
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

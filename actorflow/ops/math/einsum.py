@@ -9,10 +9,10 @@ from typing import Any
 
 from actorflow.dtypes import NUMERIC
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.math.cast import conj
 from actorflow.ops.math.reduction import unreduce
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
 

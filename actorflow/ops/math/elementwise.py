@@ -8,10 +8,10 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, NUMERIC, REAL, SIGNED
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.math.cast import complex_abs, conj
 from actorflow.ops.shape_rules import merged, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 
 # Arithmetic operations that a transcendental function costs for an element, about.
 FUNCTION = 10.0

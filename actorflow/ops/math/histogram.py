@@ -15,6 +15,7 @@ from actorflow.ops.array.join import stack
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import size, squeeze
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import maximum, minimum, truediv
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.clip import clip_by_value
@@ -23,7 +24,6 @@ from actorflow.ops.math.logic import greater
 from actorflow.ops.math.reduction import reduce_max
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

@@ -7,9 +7,9 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, BOOLEAN, INTEGER, REAL, STRING
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
 

@@ -11,12 +11,12 @@ from actorflow.dtypes import INEXACT
 from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.cast import conj
 from actorflow.ops.math.logic import less, where_v2
 from actorflow.ops.math.reduction import reduce_prod
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, show
 

@@ -11,11 +11,11 @@ from actorflow.dtypes import BOOLEAN, INDEX, NUMERIC, REAL, DTypeLike
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import known_value, small_constant
+from actorflow.ops.declare import Op, op
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.logic import equal, where_v2
 from actorflow.ops.shape_rules import axes_of, from_value, reduction
 from actorflow.public import public
-from actorflow.registry.op import Op, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, show
 

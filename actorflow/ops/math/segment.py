@@ -14,9 +14,9 @@ from actorflow.ops.array.gather import gather
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, rank, reshape, shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
 

@@ -10,6 +10,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like, zeros_like
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import div_no_nan, subtract
 from actorflow.ops.math.cast import cast, conj
 from actorflow.ops.math.elementwise import abs as abs_
@@ -18,7 +19,6 @@ from actorflow.ops.math.logic import not_equal
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

@@ -8,13 +8,13 @@ from actorflow.dtypes import FLOATING, NUMERIC, REAL, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import zeros_like
+from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import multiply
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.elementwise import exp, sigmoid
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.shape_rules import at_least_rank, require_rank, scalar, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
 

@@ -13,10 +13,10 @@ from typing import Any, ParamSpec, TypeAlias
 from actorflow.dtypes import float32, int32, int64
 from actorflow.graph.convert import graph_of
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import Op, op
 from actorflow.ops.random.distributions import seeds
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import Op, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -16,13 +16,13 @@ from actorflow.ops.array.range import range_, sequence_mask
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import expand_dims, reshape, shape, size, transpose
 from actorflow.ops.building import composite, outputs_of
+from actorflow.ops.declare import op
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.logic import logical_and, not_equal
 from actorflow.ops.math.reduction import reduce_max, reduce_sum
 from actorflow.ops.nn.losses import is_zero
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

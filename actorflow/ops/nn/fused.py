@@ -7,8 +7,8 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, op
 from actorflow.registry import opdef
-from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 

@@ -12,6 +12,7 @@ from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, rank, reshape, shape, transpose
 from actorflow.ops.building import composite, known_value, outputs_of
+from actorflow.ops.declare import op
 from actorflow.ops.flow.control import stop_gradient
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.elementwise import abs, exp, log1p, negative
@@ -20,7 +21,6 @@ from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.nn.activation import log_softmax_op, relu, softmax_op
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, normalize_axis, show
 

@@ -9,13 +9,13 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import transpose
 from actorflow.ops.building import composite, or_zeros, small_constant
+from actorflow.ops.declare import T, op
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.elementwise import rsqrt, square
 from actorflow.ops.math.reduction import reduce_mean, reduce_sum
 from actorflow.ops.nn.conv.geometry import channel_axis
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
 

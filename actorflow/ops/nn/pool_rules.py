@@ -8,9 +8,9 @@ from typing import Any
 from actorflow.dtypes import FLOATING, INDEX, REAL, DTypeLike, int64
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
+from actorflow.ops.declare import T, op
 from actorflow.ops.nn.conv.geometry import FORMATS, channel_axis, output_size
 from actorflow.ops.shape_rules import from_value, require_rank
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
 

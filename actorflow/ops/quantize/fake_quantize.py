@@ -11,9 +11,9 @@ from typing import Any
 
 from actorflow.dtypes import float32
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import at_least_rank, merged, require_rank, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

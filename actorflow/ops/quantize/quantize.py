@@ -14,9 +14,9 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import DTypeLike, as_dtype, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 

@@ -17,12 +17,12 @@ from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.index import slice_
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import T, op
 from actorflow.ops.flow.control import Assert, with_dependencies
 from actorflow.ops.math.logic import greater_equal
 from actorflow.ops.math.reduction import reduce_all
 from actorflow.ops.shape_rules import from_value, require_rank, unchanged
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -9,12 +9,12 @@ from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape as shape_of
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.flow.control import sum_to
 from actorflow.ops.math.arithmetic import maximum
 from actorflow.ops.random.distributions import seeds
 from actorflow.ops.shape_rules import elementwise, from_value
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

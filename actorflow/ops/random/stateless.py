@@ -12,11 +12,11 @@ from actorflow.dtypes import FLOATING, INDEX, REAL, DTypeLike, as_dtype, float32
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.building import composite
+from actorflow.ops.declare import T, op
 from actorflow.ops.math.arithmetic import add
 from actorflow.ops.random.distributions import samples_shape, uniform_integers_shape
 from actorflow.ops.shape_rules import from_value
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
 

@@ -24,13 +24,13 @@ from actorflow.ops.array.pad_tile import pad
 from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import maximum, minimum
 from actorflow.ops.math.cast import cast, complex_op, real_op
 from actorflow.ops.math.logic import equal, logical_or, where_v2
 from actorflow.ops.math.reduction import reduce_prod
 from actorflow.ops.shape_rules import at_least_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

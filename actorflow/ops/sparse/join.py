@@ -12,12 +12,12 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.join import concat, stack
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.reduction import reduce_max
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse.shape import rank_in
 from actorflow.ops.sparse.tensor import sparse_of
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, normalize_axis
 

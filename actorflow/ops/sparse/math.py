@@ -16,13 +16,13 @@ from actorflow.ops.array.join import concat
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, shape, size
 from actorflow.ops.building import composite
+from actorflow.ops.declare import T, op
 from actorflow.ops.linalg.matrix import matrix_transpose
 from actorflow.ops.math.cast import cast, conj
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse.shape import rank_in
 from actorflow.ops.sparse.tensor import sparse_of, with_shape
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge
 

@@ -16,6 +16,7 @@ from actorflow.ops.array.range import range_
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, size
 from actorflow.ops.building import composite, small_constant
+from actorflow.ops.declare import T, op
 from actorflow.ops.math.arithmetic import floormod
 from actorflow.ops.math.logic import where_v2
 from actorflow.ops.shape_rules import require_rank
@@ -23,7 +24,6 @@ from actorflow.ops.sparse.math import paired
 from actorflow.ops.sparse.shape import rank_in, rank_of
 from actorflow.ops.sparse.tensor import sparse_of, with_shape
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

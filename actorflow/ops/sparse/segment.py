@@ -14,12 +14,12 @@ from actorflow.ops.array.constant import fill, ones_like
 from actorflow.ops.array.gather import gather
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, rank, reshape, shape
+from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import div_no_nan
 from actorflow.ops.math.elementwise import sqrt
 from actorflow.ops.math.segment import unsorted_segment_sum
 from actorflow.ops.shape_rules import at_least_rank, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible
 

@@ -16,11 +16,11 @@ from actorflow.ops.array.range import range_
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, reverse, shape, size
 from actorflow.ops.building import composite, known_value, or_zeros
+from actorflow.ops.declare import T, op
 from actorflow.ops.math.logic import where
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse.tensor import sparse_of, with_shape
 from actorflow.public import public
-from actorflow.registry.op import T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
 

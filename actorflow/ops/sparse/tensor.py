@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes as dt
-from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.dtypes import INDEX, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.sparse_tensor import SparseTensor
@@ -19,11 +18,12 @@ from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, shape
 from actorflow.ops.array.unique import setdiff1d
 from actorflow.ops.building import composite, small_constant
+from actorflow.ops.declare import op
+from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.logic import not_equal, where
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, as_shape, is_static
 

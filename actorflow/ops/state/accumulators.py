@@ -7,15 +7,15 @@ depend on their order; gradients that come with the number of their worker are a
 
 from __future__ import annotations
 
-from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.dtypes import NUMERIC, DType, DTypeLike, as_dtype, int32, int64, resource
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, op
+from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.shape_rules import no_output, scalar
 from actorflow.public import public
-from actorflow.registry.op import RefLike, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, as_shape, merge
 

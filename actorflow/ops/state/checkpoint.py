@@ -13,8 +13,8 @@ from typing import Any
 
 from actorflow.dtypes import ANY, DType, as_dtype, string
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from actorflow.autodiff.indexed_slices import IndexedSlices
 from actorflow.dtypes import int64, resource
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph, get_default_graph
-from actorflow.graph.node import user_line
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, op
 from actorflow.ops.flow.control import identity
+from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.shape_rules import no_output, scalar
 from actorflow.public import public
-from actorflow.registry.op import RefLike, op
+from actorflow.user_line import user_line
 
 _HANDLE = {"mutex": resource}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from actorflow.dtypes import ANY, INDEX, INTEGER, NUMERIC
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.registry.op import RefLike, T, op
+from actorflow.ops.declare import RefLike, T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
 

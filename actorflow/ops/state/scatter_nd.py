@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, cast
 
 from actorflow.dtypes import ANY, INDEX, NUMERIC, REAL, DType
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import Op, RefLike, op
 from actorflow.ops.state.scatter import rows_shape
-from actorflow.registry.op import Op, RefLike, op
 from actorflow.registry.opdef import Inference, ShapeRule
 from actorflow.shapes import Shape, compatible, show
 

@@ -15,8 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from actorflow.dtypes import INDEX, INEXACT
 from actorflow.graph.tensor import Operation, TensorLike
+from actorflow.ops.declare import Op, RefLike, op
 from actorflow.ops.state.scatter import rows_shape
-from actorflow.registry.op import Op, RefLike, op
 from actorflow.registry.opdef import Inference, ShapeRule
 from actorflow.shapes import Shape, merge, show
 

@@ -7,8 +7,8 @@ rows are summed first. The formulas are TensorFlow 1.15's.
 from __future__ import annotations
 
 from actorflow.graph.tensor import Operation, TensorLike
+from actorflow.ops.declare import RefLike
 from actorflow.ops.state.training import updating
-from actorflow.registry.op import RefLike
 
 
 @updating("ApplyAdadelta", 3, 16)

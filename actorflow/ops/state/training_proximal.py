@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from actorflow.dtypes import int64
 from actorflow.graph.tensor import Operation, TensorLike
+from actorflow.ops.declare import RefLike
 from actorflow.ops.state.training import updating
-from actorflow.registry.op import RefLike
 
 
 @updating("ApplyProximalGradientDescent", 1, 8)

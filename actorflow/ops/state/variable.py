@@ -10,9 +10,9 @@ from __future__ import annotations
 from actorflow.dtypes import ANY, NUMERIC, DTypeLike
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import RefLike, T, op
 from actorflow.ops.shape_rules import from_attr, scalar, unchanged
 from actorflow.public import public
-from actorflow.registry.op import RefLike, T, op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, compatible, merge, show
 

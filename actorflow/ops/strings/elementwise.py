@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, INDEX, STRING, DTypeLike
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank, unchanged
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, broadcast, compatible, merge, show
 

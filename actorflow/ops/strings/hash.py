@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from actorflow import dtypes as dt
 from actorflow.dtypes import STRING
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape
 

@@ -17,9 +17,9 @@ from actorflow.ops.array.join import concat
 from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import rank, reshape, shape, transpose
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank, scalar
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, show
 

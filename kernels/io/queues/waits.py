@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actorflow.runtime.waits import Users, Wait, behind, several
+from actorflow.reports import Users
+from actorflow.runtime.diagnostics.waits import Wait, behind, several
 
 from .barrier import BarrierCore
 from .core import Attempt, QueueCore, Take

@@ -10,11 +10,11 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.nn.conv.geometry import explicit_padding, steps_of
 from actorflow.ops.nn.conv.rules import attributes_of, conv2d_op, convolved_shape
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
 

@@ -10,12 +10,12 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import reverse
 from actorflow.ops.building import composite
+from actorflow.ops.declare import op
 from actorflow.ops.math.elementwise import negative
 from actorflow.ops.nn.conv.functions import either
 from actorflow.ops.nn.conv.geometry import check_attributes, output_size
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements
 

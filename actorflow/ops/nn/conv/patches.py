@@ -8,10 +8,10 @@ from typing import Any
 from actorflow.dtypes import INDEX, NUMERIC
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
+from actorflow.ops.declare import op
 from actorflow.ops.nn.conv.geometry import check_attributes, output_size
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 

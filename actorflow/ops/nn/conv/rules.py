@@ -8,6 +8,7 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INDEX
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.declare import op
 from actorflow.ops.nn.conv.geometry import (
     arranged,
     channel_axis,
@@ -19,7 +20,6 @@ from actorflow.ops.nn.conv.geometry import (
 )
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.public import public
-from actorflow.registry.op import op
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
 

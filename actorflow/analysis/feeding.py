@@ -1,0 +1,107 @@
+"""What feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from actorflow.analysis.frames import ROOT, frames
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.dtypes import bool as bool_dtype
+from actorflow.errors import InvalidArgumentError
+from actorflow.graph.constant_value import constant_value, shape_value
+from actorflow.graph.node import Endpoint, Node
+from actorflow.registry import opdef
+
+_PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
+
+
+def forget_fed_values(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
+    """Infers static shapes anew where they were taken from the value of a tensor that is fed now, such as the constant
+    `s` of `fill(s, 1.0)`. `nodes` are those of the whole graph."""
+    replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].op not in _PLACEHOLDERS}
+    if not replaced:
+        return graph
+    made: dict[str, Node] = {}
+    touched: set[str] = set()
+    current = graph.with_nodes(())
+    for node in paced(graph.nodes.values()):
+        below = any(e in graph.feeds and e.node in replaced or e.node in touched for e in node.inputs)
+        if below and node.op not in ("Merge", "Enter"):
+            touched.add(node.name)
+            node = _inferred(node, replace(current, nodes=made))
+        made[node.name] = node
+    return graph.with_nodes(made.values())
+
+
+def _inferred(node: Node, graph: Subgraph) -> Node:
+    known = {name: other for name, other in graph.nodes.items() if not any(e.node == name for e in graph.feeds)}
+    types = [graph.type_of(e) for e in node.inputs]
+    definition = opdef.lookup(node.op)
+
+    def value(index: int) -> Any:
+        return constant_value(known, node.inputs[index])
+
+    try:
+        _, shapes = definition.infer(
+            opdef.Inference(
+                definition,
+                node.attrs,
+                [dtype for dtype, _ in types],
+                [shape for _, shape in types],
+                value,
+                lambda index: shape_value(known, node.inputs[index]),
+            )
+        )
+    except (TypeError, ValueError):  # the run says what does not fit
+        return replace(node, shapes=(None,) * len(node.shapes))
+    return replace(node, shapes=tuple(shapes))
+
+
+def watch_targets(graph: Subgraph, placed: Mapping[str, str]) -> Subgraph:
+    """Makes each target of a partial run a fetch as well, behind the others, which is there when the target has run."""
+    watched = [
+        Node(
+            name=f"{target}/_done",
+            op="_Done",
+            controls=(target,),
+            dtypes=(bool_dtype,),
+            shapes=((),),
+            device=placed.get(target, ""),
+            where=graph.nodes[target].where,
+        )
+        for target in graph.targets
+    ]
+    return replace(
+        graph.with_nodes([*graph.nodes.values(), *watched]),
+        fetches=(*graph.fetches, *(Endpoint(node.name, 0) for node in watched)),
+    )
+
+
+def check_loops(graph: Subgraph) -> None:
+    """Raises InvalidArgumentError where something inside of a loop is fed or fetched: there is one in each iteration."""
+    known = frames(graph)
+    if not known.parent:
+        return
+    inside = [(e.node, "fetched") for e in graph.fetches if e not in graph.feeds]
+    inside += [(t, "fetched") for t in graph.targets]
+    for name, what in inside:
+        node = graph.nodes[name]
+        if known.output(node) != ROOT:
+            raise _inside(node, known.output(node), what)
+    for node in graph.nodes.values():
+        if known.of[node.name] != ROOT and any(e in graph.feeds for e in node.inputs):
+            raise _inside(node, known.of[node.name], "fed")
+
+
+def _inside(node: Node, frame: str, what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{node.name if what == 'fetched' else f'An input of {node.name}'} is inside of the loop "
+        f"{frame.removesuffix('/frame')}, and can't be {what}: there is one in each iteration.",
+        node=node.name,
+        op=node.op,
+        where=node.where,
+        hint="Fetch what leaves the loop, or gather the values of all iterations in a TensorArray.",
+    )

@@ -1,0 +1,74 @@
+"""Static shapes in the body of a function, for the shapes that one call gives to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from actorflow.analysis.frames import ROOT, frames
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.errors import describe
+from actorflow.graph.constant_value import constant_value, shape_value
+from actorflow.graph.node import Node
+from actorflow.registry import opdef
+from actorflow.shapes import Shape, merge
+
+
+def return_of(nodes: Mapping[str, Node], function: str) -> Node:
+    """The end of a function's body."""
+    return next(n for n in nodes.values() if n.op == "_Return" and n.attrs["function"] == function)
+
+
+def body_of(nodes: Mapping[str, Node], end: Node) -> Subgraph:
+    """The nodes of a body, its parameters among them, in a topological order."""
+    return prune(Subgraph(nodes, {}, end.inputs, end.controls))
+
+
+def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -> dict[str, Node]:
+    """The nodes of a body with what is known of their shapes where the parameters have `shapes`. Loops stay as they are.
+
+    Raises:
+        ValueError: the shapes do not fit; the message names the line of the body.
+    """
+    body = body_of(nodes, end)
+    known = frames(body)
+    made: dict[str, Node] = {}
+    for node in body.nodes.values():
+        if node.op == "_Arg":
+            node = replace(node, shapes=(merge(node.shapes[0], shapes[node.attrs["index"]]),))
+        elif known.of[node.name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+            node = _inferred(nodes, made, node)
+        made[node.name] = node
+    return made
+
+
+def output_shapes(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes of what a function gives, from those that its parameters take. Raises ValueError as `specialised`."""
+    made = specialised(nodes, end, shapes)
+    return [made[e.node].shapes[e.port] for e in end.inputs]
+
+
+def _inferred(nodes: Mapping[str, Node], made: Mapping[str, Node], node: Node) -> Node:
+    inputs = [made[e.node] for e in node.inputs]
+    shapes: Any = [source.shapes[e.port] for source, e in zip(inputs, node.inputs)]
+    try:
+        if node.op == "Call":
+            found: Sequence[Shape] = output_shapes(nodes, return_of(nodes, node.attrs["function"]), shapes)
+        else:
+            definition = opdef.lookup(node.op)
+            _, found = definition.infer(
+                opdef.Inference(
+                    definition,
+                    node.attrs,
+                    [source.dtypes[e.port] for source, e in zip(inputs, node.inputs)],
+                    shapes,
+                    lambda index: constant_value(made, node.inputs[index]),
+                    lambda index: shape_value(made, node.inputs[index]),
+                )
+            )
+        return replace(node, shapes=tuple(merge(old, new) for old, new in zip(node.shapes, found)))
+    except (TypeError, ValueError) as error:
+        kinds = [f"input {i}: shape {shape}" for i, shape in enumerate(shapes)]
+        raise ValueError(describe(str(error), node=node.name, op=node.op, where=node.where, details=kinds)) from None

@@ -1,0 +1,76 @@
+"""`Subgraph`: what passes read and write, the nodes that one signature of a run needs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from actorflow.analysis.pauses import paced
+from actorflow.dtypes import DType
+from actorflow.graph.node import Endpoint, Node
+from actorflow.shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Nodes by name in a topological order. `feeds` come from outside, each of a type and a static shape, and cut the
+    graph; `fetches` and `targets` go out."""
+
+    nodes: Mapping[str, Node]
+    feeds: Mapping[Endpoint, tuple[DType, Shape]] = field(default_factory=dict)
+    fetches: tuple[Endpoint, ...] = ()
+    targets: tuple[str, ...] = ()
+    entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each Exit the Enters of its loop: what leaves a loop hangs on all that enters it, over the edges that lead back."""
+
+    def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
+        return replace(self, nodes={node.name: node for node in nodes})
+
+    def type_of(self, endpoint: Endpoint) -> tuple[DType, Shape]:
+        """The element type and static shape of a tensor that is fed or made here."""
+        fed = self.feeds.get(endpoint)
+        if fed is not None:
+            return fed
+        node = self.nodes[endpoint.node]
+        return node.dtypes[endpoint.port], node.shapes[endpoint.port]
+
+    def predecessors(self, node: Node) -> list[str]:
+        """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration
+        before, and an Exit for all that enters the loop."""
+        needs = [e.node for e in node.inputs if e not in self.feeds]
+        if node.op == "Merge":
+            needs = [need for need in needs if self.nodes[need].op != "NextIteration"]
+        elif node.op == "Exit":
+            needs.extend(name for name in self.entered.get(node.name, ()) if name in self.nodes)
+        return needs + list(node.controls)
+
+    def __str__(self) -> str:
+        """One line a node: the canonical form that tests compare."""
+        return "\n".join(map(str, self.nodes.values()))
+
+
+def topological(graph: Subgraph) -> Subgraph:
+    """The same nodes, each after all that it waits for; apart from that, in their present order."""
+    nodes = graph.nodes
+    waiting: dict[str, int] = {}
+    successors: dict[str, list[str]] = {}
+    for node in paced(nodes.values()):
+        needs = graph.predecessors(node)
+        waiting[node.name] = len(needs)
+        for need in needs:
+            successors.setdefault(need, []).append(node.name)
+    position = {name: i for i, name in enumerate(nodes)}
+    names = list(nodes)
+    ready = [position[name] for name, count in waiting.items() if count == 0]
+    heapq.heapify(ready)
+    order: list[Node] = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        order.append(nodes[name])
+        for successor in successors.get(name, ()):
+            waiting[successor] -= 1
+            if waiting[successor] == 0:
+                heapq.heappush(ready, position[successor])
+    assert len(order) == len(nodes), "a pass made a cycle"
+    return graph.with_nodes(order)

@@ -1,0 +1,97 @@
+"""`blocking.LocalCluster`: a local cluster for code without `await`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes import local
+from actorflow.cluster.processes.child import LocalProcess
+from actorflow.errors import InvalidArgumentError
+from actorflow.public import public
+from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.unpicklable import unpicklable
+
+
+@public("af.blocking")
+class LocalCluster:
+    """`actorflow.LocalCluster` for code without `await`; the arguments are the same, but it always has processes.
+
+        with af.blocking.LocalCluster({"ps": 1, "worker": 2}) as cluster:
+            with af.blocking.Session(cluster.target, graph) as session: ...
+
+    Raises:
+        InvalidArgumentError: `transport="local"`, which needs an event loop that runs all the time.
+    """
+
+    __reduce_ex__ = unpicklable(
+        "A local cluster is not pickled: its processes belong to this one. Hand over the address in its target, and a"
+        " file with its keys."
+    )
+
+    def __init__(self, jobs: Mapping[str, int], **options: Any) -> None:
+        if options.get("transport") == "local":
+            raise InvalidArgumentError(
+                'transport="local" needs an event loop that runs all the time, so a blocking program can\'t have it.',
+                hint='Leave it out, or take "zmq" or "shm".',
+            )
+        self._cluster = local.LocalCluster(jobs, **options)
+        self._driver = LoopDriver()
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """See `actorflow.LocalCluster.spec`."""
+        return self._cluster.spec
+
+    @property
+    def target(self) -> Target:
+        """See `actorflow.LocalCluster.target`."""
+        return self._cluster.target
+
+    def target_of(self, task: str) -> Target:
+        """See `actorflow.LocalCluster.target_of`."""
+        return self._cluster.target_of(task)
+
+    @property
+    def processes(self) -> Mapping[str, LocalProcess]:
+        """See `actorflow.LocalCluster.processes`."""
+        return self._cluster.processes
+
+    def start(self) -> None:
+        """See `actorflow.LocalCluster.start`."""
+        self._driver.call(self._cluster.start)
+
+    def kill(self, task: str) -> None:
+        """See `actorflow.LocalCluster.kill`."""
+        self._driver.call(lambda: self._cluster.kill(task))
+
+    def restart(self, task: str, *, epoch: int | None = None) -> None:
+        """See `actorflow.LocalCluster.restart`."""
+        self._driver.call(lambda: self._cluster.restart(task, epoch=epoch))
+
+    def close(self) -> None:
+        """See `actorflow.LocalCluster.aclose`."""
+        try:
+            self._driver.call(self._cluster.aclose)
+        finally:
+            self._cluster.close()
+            self._driver.close()
+
+    def __enter__(self) -> LocalCluster:
+        try:
+            self.start()
+        except BaseException:
+            self._driver.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<blocking {self._cluster!r}>"

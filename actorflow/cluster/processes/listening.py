@@ -1,0 +1,147 @@
+"""Where a task listens, and what stands in the way: a port in use, an address of another machine, too few files."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import re
+import socket
+import struct
+import sys
+
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError, UnavailableError
+
+_FILES_EACH = 16
+_FILES_BASE = 128
+_LISTENING = "0A"
+_SIOCGIFADDR = 0x8915
+
+
+def listen_address(address: str, listen: str | None = None) -> str:
+    """The `tcp://host:port` that a task binds.
+
+    Args:
+        address: where others reach it, `tcp://host:port`.
+        listen: `host`, `host:port`, `:port`, or the name of an interface such as eth0, for what is to be different. Without
+            it a number of this machine or localhost is bound itself; for a name, which may lead here by many ways, all
+            interfaces are.
+
+    Raises:
+        InvalidArgumentError: `listen` is no such thing, or no interface has that name.
+    """
+    host, port = _parts(address)
+    if listen is None:
+        numeric = host == "localhost" or _is_number(host)
+        return f"tcp://{host if numeric else '0.0.0.0'}:{port}"
+    given = listen.removeprefix("tcp://")
+    if _is_number(given.strip("[]")) or ":" not in given:
+        wanted, wanted_port = given, str(port)
+    else:
+        wanted, _, wanted_port = given.rpartition(":")
+    wanted = "0.0.0.0" if wanted in ("", "*") else wanted.strip("[]")
+    if not (wanted_port.isascii() and wanted_port.isdigit() and int(wanted_port) < 65536):
+        raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is no port.")
+    if not _is_number(wanted) and wanted != "localhost":
+        wanted = address_of_interface(wanted)
+    return f"tcp://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
+
+
+def address_of_interface(name: str) -> str:
+    """The IPv4 address of a network interface. Raises InvalidArgumentError where there is none."""
+    names = [found for _, found in socket.if_nameindex()]
+    if name in names and sys.platform == "linux":
+        import fcntl
+
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                return socket.inet_ntoa(answer[20:24])
+            except OSError:
+                raise InvalidArgumentError(f"The interface {name!r} has no IPv4 address.") from None
+    raise InvalidArgumentError(
+        f"{name!r} is no address and no network interface of this machine; it has {', '.join(names)}."
+    )
+
+
+def check_listen(address: str) -> None:
+    """Raises an error that says why `tcp://host:port` can't be bound; returns where it can.
+
+    Raises:
+        UnavailableError: the port is in use, by whom where that is known; or the host is no address of this machine.
+        PermissionDeniedError: the port is one of the system's.
+    """
+    host, port = _parts(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+            return
+        except OSError as error:
+            failed = error
+    if failed.errno == errno.EADDRINUSE:
+        raise UnavailableError(
+            f"Cannot listen on {address}: port {port} is in use by {holder(port) or 'another process'}.",
+            hint="Is this task running already? End it, or give the task another port.",
+        )
+    if failed.errno == errno.EADDRNOTAVAIL or isinstance(failed, socket.gaierror):
+        raise UnavailableError(
+            f"Cannot listen on {address}: {host} is no address of this machine.",
+            hint="Run this task on its machine, or say by --listen which address or interface to take (0.0.0.0 for all).",
+        )
+    if failed.errno == errno.EACCES:
+        raise PermissionDeniedError(f"Cannot listen on {address}: ports below 1024 are the system's.")
+    raise UnavailableError(f"Cannot listen on {address}: {failed.strerror}.")
+
+
+def check_files(cluster: ClusterSpec) -> None:
+    """Lets this process open as many files as it may, and raises ResourceExhaustedError where a cluster needs more."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _FILES_BASE + _FILES_EACH * len(cluster)
+    if hard == resource.RLIM_INFINITY or hard > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        raise ResourceExhaustedError(
+            f"This process may open {soft} files, but a task of a cluster of {len(cluster)} needs up to {needed}.",
+            hint=f"Raise the limit before it starts: ulimit -n {needed}",
+        )
+
+
+def holder(port: int) -> str | None:
+    """Who listens on a TCP port of this machine, such as `python (pid 17)`; None where the system does not tell."""
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:
+            continue
+        inodes |= {row[9] for row in rows if row[3] == _LISTENING and int(row[1].rpartition(":")[2], 16) == port}
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    for pid in filter(str.isdigit, os.listdir("/proc") if wanted else []):
+        try:
+            if any(os.readlink(f"/proc/{pid}/fd/{fd}") in wanted for fd in os.listdir(f"/proc/{pid}/fd")):
+                with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                    return f"{file.read().strip()} (pid {pid})"
+        except OSError:  # somebody else's, or gone
+            continue
+    return None
+
+
+def _parts(address: str) -> tuple[str, int]:
+    host, _, port = re.sub(r"^\w+://", "", address).rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

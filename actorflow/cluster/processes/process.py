@@ -1,0 +1,193 @@
+"""The life of a process that is a task: its server, the signals that end it, and the parent that it must not outlive.
+
+SIGTERM or Ctrl-C lets the steps in flight end, for five seconds at most, and the process ends with status 0; the system ends it
+two seconds later. A second one ends it at once. SIGUSR1 writes the stacks of all threads to stderr. A process with a parent
+(`LocalCluster`) ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import importlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from actorflow.cluster.processes.orders import Messages, Orders, send
+from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.loops.polling import new_event_loop
+
+if TYPE_CHECKING:
+    from actorflow.cluster.server import Server
+
+DRAIN_SECONDS = 5.0
+_CLOSE_SECONDS = 2.0
+_SWITCH_INTERVAL = 0.0005
+
+
+def make_server(orders: Orders) -> Server:
+    """The server of a task, not yet started."""
+    from actorflow.cluster.server import Server
+
+    return Server(
+        orders.cluster,
+        orders.job,
+        orders.index,
+        devices=orders.devices,
+        memory_budget=orders.memory_budget,
+        credentials=orders.credentials,
+        allowed=orders.allowed,
+        listen=orders.listen,
+        advertise=orders.advertise or orders.address,
+        transport=orders.transport,
+        arena_bytes=orders.arena_bytes,
+        file_roots=orders.file_roots,
+        epoch=orders.epoch,
+        incarnation=orders.incarnation,
+    )
+
+
+def run_task(orders: Orders, *, parent: Parent | None = None, up: Callable[[Server], object] | None = None) -> int:
+    """Runs a task until it is told to end, and gives the process's exit status. `up` is called when it can be reached.
+
+    Raises:
+        OpError: the server can't start: an address, keys, devices.
+    """
+    for name in orders.imports:
+        import_module(name)
+    anyio.run(_live, orders, parent, up, backend_options={"loop_factory": new_event_loop})
+    return 0
+
+
+async def _live(orders: Orders, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
+    with _Signals() as signals:
+        async with make_server(orders) as server:
+            _settle()
+            async with anyio.create_task_group() as group:
+                group.start_soon(_obey, signals, server, group.cancel_scope)
+                if up is not None:
+                    up(server)
+                if parent is not None:
+                    parent.watch(group.cancel_scope.cancel, server.allow_files)
+                    parent.tell({"incarnation": server.identity.incarnation, "address": server.address})
+                await server.join()
+                group.cancel_scope.cancel()
+            _bound_the_end(_CLOSE_SECONDS)
+
+
+async def _obey(signals: _Signals, server: Server, scope: anyio.CancelScope) -> None:
+    """The first signal drains."""
+    await signals.first.wait()
+    with anyio.move_on_after(DRAIN_SECONDS):
+        await server.drain(DRAIN_SECONDS)
+    scope.cancel()
+
+
+class _Signals:
+    """SIGTERM and Ctrl-C: the first one is told on this event loop, a second one ends the process, whatever it does."""
+
+    def __init__(self) -> None:
+        self.first = anyio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._seen = False
+
+    def __enter__(self) -> _Signals:
+        self._former = {number: signal.signal(number, self._heard) for number in (signal.SIGTERM, signal.SIGINT)}
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def _heard(self, number: int, frame: Any) -> None:
+        name = signal.Signals(number).name
+        if self._seen:
+            _say(f"{name} again: ends at once.")
+            os._exit(128 + number)
+        self._seen = True
+        _bound_the_end(DRAIN_SECONDS + _CLOSE_SECONDS)
+        _say(f"{name}: lets steps end, for {DRAIN_SECONDS:g} s at most; once more ends at once.")
+        self._loop.call_soon_threadsafe(self.first.set)
+
+
+def _settle() -> None:
+    """What is the whole process's."""
+    sys.setswitchinterval(_SWITCH_INTERVAL)  # a thread of Python would hold the event loop up by 5 ms at a time
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)  # for a task that does not answer any more
+
+
+def _bound_the_end(seconds: float) -> None:
+    """Lets the system end this process if it is still there then, even when Python is stuck. A moment that was set before is not
+    put off."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, left or seconds))
+
+
+def _say(text: str) -> None:
+    try:
+        os.write(2, f"actorflow: {text}\n".encode())  # a handler may come amid a print
+    except OSError:  # where the disk is full, nothing is said
+        pass
+
+
+def import_module(name: str) -> None:
+    """Imports a module that registers ops and kernels. Raises InvalidArgumentError where that fails."""
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"The module {name!r} could not be imported: {type(error).__name__}: {error}."
+        ) from error
+
+
+class Parent:
+    """The process that started this one, at the other end of an inherited socket."""
+
+    def __init__(self, wire: socket.socket) -> None:
+        self._wire = wire
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Sends a message; a parent that is gone is noticed by `watch`."""
+        try:
+            send(self._wire, message)
+        except OSError:
+            pass
+
+    def watch(self, stop: Callable[[], object], allow_files: Callable[[str], object]) -> None:
+        """Calls `stop` on this event loop when the parent lets go or is gone; what still runs two seconds later is ended.
+        Calls `allow_files` with each folder that the parent allows.
+
+        A thread waits for that, because an event loop may be held up.
+        """
+        token = anyio.lowlevel.current_token()
+
+        def wait() -> None:
+            messages = Messages()
+            while data := self._heard():
+                for message in messages.feed(data):
+                    allow_files(str(message["allow_files"]))
+                    self.tell({"allowed": message["allow_files"]})
+            try:
+                anyio.from_thread.run_sync(stop, token=token)
+            except Exception:  # the loop has ended already
+                return
+            time.sleep(_CLOSE_SECONDS)
+            os._exit(1)
+
+        threading.Thread(target=wait, name="actorflow parent", daemon=True).start()
+
+    def _heard(self) -> bytes:
+        try:
+            return self._wire.recv(4096)
+        except OSError:
+            return b""

@@ -1,0 +1,90 @@
+"""The table that says which tasks of a cluster are missing, and how far each was reached.
+
+Nothing is worse at a cluster's start than a wait without a word. Whoever waits for tasks notes down what it knows of each,
+and shows this table within five seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from actorflow.cluster.config.spec import ClusterSpec
+
+
+class Reached(IntEnum):
+    """How far the way to a task has been gone, in the words of `Endpoint.connect(progress=...)`."""
+
+    NOTHING = 0
+    RESOLVED = 1
+    CONNECTED = 2
+    AUTHENTICATED = 3
+    ACCEPTED = 4
+
+
+_LIKELY = {
+    Reached.NOTHING: "its host's name is unknown here",
+    Reached.RESOLVED: "nothing listens there, or a firewall drops what is sent",
+    Reached.CONNECTED: "it listens, but did not greet: other keys, another program, or it hangs",
+    Reached.AUTHENTICATED: "the keys are right, but it did not accept: see its log",
+    Reached.ACCEPTED: "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """What is known of a task: how far it was reached, its version once that is known, and the last thing that failed."""
+
+    reached: Reached = Reached.NOTHING
+    version: str | None = None
+    error: str | None = None
+
+    def told(self, progress: str) -> TaskState:
+        """The state after a word of progress: a step of `Reached`, or "version ..."; other words change nothing."""
+        if progress.startswith("version "):
+            return replace(self, version=progress.removeprefix("version "))
+        known = Reached.__members__.get(progress.upper())
+        return self if known is None else replace(self, reached=max(self.reached, known))
+
+    def failed(self, error: BaseException | str) -> TaskState:
+        """The state after something failed."""
+        return replace(self, error=str(error))
+
+
+def missing(cluster: ClusterSpec, states: Mapping[str, TaskState]) -> list[str]:
+    """The names of the tasks that have not been accepted."""
+    return [task for task in cluster.tasks if states.get(task, TaskState()).reached is not Reached.ACCEPTED]
+
+
+def table(cluster: ClusterSpec, states: Mapping[str, TaskState], *, most: int = 18) -> str:
+    """A line for each task, those that are missing first; beyond `most` lines the rest is counted.
+
+    `states` has what is known by the tasks' names; of a task that it leaves out nothing is known. The default fits the
+    `details` of an error.
+    """
+    absent = missing(cluster, states)
+    order = absent + [task for task in cluster.tasks if task not in set(absent)]
+    rows: list[tuple[str, ...]] = [
+        ("task", "address", "resolved", "connected", "authenticated", "accepted", "version", "what is known")
+    ]
+    for task in order[:most]:
+        state = states.get(task, TaskState())
+        marks = ("yes" if state.reached >= step else "no" if step == state.reached + 1 else "-" for step in _STEPS)
+        why = " ".join((state.error or "").split()) or ("" if task not in absent else _LIKELY[state.reached])
+        rows.append((task, cluster.address_of(task).removeprefix("tcp://"), *marks, state.version or "", why))
+    lines = [f"{len(order) - len(absent)} of {len(order)} tasks are there.", *columns(rows)]
+    if len(order) > most:
+        left = [task for task in order[most:] if task in set(absent)]
+        lines.append(f"... and {len(order) - most} tasks more, {len(left)} of them missing")
+    return "\n".join(lines)
+
+
+_STEPS = (Reached.RESOLVED, Reached.CONNECTED, Reached.AUTHENTICATED, Reached.ACCEPTED)
+
+
+def columns(rows: Iterable[tuple[str, ...]], widest: int = 160) -> list[str]:
+    """Rows of equal length as lines of aligned columns; a cell beyond `widest` characters is cut."""
+    cut = [[cell if len(cell) <= widest else cell[: widest - 4] + " ..." for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in cut) for at in range(len(cut[0]))] if cut else []
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cut]

@@ -1,0 +1,91 @@
+"""The main function of a task's process, and how it logs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from actorflow import logs
+from actorflow.cluster.processes import process
+from actorflow.cluster.processes.forking import die_with
+from actorflow.cluster.processes.listening import check_files
+from actorflow.cluster.processes.orders import Orders, from_message, receive
+from actorflow.errors import OpError
+
+if TYPE_CHECKING:
+    from actorflow.cluster.server import Server
+
+
+def banner(orders: Orders, server: Server) -> str:
+    """What a process says of itself when it is up."""
+    import numpy
+    import zmq
+
+    import actorflow
+
+    keys = orders.credentials
+    rows = {
+        "listens on": orders.listen or server.address,
+        "is reached at": server.address,
+        "key": "none: only this machine can connect" if keys is None else keys.fingerprint,
+        "others allowed": f"{len(orders.allowed)} keys" if orders.allowed else "",
+        "devices": ", ".join(str(device["name"]) for device in server.status()["devices"]),
+        "incarnation": f"{server.identity.incarnation:x}, epoch {orders.epoch}",
+        "versions": f"python {platform.python_version()}, numpy {numpy.__version__}, pyzmq {zmq.__version__}"
+        f" (libzmq {zmq.zmq_version()}), {platform.system()} {platform.machine()}",
+    }
+    first = f"actorflow {actorflow.__version__}: {orders.task} of cluster {orders.cluster.cluster_id} is up (pid {os.getpid()})"
+    return "\n".join([first, *(f"  {name:<15}{value}" for name, value in rows.items() if value)])
+
+
+def run_child(number: int) -> int:
+    """A task of a LocalCluster: its parent says all else through the socket `number`."""
+    os.set_inheritable(number, False)
+    wire = socket.socket(fileno=number)
+    parent = process.Parent(wire)
+    message: dict[str, Any] = receive(wire)
+    if message["parent"] is not None:
+        die_with(message["parent"])
+    sys.path += [path for path in message["path"] if path not in sys.path]
+    orders = from_message(message)
+    _configure_logs(orders.log_level)
+    try:
+        check_files(orders.cluster)
+        return process.run_task(
+            orders, parent=parent, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True)
+        )
+    except OpError as error:
+        print(error, file=sys.stderr)
+        parent.tell({"failed": str(error)})
+        return 1
+
+
+class Unfailing:
+    """A stream whose writes may be lost: a full disk for its log ends no task."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _configure_logs(level: str) -> None:
+    """The log of this process, on stderr."""
+    sys.stderr = cast(TextIO, Unfailing(sys.stderr))
+    logs.configure(level)

@@ -1,0 +1,95 @@
+"""Errors on the way from one task to another: the same class there, with all that it said and a word on where it was raised."""
+
+from __future__ import annotations
+
+import builtins
+import reprlib
+import traceback
+from typing import Any
+
+import anyio
+
+from actorflow import errors
+from actorflow.errors import OpError, UnavailableError, UnknownError
+from actorflow.user_line import Where
+
+_MOST_TEXT = 16 * 1024
+_PLAIN = ("TypeError", "ValueError", "KeyError", "UnknownNameError")
+
+
+def first_of(error: BaseException) -> BaseException:
+    """The first error of a task group, which raises groups of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def encode_error(error: BaseException) -> dict[str, Any]:
+    """`error` as a map of msgpack's types."""
+    found: dict[str, Any] = {"class": _class_of(error), "message": _text(error)}
+    if isinstance(error, OpError):
+        found["message"] = _text(error.message)
+        for name in ("node", "op", "device", "hint"):
+            if (value := getattr(error, name)) is not None:
+                found[name] = _text(value)
+        if error.where is not None:
+            found["where"] = [_text(error.where.file), error.where.line]
+        if error.details:
+            found["details"] = [_text(line) for line in error.details[:100]]
+        if isinstance(error, errors.Overloaded):
+            found["retry_after"] = error.retry_after
+    cause = error.__cause__ if isinstance(error, OpError) else error
+    if cause is not None:
+        found["traceback"] = _text("".join(traceback.format_exception(cause))[-_MOST_TEXT:])
+    return found
+
+
+def _class_of(error: BaseException) -> str:
+    """The name of the nearest class that each process knows: a transport's `PeerLost` is an UnavailableError."""
+    for kind in type(error).__mro__:
+        if issubclass(kind, OpError) and getattr(errors, kind.__name__, None) is kind:
+            return str(kind.__name__)
+    if isinstance(error, (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)):
+        return UnavailableError.__name__
+    return type(error).__name__
+
+
+def _text(value: Any) -> str:
+    """Text that msgpack takes: the names of files need not be UTF-8."""
+    return str(value)[:_MOST_TEXT].encode("utf-8", "backslashreplace").decode()
+
+
+def decode_error(found: Any, task: str) -> Exception:
+    """The error that `task` has sent. What can't be read becomes an UnknownError that says so; nothing is raised."""
+    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+        return UnknownError(f"{task} reported a failure that can't be read: {reprlib.repr(found)}")
+
+    def text(name: str) -> str | None:
+        value = found.get(name)
+        return value if isinstance(value, str) else None
+
+    name, message = text("class") or "", text("message") or ""
+    error: Exception
+    if name in _PLAIN:
+        error = (getattr(errors, name, None) or getattr(builtins, name))(message)
+    else:
+        kind = getattr(errors, name, None)
+        known = isinstance(kind, type) and issubclass(kind, OpError)
+        facts: dict[str, Any] = {key: text(key) for key in ("node", "op", "device", "hint")}
+        details = found.get("details")
+        facts["details"] = [str(line) for line in details] if isinstance(details, list) else []
+        facts["where"] = _where(found.get("where"))
+        if kind is errors.Overloaded:
+            after = found.get("retry_after")
+            facts["retry_after"] = float(after) if isinstance(after, (int, float)) else 0.1
+        made: type[OpError] = kind if known else UnknownError  # type: ignore[assignment]
+        error = made(message if known else f"{name}: {message}", **facts)
+    if trace := text("traceback"):
+        error.add_note(f"Raised in {task}:\n{trace}")
+    return error
+
+
+def _where(found: Any) -> Where | None:
+    if isinstance(found, list) and len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], int):
+        return Where(*found)
+    return None

@@ -1,0 +1,279 @@
+"""`Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is there.
+
+Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel over
+shared memory belongs to the link, and believes it where both have the same identity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import anyio
+
+from actorflow.cluster.wire.endpoints import Endpoints
+from actorflow.cluster.wire.messages import Attach, Hello, Request, Share
+from actorflow.cluster.wire.rpc import Handler, Rpc
+from actorflow.device.sharing import SharingDevice
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
+from actorflow.runtime.loops.root import RootTask
+from actorflow.transport.base import Channel, Identity
+
+VERSION = "1"
+CONNECT_SECONDS = 30.0
+_ATTACH_SECONDS = 5.0
+
+
+class Link:
+    """The way to one peer. `control` is the channel that was authenticated, and tells whether the peer lives; `tokens`
+    carries tensors, and the requests of `rpc` too; `about` is what the peer said of itself."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.control = channel
+        self.tokens = channel
+        self.about: Mapping[str, Any] = {}
+        self.rpc = Rpc(channel)
+
+    @property
+    def identity(self) -> Identity:
+        """Who the peer is."""
+        return self.control.peer.identity
+
+    @property
+    def task(self) -> str:
+        """The peer's task, such as /job:worker/task:1; a client's name begins with /client."""
+        return self.identity.task
+
+    @property
+    def alive(self) -> bool:
+        """Whether neither channel has ended."""
+        return self.rpc.ended is None
+
+    def carry(self, tokens: Channel) -> None:
+        """Takes `tokens` for tensors and requests from now on. Its end is the end of the link, and the other way round."""
+        self.tokens = tokens
+        self.rpc.carry(tokens)
+        tokens.on_end(lambda error: self.control.close("its channel over shared memory has ended"))
+        self.control.on_end(lambda error: tokens.close("its first channel has ended"))
+
+    async def call(self, request: Request, *, timeout: float | None = None) -> Any:
+        """See `Rpc.call`."""
+        return await self.rpc.call(request, timeout=timeout)
+
+    async def flush(self) -> None:
+        """Waits until all that was posted has left."""
+        await self.control.flush()
+        await self.tokens.flush()
+
+    def close(self, reason: str = "closed") -> None:
+        """Ends both channels at once, with a word to the peer."""
+        self.control.close(reason)
+        self.tokens.close(reason)
+
+
+class Links:
+    """The links of a process: those that it opened, by task, and those that were opened to it, by identity."""
+
+    def __init__(
+        self,
+        me: Identity,
+        open_endpoints: Callable[[Identity, Callable[[Channel], object]], Endpoints],
+        serve: Callable[[Link], Mapping[str, Handler]] | None = None,
+        root: RootTask | None = None,
+    ) -> None:
+        self.me = me
+        self.outbound: dict[str, Link] = {}
+        self.inbound: dict[Identity, Link] = {}
+        self.sharing: Sequence[SharingDevice] = ()
+        """The devices here whose memory peers on this host may read."""
+        self._serve = serve
+        self._root = root
+        self._accepted: dict[Link, None] = {}
+        """All that were opened to this process and are alive: a peer may open one anew while the former one ends."""
+        self._unattached: dict[Identity, Channel] = {}
+        self._opening: dict[str, asyncio.Future[None]] = {}
+        self.endpoints = open_endpoints(me, self._accept)
+        self.on_epoch: Callable[[int], object] = self.endpoints.set_epoch
+        """Called with the epoch of a peer that is further than this process."""
+
+    @property
+    def data_address(self) -> str:
+        """Where peers of the same host bring their tensors; empty where they don't."""
+        return "" if self.endpoints.data is None else self.endpoints.data.address
+
+    @property
+    def accepted(self) -> Collection[Link]:
+        """All links that were opened to this process and are alive."""
+        return self._accepted
+
+    # ---- to others
+
+    async def to(
+        self,
+        task: str,
+        address: str,
+        *,
+        key: str | None = None,
+        timeout: float = CONNECT_SECONDS,
+        progress: Callable[[str], object] | None = None,
+    ) -> Link:
+        """The link to `task`, opened now where there is none that is alive.
+
+        Raises:
+            errors.UnavailableError: it is not reached in time.
+            HandshakeRejected: it refuses.
+            FailedPreconditionError: another task is there; or shared memory is insisted on, and does not reach it.
+        """
+        while True:
+            found = self.outbound.get(task)
+            if found is not None and found.alive:
+                return found
+            opening = self._opening.get(task)
+            if opening is None:
+                break
+            await asyncio.shield(opening)
+        done = self._opening[task] = asyncio.get_running_loop().create_future()
+        try:
+            made = await self._open(task, address, key, timeout, progress)
+            self.outbound[task] = made
+            return made
+        finally:
+            del self._opening[task]
+            done.set_result(None)
+
+    async def _open(
+        self, task: str, address: str, key: str | None, timeout: float, progress: Callable[[str], object] | None
+    ) -> Link:
+        control = self.endpoints.control
+        channel = await control.connect(address, key=key, timeout=timeout, progress=progress)
+        link = Link(channel)
+        link.rpc.start()
+        try:
+            if task and link.task != task:
+                raise FailedPreconditionError(
+                    f"At {address} is {link.task}, but {task} was to be there.",
+                    hint="Compare the cluster's specification with the --job and --task of the process there.",
+                )
+            epoch = 0 if self._serve is None else control.epoch
+            link.about = await link.call(Hello(VERSION, epoch), timeout=timeout)
+            if int(link.about.get("epoch") or 0) > control.epoch:
+                self.on_epoch(int(link.about["epoch"]))
+            await self._attach(link)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    async def _attach(self, link: Link) -> None:
+        """Opens the channel over shared memory, where both ends have it and see each other."""
+        data = self.endpoints.data
+        if data is None:
+            return
+        address = str(link.about.get("data") or "")
+        try:
+            if not address:
+                raise FailedPreconditionError("it takes no tensors that way")
+            tokens = await data.connect(address, link.identity.incarnation, timeout=_ATTACH_SECONDS)
+        except (OpError, anyio.BrokenResourceError) as error:
+            if self.endpoints.insist:
+                raise await self._refusal(link, error) from error
+            return
+        await link.call(Attach(), timeout=_ATTACH_SECONDS)
+        link.carry(tokens)
+        await self._offer(link)
+
+    async def _refusal(self, link: Link, error: Exception) -> OpError:
+        """What to say of a peer that shared memory does not reach. It is for good where the peer lives, but not here.
+        Raises UnavailableError: it does not live."""
+        said = error.message if isinstance(error, OpError) else str(error)
+        kind = FailedPreconditionError if isinstance(error, FailedPreconditionError) else UnavailableError
+        if isinstance(error.__cause__, ConnectionRefusedError):
+            await link.call(Hello(VERSION, self.endpoints.control.epoch), timeout=_ATTACH_SECONDS)
+            kind = FailedPreconditionError
+        return kind(
+            f"{link.task} can't be reached over shared memory: {said.rstrip('.')}.",
+            hint="transport='auto' takes ZeroMQ where shared memory does not reach.",
+        )
+
+    async def _offer(self, link: Link) -> None:
+        """Finds out which devices of the peer can read memory of devices here. Where none can, tokens go by the host."""
+        border, offers = link.tokens.border, [(d, made) for d in self.sharing if (made := d.offer()) is not None]
+        if border is None or not offers:
+            return
+        here = {device.name: device for device, _ in offers}
+        try:
+            found = await link.call(Share([[d.name, made] for d, made in offers]), timeout=_ATTACH_SECONDS)
+        except OpError as error:
+            for device in here.values():
+                device.refused(link.task, error.message)
+            return
+        for mine, theirs, reason in found:
+            if mine not in here:
+                continue
+            if reason:
+                here[mine].refused(theirs, reason)
+            else:
+                border.outward.add((mine, theirs))
+
+    # ---- from others
+
+    def _accept(self, channel: Channel) -> None:
+        if self._serve is None or self._root is None:
+            channel.close("this process takes no links")
+            return
+        identity = channel.peer.identity
+        data = self.endpoints.data
+        if data is not None and channel.transport == data.name:
+            self._unattached[identity] = channel
+            channel.on_end(lambda error: self._unattached.pop(identity, None))
+            return
+        link = Link(channel)
+
+        async def attach(request: Attach) -> None:
+            tokens = self._unattached.pop(identity, None)
+            if tokens is None:
+                raise FailedPreconditionError(f"{link.task} has no channel over shared memory.")
+            link.carry(tokens)
+
+        async def share(request: Share) -> list[Any]:
+            if not all(type(o) is list and [type(v) for v in o] == [str, bytes] for o in request.offers):
+                raise InvalidArgumentError("Each offer is the name of a device and the description of some memory.")
+            found = [[name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing]
+            if link.tokens.border is not None:
+                link.tokens.border.inward = any(not reason for _, _, reason in found)
+            return found
+
+        self._accepted[link] = None
+        self.inbound[identity] = link
+        channel.on_end(lambda error: self._left(link))
+        link.rpc.start({**self._serve(link), "attach": attach, "share": share}, self._root)
+
+    def _left(self, link: Link) -> None:
+        self._accepted.pop(link, None)
+        if self.inbound.get(link.identity) is link:
+            del self.inbound[link.identity]
+            for other in self._accepted:
+                if other.identity == link.identity:
+                    self.inbound[link.identity] = other
+
+    def from_task(self, task: str, incarnation: int) -> Link:
+        """The link that this incarnation of a task has opened to us. Raises UnavailableError where there is none."""
+        for identity, link in self.inbound.items():
+            if identity.task == task and identity.incarnation == incarnation:
+                return link
+        raise UnavailableError(f"{task} is not connected to {self.me.task} any more.")
+
+    async def aclose(self) -> None:
+        """Ends all links in good order."""
+        try:
+            await self.endpoints.aclose()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends all at once."""
+        self.endpoints.close()
+        self.outbound.clear()
+        self.inbound.clear()
+        self._accepted.clear()

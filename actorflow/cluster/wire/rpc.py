@@ -1,0 +1,246 @@
+"""`Rpc`: requests and replies over the messages of a channel, in both directions.
+
+[1, number, method, fields] is a request, [2, number, result] and [3, number, error] are its replies, [4, number] takes it
+back: it is cancelled there, and replied to all the same.
+
+A second, faster channel to the same peer may take over (`carry`). A reply goes over the channel that its request came by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from types import CoroutineType, MappingProxyType
+from typing import Any
+
+import anyio
+
+from actorflow.cluster.wire.failures import decode_error, encode_error
+from actorflow.cluster.wire.messages import Request, decode
+from actorflow.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnavailableError,
+    UnimplementedError,
+)
+from actorflow.runtime.loops.root import RootTask
+from actorflow.session.steps import Later
+from actorflow.transport.base import Channel
+
+_REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
+DRAIN_SECONDS = 2.0
+"""How long a cancelled call waits for the other side to have stopped."""
+MOST_CALLS = 16_384
+"""So many requests of one peer are answered at a time."""
+
+_TAKEN_BACK = encode_error(CancelledError("The request was taken back."))
+
+Handler = Callable[[Any], Any]
+"""Answers a request: with the result, or with a coroutine (or `Later`) that gives it and gets a task of its own."""
+
+
+class Rpc:
+    """The calls to one peer, and its calls here."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.ended: BaseException | None = None
+        self._handlers: Mapping[str, Handler] = {}
+        self._root: RootTask | None = None
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._serving: dict[int, asyncio.Task[Any]] = {}
+        self._unwanted: set[int] = set()
+        """Requests that were taken back before their tasks began."""
+        self._loop = asyncio.get_running_loop()
+        channel.on_end(self._end)
+
+    def carry(self, channel: Channel) -> None:
+        """Asks over `channel` from now on, and answers what comes by it. The end of either channel is the end of all calls."""
+        self.channel = channel
+        channel.on_end(self._end)
+        channel.listen(lambda message: self._take(message, channel))
+
+    def start(self, handlers: Mapping[str, Handler] = MappingProxyType({}), root: RootTask | None = None) -> None:
+        """Takes messages from now on. `handlers` answer the peer's requests, by method; their coroutines run under `root`."""
+        self._handlers = handlers
+        self._root = root
+        channel = self.channel
+        channel.listen(lambda message: self._take(message, channel))
+
+    @property
+    def peer(self) -> str:
+        """The task at the other end."""
+        return self.channel.peer.identity.task or self.channel.peer.address
+
+    @property
+    def answering(self) -> Collection[asyncio.Task[Any]]:
+        """What answers the peer's requests now, and takes its time."""
+        return self._serving.values()
+
+    # ---- to the peer
+
+    async def call(self, request: Request, *, timeout: float | None = None) -> Any:
+        """Asks the peer, and gives its reply. Cancelled, it takes the request back and waits until the peer has stopped.
+
+        Raises:
+            errors.UnavailableError: the peer is gone.
+            errors.DeadlineExceededError: it has not replied within `timeout` seconds.
+            Exception: what the peer replied.
+        """
+        if self.ended is not None:
+            raise self._gone()
+        number = next(self._numbers)
+        reply = self._waiting[number] = self._loop.create_future()
+        try:
+            self.channel.post([_REQUEST, number, request.method, request.encode()])
+        except BaseException as fault:
+            del self._waiting[number]
+            if isinstance(fault, anyio.ClosedResourceError | anyio.BrokenResourceError):  # this side closes it
+                raise self._gone() from fault
+            raise
+        try:
+            if timeout is None:
+                await reply
+            else:
+                with anyio.move_on_after(timeout) as scope:
+                    await reply
+                if scope.cancelled_caught:
+                    raise DeadlineExceededError(f"{self.peer} has not answered {request.method} within {timeout:g} s.")
+        except BaseException:
+            if number in self._waiting and (not reply.done() or reply.cancelled()):
+                await self._take_back(number)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+        result, error = reply.result()
+        if error is not None:
+            raise error
+        return result
+
+    async def _take_back(self, number: int) -> None:
+        """Cancels a request, and waits for the reply that says that nothing of it goes on."""
+        if self.ended is not None:
+            return
+        reply = self._waiting[number] = self._loop.create_future()
+        try:
+            self.channel.post([_CANCEL, number])
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, ResourceExhaustedError):
+            return  # the channel ends, and all that it asked for with it
+        with anyio.move_on_after(DRAIN_SECONDS, shield=True):
+            await reply
+
+    # ---- from the peer
+
+    def _take(self, message: Any, channel: Channel) -> None:
+        """One message. What is no message of ours ends the channel."""
+        match message:
+            case [1, int(number), method, values]:
+                self._accept(number, method, values, channel)
+            case [2, int(number), result]:
+                self._settle(number, result, None)
+            case [3, int(number), error]:
+                self._settle(number, None, decode_error(error, self.peer))
+            case [4, int(number)]:
+                self._drop(number)
+            case _:
+                channel.close("a message that is neither request nor reply")
+
+    def _settle(self, number: int, result: Any, error: Exception | None) -> None:
+        reply = self._waiting.pop(number, None)
+        if reply is not None and not reply.done():  # else its call is being cancelled, and has nothing to take back
+            reply.set_result((result, error))
+
+    def _drop(self, number: int) -> None:
+        """Stops what answers a request. A task that is cancelled before it has begun would never begin, nor clean up."""
+        task = self._serving.get(number)
+        if task is None:
+            return
+        if inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CREATED:  # type: ignore[arg-type]
+            self._unwanted.add(number)
+        else:
+            task.cancel()
+
+    def _accept(self, number: int, method: Any, values: Any, channel: Channel) -> None:
+        handler = self._handlers.get(method) if isinstance(method, str) else None
+        try:
+            if handler is None or self._root is None:
+                asked = repr(method[:60]) if isinstance(method, str) else f"a {type(method).__name__}"
+                raise UnimplementedError(f"This task does not answer {asked}.")
+            if number in self._serving:
+                raise InvalidArgumentError(f"The request {number} is being answered; another one needs another number.")
+            if len(self._serving) >= MOST_CALLS:
+                raise ResourceExhaustedError(f"{MOST_CALLS:,} requests of {self.peer} are being answered already.")
+            if self._root.closed:
+                return
+            answer = handler(decode(method, values))
+        except Exception as error:
+            self._reply([_ERROR, number, encode_error(error)], channel)
+            return
+        if not isinstance(answer, CoroutineType | Later):
+            self._reply([_RESULT, number, answer], channel)
+            return
+        task = self._root.start(self._serve(number, answer, channel))
+        assert task is not None
+        if isinstance(answer, CoroutineType):  # a task that is cancelled before it begins leaves it alone
+            task.add_done_callback(lambda _: answer.close())
+        self._serving[number] = task
+
+    async def _serve(self, number: int, answer: Awaitable[Any], channel: Channel) -> None:
+        reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
+        begins = True
+        if number in self._unwanted:
+            self._unwanted.remove(number)
+            if isinstance(answer, CoroutineType):  # of which nothing has been done
+                begins = False
+            else:
+                asyncio.current_task().cancel()  # type: ignore[union-attr]
+        try:
+            if begins:
+                reply = [_RESULT, number, await answer]
+        except Exception as error:
+            reply = [_ERROR, number, encode_error(error)]
+        finally:
+            self._serving.pop(number, None)
+            self._reply(reply, channel)
+
+    def _reply(self, reply: list[Any], channel: Channel) -> None:
+        if self.ended is None:
+            try:
+                channel.post(reply)
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                pass  # who asked is gone: nobody waits for this reply
+            except ResourceExhaustedError:
+                channel.close("it takes no replies")
+            except (TypeError, ValueError, OverflowError) as error:  # it has no form in msgpack, or is too long
+                text = str(error).encode("ascii", "backslashreplace").decode()
+                self._reply(
+                    [_ERROR, reply[1], encode_error(InternalError(f"The reply can't be sent: {text}"))], channel
+                )
+
+    # ---- the end
+
+    def _end(self, error: BaseException) -> None:
+        if self.ended is not None:
+            return
+        self.ended = error
+        for number in list(self._serving):
+            self._drop(number)
+        for reply in self._waiting.values():
+            if not reply.done():
+                reply.set_result((None, self._gone()))
+
+    def _gone(self) -> UnavailableError:
+        if isinstance(self.ended, anyio.EndOfStream):
+            why = "it has closed the connection."
+        else:
+            why = f"{self.ended or 'the connection is being closed here'}".rstrip(".") + "."
+        return UnavailableError(
+            f"{self.peer} is lost: {why}",
+            hint="Its process has ended, hangs, or can't be reached; the next run tries to reach it again.",
+        )

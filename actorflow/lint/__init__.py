@@ -1,0 +1,5 @@
+"""The race lint: accesses of one variable that nothing orders.
+
+happens_before.py   which nodes run before which, whatever the order of the ready queue
+races.py            the race lint: accesses of one variable that nothing orders, so that a run may give one result or another
+"""

@@ -1,0 +1,472 @@
+"""`@op`: a typed function without a body is the declaration of an op, and calling it adds a node.
+
+    @op("Softsign", shape=elementwise, dtypes=FLOATING)
+    def softsign(features: TensorLike, *, name: str | None = None) -> Tensor:
+        "features / (1 + |features|), elementwise."
+
+    @softsign.gradient
+    def _(node, dy): ...
+
+The signature is the schema. Positional parameters are inputs, by annotation: `TensorLike` a tensor,
+`Sequence[TensorLike]` any number of tensors of one type, `Sequence[Any]` of any types, `RefLike` a variable's handle.
+Keyword-only parameters are attributes. A call may also give them, and then the name, by position after the inputs, as
+calls of TensorFlow's functions do: `softsign(x, "s")`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
+from typing import Any, ForwardRef, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from actorflow import dtypes as dt
+from actorflow.dtypes import ANY, DType, as_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import as_array, convert_to_tensor, graph_of, is_symbolic, read_reference, symbolic_dtype
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.public import public
+from actorflow.registry import opdef
+from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
+from actorflow.shapes import ShapeLike, as_shape
+from actorflow.tracebacks import leave_out
+from actorflow.user_line import user_line
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# What an op takes where it wants a reference: a variable, or the tensor of its handle.
+RefLike: TypeAlias = Any
+
+
+class _SameType:
+    """`T` in a `result=`: the element type that the op's inputs share."""
+
+    def __repr__(self) -> str:
+        return "T"
+
+
+T = _SameType()
+ResultType: TypeAlias = "DType | str | _SameType | Callable[[Inference], DType]"
+
+_QUALIFIER = re.compile(r"\b\w+\.")  # `af.TensorLike` means the same as `TensorLike`
+_ANNOTATIONS: dict[str, opdef.InputKind] = {
+    "TensorLike": "tensor",
+    "Tensor": "tensor",
+    "Sequence[TensorLike]": "list",
+    "Sequence[Tensor]": "list",
+    "Sequence[Any]": "list",
+    "RefLike": "ref",
+}
+
+
+_ALIASES: dict[Any, str] = {TensorLike: "TensorLike", dt.DTypeLike: "DTypeLike", ShapeLike: "ShapeLike"}
+_MODULES = re.compile(r"\b\w+\.(?=\w)")
+
+
+class Op(Generic[P, R]):
+    """A registered op: call it to add a node; `.gradient` registers how to differentiate it."""
+
+    def __init__(self, function: Callable[P, R], definition: OpDef) -> None:
+        self.definition = definition
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self.__signature__ = inspect.signature(function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        definition = self.definition
+        given: Any = args
+        if len(args) > len(definition.inputs):
+            given = self._place(args, kwargs)
+        name = kwargs.pop("name", None)
+        try:
+            try:
+                attrs = self._attributes(kwargs)
+                values = self._bind(given, kwargs)
+                graph = graph_of(values)
+                if all([type(value) is Tensor for value in values]):
+                    inputs = _convert(definition, values, graph)
+                else:
+                    name = graph.reserve_name(name or definition.type)  # type: ignore[arg-type]
+                    with graph.name_scope(name):
+                        inputs = _convert(definition, values, graph)
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    describe(
+                        str(error),
+                        node=_intended_name(str(name or definition.type)),
+                        op=definition.type,
+                        where=user_line(),
+                        details=[f"declared as {definition.signature}"],
+                    )
+                ) from None
+            operation = graph.create_op(definition.type, inputs, attrs, name)  # type: ignore[arg-type]
+        except Exception as error:
+            leave_out(error)
+            raise
+        outputs = operation.outputs
+        if len(outputs) == 1:
+            return outputs[0]  # type: ignore[return-value]
+        return outputs or operation  # type: ignore[return-value]
+
+    def gradient(self, rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """Registers `rule(node, *output_gradients)`, which gives one tensor or None an input. None: no gradient."""
+        self.definition.gradient = rule
+        return rule
+
+    def _place(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The inputs among positional arguments. The others go to `kwargs`: attributes in the order of their declaration,
+        then the name, as in TensorFlow. What can't be placed stays, for `_bind` to refuse.
+        """
+        count = len(self.definition.inputs)
+        names = [*(a.name for a in self.definition.attrs), "name"]
+        extra = dict(zip(names, args[count:]))
+        if (
+            len(args) - count > len(names)
+            or not isinstance(extra.get("name"), (str, NoneType))
+            or extra.keys() & kwargs
+        ):
+            return args
+        kwargs.update(extra)
+        return args[:count]
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        declared = self.definition.inputs
+        if len(args) > len(declared):
+            raise TypeError(f"{self.__name__} takes {len(declared)} inputs, but {len(args)} were given.")
+        values = list(args)
+        for spec in declared[len(args) :]:
+            if spec.name not in kwargs:
+                raise TypeError(f"{self.__name__} misses its input {spec.name!r}.")
+            values.append(kwargs.pop(spec.name))
+        if kwargs:
+            raise TypeError(f"{self.__name__} has no attribute {next(iter(kwargs))!r}.")
+        return values
+
+    def _attributes(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        attrs: dict[str, Any] = {}
+        for spec in self.definition.attrs:
+            if spec.name in kwargs:
+                attrs[spec.name] = _attribute(spec, kwargs.pop(spec.name))
+            elif spec.default is REQUIRED:
+                raise TypeError(f"{self.__name__} misses its attribute {spec.name!r}.")
+            else:
+                attrs[spec.name] = spec.default
+        return attrs
+
+    def __repr__(self) -> str:
+        return f"<op {self.definition.signature}>"
+
+
+def _intended_name(name: str) -> str:
+    """The name that a node would have got, for the error that says why it was not made."""
+    scope = get_default_graph().get_name_scope()
+    return name.removesuffix("/") if name.endswith("/") or not scope else f"{scope}/{name}"
+
+
+@public("af")
+def op(
+    type: str,
+    *,
+    shape: opdef.ShapeRule,
+    dtypes: frozenset[DType] = ANY,
+    result: ResultType | tuple[ResultType, ...] | opdef.DtypeRule | None = T,
+    types: Mapping[str, frozenset[DType] | DType] | None = None,
+    gradient: Any = opdef.MISSING_GRADIENT,
+    prefer: DType | None = None,
+    stateful: bool = False,
+    commutative: bool = False,
+    broadcasts: bool = False,
+    view: bool = False,
+    asynchronous: bool = False,
+    fires_dead: bool = False,
+    emits_dead: bool = False,
+    writes: bool = False,
+    work: float | opdef.WorkRule | None = None,
+) -> Callable[[Callable[P, R]], Op[P, R]]:
+    """Declares the op `type`.
+
+    Args:
+        shape: from the inputs' shapes to the output's, or a list for several outputs.
+        dtypes: the element types that the inputs may share. All inputs share one type, except those in `types`.
+        result: the outputs' types: `T` (the shared one), a type, the name of an attribute that holds it, a rule of the
+            `Inference`, a tuple of these for several outputs, or None for no output.
+        types: inputs with a type of their own.
+        prefer: the type that plain Python values take where no tensor decides.
+
+    The other arguments are the traits of `OpDef`. Give `work` where kernels are known to be short: without it the first run of
+    a node goes to its device's thread, constants are not folded through it, and a loop around it is run node by node.
+
+    Raises:
+        TypeError: the signature is none of an op, or another op has the name.
+    """
+
+    def decorate(function: Callable[P, R]) -> Op[P, R]:
+        code = function.__code__
+        inputs, attrs = _schema(type, function, dtypes, types or {}, prefer)
+        definition = OpDef(
+            type=type,
+            inputs=inputs,
+            attrs=attrs,
+            dtype_rule=_dtype_rule(result),
+            shape_rule=shape,
+            signature=f"{function.__name__}{inspect.signature(function)}".replace("'", ""),
+            where=f"{code.co_filename}:{code.co_firstlineno}",
+            module=function.__module__,
+            gradient=gradient,
+            stateful=stateful,
+            commutative=commutative,
+            broadcasts=broadcasts,
+            view=view,
+            asynchronous=asynchronous,
+            fires_dead=fires_dead,
+            emits_dead=emits_dead,
+            writes=writes,
+            work=1.0 if work is None and function.__module__.startswith("actorflow.") else work,
+        )
+        opdef.register(definition)
+        return Op(function, definition)
+
+    return decorate
+
+
+def _schema(
+    op_type: str,
+    function: Callable[..., Any],
+    shared: frozenset[DType],
+    own: Mapping[str, frozenset[DType] | DType],
+    prefer: DType | None,
+) -> tuple[tuple[InputDef, ...], tuple[AttrDef, ...]]:
+    inputs: list[InputDef] = []
+    attrs: list[AttrDef] = []
+    for parameter in inspect.signature(function).parameters.values():
+        annotation = _spelling(parameter.annotation)
+        if parameter.name == "name":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            default = REQUIRED if parameter.default is parameter.empty else parameter.default
+            attrs.append(AttrDef(parameter.name, annotation, default))
+            continue
+        kind = _ANNOTATIONS.get(annotation)
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TypeError(
+                f"Op {op_type}: the parameter {parameter.name!r} is behind a star; an input of any number of tensors is one "
+                f"parameter, annotated Sequence[TensorLike]."
+            )
+        if kind is None:
+            found = "has no annotation" if parameter.annotation is parameter.empty else f"is annotated {annotation!r}"
+            raise TypeError(
+                f"Op {op_type}: the parameter {parameter.name!r} {found}; inputs are annotated with one "
+                f"of {', '.join(_ANNOTATIONS)}, and attributes come after a `*`."
+            )
+        mine = own.get(parameter.name)
+        if mine is None:
+            group = "" if annotation == "Sequence[Any]" else "T"
+            only = next(iter(shared)) if len(shared) == 1 else None
+            inputs.append(InputDef(parameter.name, kind, group, shared, prefer or only))
+        else:
+            single = isinstance(mine, DType)
+            allowed = frozenset((mine,)) if isinstance(mine, DType) else mine
+            default_type = mine if single else (dt.int32 if allowed == dt.INDEX else None)
+            inputs.append(InputDef(parameter.name, kind, parameter.name, allowed, default_type))  # type: ignore[arg-type]
+    if unknown := set(own) - {i.name for i in inputs}:
+        raise TypeError(f"Op {op_type}: `types` names {sorted(unknown)}, which are no inputs.")
+    return tuple(inputs), tuple(attrs)
+
+
+def _spelling(annotation: Any) -> str:
+    """An annotation as it is written, without the modules of its names; modules that don't postpone the evaluation of
+    annotations (`from __future__ import annotations`) give objects."""
+    if annotation in _ALIASES:
+        return _ALIASES[annotation]
+    if isinstance(annotation, str):
+        return _MODULES.sub("", annotation)
+    if isinstance(annotation, ForwardRef):
+        return _spelling(annotation.__forward_arg__)
+    if get_origin(annotation) is Sequence:
+        return f"Sequence[{_spelling(get_args(annotation)[0])}]"
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return _MODULES.sub("", str(annotation))
+
+
+def _dtype_rule(result: Any) -> opdef.DtypeRule:
+    if result is None:
+        return lambda c: ()
+    if isinstance(result, tuple):
+        rules = [_one_dtype(r) for r in result]
+        return lambda c: tuple(rule(c) for rule in rules)
+    if callable(result) and not isinstance(result, _SameType):
+
+        def computed(c: Inference) -> tuple[DType, ...]:
+            found = result(c)
+            return found if isinstance(found, tuple) else (found,)
+
+        return computed
+    one = _one_dtype(result)
+    return lambda c: (one(c),)
+
+
+def _one_dtype(result: Any) -> Callable[[Inference], DType]:
+    if isinstance(result, DType):
+        return lambda c: result
+    if isinstance(result, str):
+        return lambda c: as_dtype(c.attrs[result])
+    if isinstance(result, _SameType):
+        return _shared_dtype
+    return result  # type: ignore[no-any-return]
+
+
+def _shared_dtype(c: Inference) -> DType:
+    """The element type of the first input of the group T."""
+    for index, spec in enumerate(c.op.inputs):
+        if spec.group == "T":
+            return c.dtypes[index].base_dtype
+    raise TypeError(f"Op {c.op.type} has no input that shares its type.")
+
+
+def _convert(definition: OpDef, values: Sequence[Any], graph: Graph) -> list[Tensor]:
+    """The inputs as tensors, each group of one element type. Constants get the names of the inputs."""
+    known: dict[str, DType] = {}
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.group not in known and (found := _deciding_dtype(spec, value)) is not None:
+            known[spec.group] = found
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.group and spec.group not in known and any(map(_is_empty, _parts(spec, value))):
+            _decide_by_sibling(definition, values, spec, known)
+    inputs: list[Tensor] = []
+    for spec, value in zip(definition.inputs, values, strict=True):
+        if spec.kind == "list":
+            if not isinstance(value, (list, tuple)):
+                raise TypeError(f"Input {spec.name!r} is a list of tensors, but a {_type_name(value)} was given.")
+            for index, part in enumerate(value):
+                inputs.append(_convert_one(spec, part, known, graph, f"{spec.name}_{index}"))
+        elif spec.kind == "ref":
+            inputs.append(_reference(spec, value, known))
+        else:
+            inputs.append(_convert_one(spec, value, known, graph, spec.name))
+    return inputs
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a value has neither elements nor a type that somebody chose."""
+    if isinstance(value, np.ndarray):
+        return value.size == 0 and value.dtype == np.float64
+    return isinstance(value, (list, tuple)) and all(map(_is_empty, value))
+
+
+def _parts(spec: InputDef, value: Any) -> Sequence[Any]:
+    """The values of an input: one, or those of a list."""
+    return value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,)
+
+
+def _decide_by_sibling(definition: OpDef, values: Sequence[Any], empty: InputDef, known: dict[str, DType]) -> None:
+    """Gives the group of an input without elements the type of the first value in it that has some."""
+    for spec, value in zip(definition.inputs, values, strict=True):
+        for part in _parts(spec, value):
+            if spec.group == empty.group and spec.kind != "ref" and not _is_empty(part):
+                known[empty.group] = as_dtype(as_array(part, None, spec.prefer).dtype)
+                return
+
+
+def _as_allowed(spec: InputDef, value: Any) -> Any:
+    """An array of a type that an input does not take, as one of the type that it prefers, where its values can be that: an
+    array without elements can be anything, and an integer any other integer that holds it."""
+    wanted = spec.prefer
+    if not isinstance(value, (np.ndarray, np.generic)) or wanted is None or value.dtype.kind in "SUO":
+        return value
+    empty = _is_empty(value)
+    if as_dtype(value.dtype) in spec.allowed and not empty:
+        return value
+    target = wanted.numpy_dtype
+    castable = np.can_cast(value.dtype, target, "same_kind") or value.dtype.kind in "iu" and wanted.is_integer
+    fits = not wanted.is_integer or not value.size or wanted.min <= value.min() and value.max() <= wanted.max
+    return np.asarray(value).astype(target) if empty or castable and fits else value
+
+
+def _deciding_dtype(spec: InputDef, value: Any) -> DType | None:
+    """The element type that the first tensor among the values of an input brings."""
+    return next((found for part in _parts(spec, value) if (found := symbolic_dtype(part)) is not None), None)
+
+
+def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph, name: str) -> Tensor:
+    wanted = known.get(spec.group) if spec.group else None
+    if isinstance(value, Tensor):
+        tensor = value
+    else:
+        if not is_symbolic(value) and value is None:
+            raise TypeError(f"Input {spec.name!r} is None, which is no tensor.")
+        try:
+            if wanted is None:
+                value = _as_allowed(spec, value)
+            tensor = convert_to_tensor(value, wanted, name, preferred_dtype=spec.prefer, graph=graph)
+        except (TypeError, ValueError) as error:
+            if wanted is not None and wanted.is_integer and isinstance(value, (float, np.floating)):
+                raise TypeError(
+                    f"Input {spec.name!r} is {value!r}, a float, but the other inputs have type {wanted}; convert those: "
+                    "af.cast(x, af.float32)."
+                ) from None
+            raise type(error)(f"Input {spec.name!r}: {error}") from None
+    dtype = tensor.dtype
+    if dtype.is_ref:
+        if dtype is dt.resource:
+            raise TypeError(f"Input {spec.name!r} takes a value, but {tensor.name} is the handle of a resource.")
+        tensor = read_reference(tensor)
+        dtype = tensor.dtype
+    if wanted is not None and dtype is not wanted:
+        raise TypeError(
+            f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "
+            f"af.cast(x, af.{wanted})."
+        )
+    if dtype not in spec.allowed:
+        raise TypeError(
+            f"Input {spec.name!r} has type {dtype}, but it takes: {', '.join(d.name for d in dt.ALL if d in spec.allowed)}."
+        )
+    known.setdefault(spec.group, dtype)
+    return tensor
+
+
+def _reference(spec: InputDef, value: Any, known: dict[str, DType]) -> Tensor:
+    handle = getattr(value, "handle", value)
+    if not isinstance(handle, Tensor) or not handle.dtype.is_ref:
+        wanted = "handle of a queue or another resource" if dt.resource in spec.allowed else "variable (or its handle)"
+        raise TypeError(f"Input {spec.name!r} takes a {wanted}, but a {_type_name(value)} was given.")
+    if handle.dtype.base_dtype not in spec.allowed:
+        raise TypeError(f"Input {spec.name!r}: a variable of {handle.dtype.base_dtype} is not allowed here.")
+    known.setdefault(spec.group, handle.dtype.base_dtype)
+    return handle
+
+
+def _type_name(value: Any) -> str:
+    return f"{type(value).__name__} ({value!r:.40})" if not isinstance(value, (Tensor, Operation)) else repr(value)
+
+
+_PLAIN_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+
+
+def _attribute(spec: AttrDef, value: Any) -> Any:
+    """An attribute's value in the immutable form in which nodes keep it."""
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(
+            f"Attribute {spec.name!r} is fixed as the graph is built, but the tensor {value.name} was given."
+        )
+    if "DTypeLike" in spec.kind:
+        return None if value is None else as_dtype(value)
+    if "ShapeLike" in spec.kind:
+        return as_shape(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_attribute(spec, v) for v in value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    expected = _PLAIN_KINDS.get(spec.kind)
+    if expected is not None and (not isinstance(value, expected) or spec.kind == "int" and isinstance(value, bool)):
+        raise TypeError(
+            f"Attribute {spec.name!r} is {'an' if spec.kind == 'int' else 'a'} {spec.kind}, but {value!r} was given."
+        )
+    return value

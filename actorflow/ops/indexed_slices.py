@@ -1,0 +1,133 @@
+"""`IndexedSlices`: a gradient that is zero except in some rows, such as that of a gather from a large table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorflow.dtypes import DType, DTypeLike, int64
+from actorflow.errors import describe
+from actorflow.graph.constant_value import constant_value
+from actorflow.graph.convert import register_tensor_conversion_function
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.array.join import concat
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.segment import unsorted_segment_sum
+from actorflow.public import public
+from actorflow.shapes import Shape, TensorShape, show
+from actorflow.user_line import user_line
+
+
+@public("af")
+class IndexedSlicesValue(NamedTuple):
+    """The arrays of an `IndexedSlices`, as a run gives them; `dense_shape` is None where it is not known."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    dense_shape: np.ndarray[Any, Any] | None
+
+
+@public("af")
+class IndexedSlices:
+    """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
+
+    values: shape `[n, d1, d2, ...]`. indices: `[n]`, int32 or int64; an index that occurs several times stands for the
+    sum of its rows. dense_shape: the vector `[d0, d1, d2, ...]`, or None where it is not known.
+
+    Where an op wants a tensor, it gets the dense one. An optimizer applies the rows alone.
+    """
+
+    __slots__ = ("dense_shape", "indices", "values")
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], IndexedSlices]]:
+        """See `actorflow.nest`."""
+        shape = [] if self.dense_shape is None else [self.dense_shape]
+        return [self.values, self.indices, *shape], lambda parts: IndexedSlices(*parts)
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def graph(self) -> Graph:
+        return self.values.graph
+
+    @property
+    def device(self) -> str:
+        return self.values.device
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def static_shape(self) -> Shape:
+        """What is known of the dense tensor's shape, as a plain tuple."""
+        if self.dense_shape is not None:
+            found = constant_value(self.graph.nodes, self.dense_shape.endpoint)
+            if found is not None:
+                return tuple(int(size) for size in found)
+        rows = self.values.static_shape
+        return None if rows is None else (None, *rows[1:])
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.static_shape)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def __tensor_components__(self) -> list[Tensor]:
+        return [self.values, self.indices, *([] if self.dense_shape is None else [self.dense_shape])]
+
+    def __from_components__(self, values: Any, indices: Any, dense_shape: Any = None) -> IndexedSlicesValue:
+        return IndexedSlicesValue(values, indices, dense_shape)
+
+    def __to_components__(self, value: Any) -> Sequence[Any]:
+        return tuple(value)[: 2 if self.dense_shape is None else 3]
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+    def __repr__(self) -> str:
+        return f"<actorflow.IndexedSlices of {self.values!r} at {self.indices.name} in {show(self.static_shape)}>"
+
+
+def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """The sum of several: their rows and indices one after the other."""
+    indices = [part.indices for part in parts]
+    if len({index.dtype for index in indices}) > 1:
+        indices = [cast(index, int64) for index in indices]
+    known = next((part.dense_shape for part in parts if part.dense_shape is not None), None)
+    return IndexedSlices(concat([part.values for part in parts], 0), concat(indices, 0), known)
+
+
+def _dense(slices: IndexedSlices, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """The tensor that `slices` stands for. Raises ValueError where its shape is not known."""
+    if slices.dense_shape is None:
+        raise ValueError(
+            describe(
+                f"The slices {slices.name} can't become a tensor, because they know no dense_shape.",
+                where=user_line(),
+                hint="Give one: af.IndexedSlices(values, indices, dense_shape).",
+            )
+        )
+    with slices.graph.as_default():
+        dense = unsorted_segment_sum(slices.values, slices.indices, slices.dense_shape[0], name=name)
+    dense.set_shape(slices.static_shape)
+    return dense
+
+
+register_tensor_conversion_function(IndexedSlices, _dense)

@@ -1,0 +1,182 @@
+"""The choice among devices: company first, then the simulated execution (paper sections 3.2.1 and 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from actorflow.analysis.pauses import paced
+from actorflow.graph.node import Node
+from actorflow.placement import affinity
+from actorflow.placement.cost_model import Measurements, expected_bytes
+from actorflow.placement.feasible import Candidate, is_bound
+from actorflow.placement.groups import Choices, Joint, UnionFind
+from actorflow.placement.link_costs import Links
+from actorflow.placement.makespan import Grouping, Schedule, simulate
+from actorflow.placement.workload import Machine, Workload, workload
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a group is where it is, for `explain`. Times are seconds from the begin of the step.
+
+    ends: for each device that the simulation compared, when the group would be done; infinite where there was no room.
+        Empty where there was no choice.
+    pulled: the node that used the group first and took it along, if that decided.
+    together: for members that came along by preference, the node they came with and why.
+    step: how long the whole step takes.
+    spread: how long it would take if each group had gone where it ends first, where all was kept on one device because
+        that is as good.
+    relaxed: what was asked for in vain (soft placement).
+    """
+
+    ends: Mapping[str, float] = field(default_factory=dict)
+    pulled: str = ""
+    together: tuple[Joint, ...] = ()
+    step: float = 0.0
+    spread: float | None = None
+    relaxed: str = ""
+
+
+def choose(
+    nodes: Mapping[str, Node],
+    devices: Sequence[Candidate],
+    known: Mapping[str, str],
+    placed: Mapping[str, str],
+    fresh: list[Node],
+    groups: UnionFind,
+    options: dict[str, Sequence[str]],
+    measured: Measurements,
+    links: Links,
+    reasons: dict[str, Reason] | None,
+) -> dict[str, str]:
+    """Where the nodes go whose groups have a choice. The order of `nodes` plays no part."""
+    fresh.sort(key=lambda node: node.name)
+    fresh_names = {node.name for node in fresh}
+    sources = {e.node for n in fresh for e in n.inputs} | {c for n in fresh for c in n.controls}
+    given = {name for name in sources if name in known}
+    machine = Machine(devices, links)
+    work_names = sorted(fresh_names | given)
+    uses = affinity.Uses(nodes, fresh)
+    choices = Choices(groups, options, placed)
+    initial = affinity.initial(uses, groups)
+    once = affinity.run_once(uses, initial)
+    together = _gather(uses, choices, initial)
+    work = workload(nodes, work_names, given, once, machine, measured)
+    numbers: dict[str, int] = {}
+    group: list[int] = []
+    options_of: list[Sequence[int]] = []
+    stateful: list[bool] = []
+    for name in paced(work_names):
+        root = groups.find(name)
+        g = numbers.setdefault(root, len(numbers))
+        if g == len(options_of):
+            options_of.append([machine.index[device] for device in choices.of(name) if device in machine.index] or [0])
+            stateful.append(False)
+        group.append(g)
+        if is_bound(nodes[name]):
+            stateful[g] = True
+    used = [0.0] * len(devices)
+    for name, device in known.items():
+        node = nodes.get(name)
+        if node is not None and name not in given and device in machine.index and not node.inputs:
+            if node.dtypes and node.dtypes[0].is_ref:
+                used[machine.index[device]] += _size(node)
+    schedule = best(work, machine, Grouping(group, options_of, stateful, used))
+    found = {
+        name: devices[schedule.at[g]].name
+        for name, g in zip(work_names, group)
+        if name in fresh_names and choices.of(name)[0] in machine.index  # else it is with what is on a lost device
+    }
+    if reasons is not None:
+        _remember(reasons, found, work_names, group, schedule, devices, together)
+    return found
+
+
+def best(work: Workload, machine: Machine, grouping: Grouping) -> Schedule:
+    """The greedy schedule, or one that keeps all that is free on one device, where that is as good.
+
+    A greedy walk looks one node ahead: it sees no gain in a faster device that pays only after many nodes.
+    """
+    chosen: Schedule | None = None
+    for device in _promising(machine, grouping):
+        narrowed = [(device,) if device in options else options for options in grouping.options]
+        if _too_small(work, machine, grouping, narrowed):
+            continue
+        found = simulate(work, machine, replace(grouping, options=narrowed))
+        if chosen is None or found.seconds < chosen.seconds:
+            chosen = found
+    greedy = simulate(work, machine, grouping)
+    if chosen is None or greedy.seconds < chosen.seconds:
+        return greedy
+    return replace(chosen, tried=greedy.tried, pulled=greedy.pulled, spread=greedy.seconds)
+
+
+def _promising(machine: Machine, grouping: Grouping) -> list[int]:
+    """The devices on which all that is free might be best: the first one, faster ones, and those where something has to
+    be."""
+    held = {options[0] for options in grouping.options if len(options) == 1}
+    free = {device for options in grouping.options if len(options) > 1 for device in options}
+    found: list[int] = []
+    for device in sorted(free):
+        if not found or device in held or machine.speed[device] > max(machine.speed[other] for other in found):
+            found.append(device)
+    return found
+
+
+def _too_small(work: Workload, machine: Machine, grouping: Grouping, options: Sequence[Sequence[int]]) -> bool:
+    """Whether some device lacks room for all that has no other choice."""
+    needs = list(grouping.used)
+    largest = [0.0] * len(needs)
+    for i, g in enumerate(grouping.group):
+        if len(options[g]) == 1:
+            device = options[g][0]
+            needs[device] += work.state[i]
+            if len(grouping.options[g]) > 1:
+                largest[device] = max(largest[device], work.output[i])
+    return any(budget is not None and need + one > budget for budget, need, one in zip(machine.budget, needs, largest))
+
+
+def _gather(uses: affinity.Uses, choices: Choices, initial: Mapping[str, str]) -> list[Joint]:
+    """Joins what is better off together; gives the joints."""
+    made = []
+    for members in affinity.loops(uses):
+        first, *others = sorted(members, key=lambda name: (len(choices.of(name)), name))
+        made += [(name, first, affinity.IN_LOOP) for name in others if choices.share(name, first)]
+    made += [joint for joint in affinity.lists(uses) if choices.share(joint[0], joint[1])]
+    made += [(name, home, affinity.INITIAL) for name, home in initial.items() if choices.follow(name, home)]
+    made += [joint for joint in affinity.followers(uses) if choices.follow(joint[0], joint[1])]
+    return made
+
+
+def _size(node: Node) -> float:
+    return float(sum(expected_bytes(s, d) for s, d in zip(node.shapes, node.dtypes)))
+
+
+def _remember(
+    reasons: dict[str, Reason],
+    found: Mapping[str, str],
+    names: Sequence[str],
+    group: Sequence[int],
+    schedule: Schedule,
+    devices: Sequence[Candidate],
+    together: Iterable[Joint],
+) -> None:
+    """One record for all nodes of a group."""
+    of = dict(zip(names, group))
+    joints: dict[int, list[Joint]] = {}
+    for joint in together:
+        joints.setdefault(of[joint[0]], []).append(joint)
+    made: dict[int, Reason] = {}
+    for name in found:
+        g = of[name]
+        if g not in made:
+            made[g] = Reason(
+                {devices[tried.device].name: tried.ends for tried in schedule.tried.get(g, ())},
+                names[schedule.pulled[g]] if g in schedule.pulled else "",
+                tuple(joints.get(g, ())),
+                schedule.seconds,
+                schedule.spread,
+            )
+        before = reasons.get(name)
+        reasons[name] = made[g] if before is None else replace(made[g], relaxed=before.relaxed)

@@ -1,0 +1,67 @@
+"""Links: what it takes to get a tensor from one device to another, as placement expects it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.placement.feasible import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction between two devices: `latency` in seconds, `bandwidth` in bytes a second. Each end's event loop works for
+    `overhead` seconds on a tensor."""
+
+    latency: float
+    bandwidth: float = math.inf
+    overhead: float = 0.0
+
+    def seconds(self, nbytes: float) -> float:
+        """Until `nbytes` have arrived."""
+        return self.latency + nbytes / self.bandwidth
+
+
+SAME_DEVICE = Link(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links that a cluster has, by how far its devices are apart.
+
+    process: in one process and one kind of memory. Values are handed over; the latency is that of a Send and a Recv, and of
+        what the optimizing passes lose where a graph is cut.
+    memory: in one process, between two types of device.
+    host: between two processes of a host, over shared memory.
+    network: between hosts.
+    between: other links, by the full names of the device that sends and the one that receives.
+    """
+
+    process: Link = Link(50e-6, overhead=5e-6)
+    memory: Link = Link(60e-6, 8e9, 5e-6)
+    host: Link = Link(150e-6, 8e9, 10e-6)
+    network: Link = Link(300e-6, 1e9, 10e-6)
+    between: Mapping[tuple[str, str], Link] = field(default_factory=lambda: MappingProxyType({}))
+
+    def link(self, source: Candidate, destination: Candidate) -> Link:
+        """The link from one device to another. Two tasks are on one host if both devices say `host`, and say the same."""
+        given = self.between.get((source.name, destination.name))
+        if given is not None:
+            return given
+        if source.name == destination.name:
+            return SAME_DEVICE
+        if task_of(source.spec) == task_of(destination.spec):
+            return self.process if source.type == destination.type else self.memory
+        host = getattr(source, "host", None)
+        return self.host if host is not None and host == getattr(destination, "host", None) else self.network
+
+
+DEFAULT_LINKS = Links()
+
+
+def task_of(spec: DeviceSpec) -> DeviceSpec:
+    """The task in the name of a device."""
+    return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task)

@@ -1,0 +1,332 @@
+"""The simulated execution of a graph: how long a placement takes, and a greedy placement by the way (paper section 3.2.1).
+
+Nodes are taken in the order in which they become ready, and of those that do so at one time the one with the longest way to
+the end first, as the runtime does. Each goes into a queue: that of its device, or for short kernels that of its process's
+event loop. A node whose group has no device yet is tried on each one that is allowed, and takes the one on which it ends
+first; its whole group stays there.
+
+A step begins on the first device and ends when that one has what nobody uses, to give it to the client. So another device
+costs two messages at least, and what is cheap stays on the first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from actorflow.analysis.pauses import pause
+from actorflow.graph.node import Node
+from actorflow.placement.affinity import Uses, initial, run_once
+from actorflow.placement.cost_model import UNMEASURED, Measurements
+from actorflow.placement.feasible import Candidate
+from actorflow.placement.groups import UnionFind, required
+from actorflow.placement.link_costs import DEFAULT_LINKS, Links
+from actorflow.placement.workload import Machine, Workload, workload
+
+_CHEAP = 1e-6
+_MOST_GAPS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the simulation found of one device for a group: when the group would be done, in seconds from the step's begin;
+    infinite where its memory has no room."""
+
+    device: int
+    ends: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """seconds: from the begin of the step to its end. at: the device of each group. begun, ended: of each node, in seconds.
+    tried: for each group that the simulation decided, what it compared. pulled: for each group that left the choice to its users,
+    the node that took it along. spread: the greedy schedule's seconds, where another one was taken."""
+
+    seconds: float
+    at: Sequence[int]
+    begun: Sequence[float]
+    ended: Sequence[float]
+    tried: Mapping[int, tuple[Tried, ...]]
+    pulled: Mapping[int, int]
+    spread: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """group: for each node its group. options: for each group its devices, best first. stateful: which groups hold a
+    variable or a queue. used: bytes that are taken on each device before."""
+
+    group: Sequence[int]
+    options: Sequence[Sequence[int]]
+    stateful: Sequence[bool]
+    used: Sequence[float]
+
+
+class _Queue:
+    """What runs one after the other. Where it waits for something to arrive, a shorter piece of work may go before."""
+
+    __slots__ = ("end", "gaps")
+
+    def __init__(self) -> None:
+        self.end = 0.0
+        self.gaps: list[tuple[float, float]] = []
+
+    def earliest(self, ready: float, seconds: float) -> float:
+        """When work that is ready at `ready` could begin."""
+        for begin, end in self.gaps:
+            start = begin if begin > ready else ready
+            if start + seconds <= end:
+                return start
+        return self.end if self.end > ready else ready
+
+    def reserve(self, start: float, seconds: float, now: float) -> None:
+        """Takes a time that `earliest` gave. Nothing will be ready before `now`."""
+        if start >= self.end:
+            if start > self.end:
+                self.gaps = [gap for gap in self.gaps if gap[1] > now][-_MOST_GAPS:]
+                self.gaps.append((self.end, start))
+            self.end = start + seconds
+            return
+        for i, (begin, end) in enumerate(self.gaps):
+            if begin <= start and start + seconds <= end:
+                self.gaps[i : i + 1] = [gap for gap in ((begin, start), (start + seconds, end)) if gap[1] > gap[0]]
+                return
+
+
+class _Simulation:
+    def __init__(self, work: Workload, machine: Machine, grouping: Grouping) -> None:
+        self.work = work
+        self.machine = machine
+        self.group = grouping.group
+        self.options = grouping.options
+        self.stateful = grouping.stateful
+        self.at = [options[0] if len(options) == 1 else -1 for options in grouping.options]
+        self.used = list(grouping.used)
+        self.total = [0.0] * len(self.options)
+        self.held = [0.0] * len(self.options)
+        for i, g in enumerate(self.group):
+            self.total[g] += work.seconds[i]
+            self.held[g] += work.state[i]
+        for g, device in enumerate(self.at):
+            if device >= 0:
+                self.used[device] += self.held[g]
+        self.queues = [_Queue() for _ in range(machine.queues)]
+        self.starts = [machine.links[0][d].latency for d in range(len(machine.devices))]
+        self.now = 0.0
+        self.committed = [0.0] * len(machine.devices)
+        self.received: dict[tuple[int, int, bool], float] = {}
+        self.begun = [0.0] * len(work.names)
+        self.ended = [0.0] * len(work.names)
+        self.afloat: dict[int, list[int]] = {}
+        self.tried: dict[int, tuple[Tried, ...]] = {}
+        self.pulled: dict[int, int] = {}
+
+    def run(self) -> Schedule:
+        work, group, at, ended = self.work, self.group, self.at, self.ended
+        rank = _ranks(work, self.machine)
+        waits = [len(edges) for edges in work.inputs]
+        ready = [0.0] * len(waits)
+        heap = [(0.0, -rank[i], i) for i, count in enumerate(waits) if not count]
+        heapq.heapify(heap)
+        while heap:
+            pause()
+            self.now, _, i = heapq.heappop(heap)
+            g = group[i]
+            if at[g] < 0 and self._floats(i, g):
+                self.afloat.setdefault(g, []).append(i)
+                self.begun[i] = ended[i] = self.now
+            else:
+                if at[g] < 0:
+                    self._decide(i, g)
+                self._execute(i, at[g])
+            for user in work.users[i]:
+                waits[user] -= 1
+                if ended[i] > ready[user]:
+                    ready[user] = ended[i]
+                if not waits[user]:
+                    heapq.heappush(heap, (ready[user], -rank[user], user))
+        for g in range(len(at)):
+            if at[g] < 0:
+                self._settle(g, self.options[g][0])
+        return Schedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
+
+    def _floats(self, i: int, g: int) -> bool:
+        """Whether a node leaves it to its users where its group goes: it hangs on nothing but its group, and costs nothing
+        or is a variable's or queue's own."""
+        if self.work.seconds[i] > _CHEAP and not self.stateful[g]:
+            return False
+        return all(self.group[edge.source] == g for edge in self.work.inputs[i] if edge.is_data)
+
+    def _returned(self) -> float:
+        """When the first device has all that nobody uses: the results, and the word that all is done."""
+        last = 0.0
+        sinks = [(end, i) for i, end in enumerate(self.ended) if not self.work.users[i]]
+        for end, i in sorted(sinks):
+            device = self.at[self.group[i]]
+            if device and self.work.output[i]:
+                end = self._transfer(end, device, 0, self.work.output[i])
+            elif device:
+                end += self.machine.links[device][0].latency
+            last = max(last, end)
+        return last
+
+    def _transfer(self, ready: float, source: int, destination: int, nbytes: float) -> float:
+        """Sends a tensor, which takes time of both event loops; gives its arrival."""
+        link = self.machine.links[source][destination]
+        sent = self._reserved(self.machine.loop[source], ready, link.overhead)
+        return self._reserved(self.machine.loop[destination], sent + link.seconds(nbytes), link.overhead)
+
+    def _reserved(self, number: int, ready: float, seconds: float) -> float:
+        """Takes time of a queue as soon as possible; gives the end of it."""
+        if not seconds:
+            return ready
+        queue = self.queues[number]
+        start = queue.earliest(ready, seconds)
+        queue.reserve(start, seconds, self.now)
+        return start + seconds
+
+    def _arrival(self, i: int, device: int) -> float:
+        """When all that node `i` waits for would be on `device`."""
+        if not self.work.inputs[i]:
+            return self.starts[device] + self.work.fed[i] / self.machine.links[0][device].bandwidth
+        latest = 0.0
+        for source, nbytes, is_data in self.work.inputs[i]:
+            g = self.group[source]
+            there = self.at[g]
+            when = self.ended[source]
+            if there < 0:
+                if not is_data:
+                    continue
+                there = device if device in self.options[g] else self.options[g][0]
+                when = max(when, self.starts[there])
+            if self.work.fed[source]:  # the client gives it to each device that wants it
+                when = self.machine.links[0][device].seconds(self.work.fed[source])
+            elif there != device:
+                arrived = self.received.get((source, device, is_data))
+                if arrived is None:
+                    link = self.machine.links[there][device]
+                    arrived = when + link.seconds(nbytes) + 2 * link.overhead
+                when = arrived
+            if when > latest:
+                latest = when
+        return latest
+
+    def _decide(self, i: int, g: int) -> None:
+        """Tries the devices of group `g`, of which node `i` is the first to run."""
+        afloat = {self.group[e.source] for e in self.work.inputs[i] if e.is_data and self.at[self.group[e.source]] < 0}
+        more = self.work.output[i] + sum(self.held[other] for other in afloat if other != g)
+        tried: list[Tried] = []
+        best, first = -1, math.inf
+        for device in self.options[g]:
+            if not self._fits(device, self.held[g] + more):
+                tried.append(Tried(device, math.inf))
+                continue
+            speed = self.machine.speed[device]
+            own = self.work.seconds[i] / speed
+            queue = self.queues[self.machine.queue(device, own)]
+            ends = queue.earliest(self._arrival(i, device), own) + self.total[g] / speed + self.committed[device]
+            if not self.work.users[i]:
+                ends += self.machine.links[device][0].seconds(self.work.output[i])
+            tried.append(Tried(device, ends))
+            if ends < first - 1e-12:
+                best, first = device, ends
+        if best < 0:
+            best = self._roomiest(g)
+        self.tried[g] = tuple(tried)
+        self.committed[best] += self.total[g] / self.machine.speed[best]
+        self._settle(g, best)
+
+    def _execute(self, i: int, device: int) -> None:
+        for source, nbytes, is_data in self.work.inputs[i]:
+            g = self.group[source]
+            if is_data and self.at[g] < 0:
+                self._settle(g, device)
+                self.pulled[g] = i
+            there = self.at[g]
+            if (
+                there >= 0
+                and there != device
+                and not self.work.fed[source]
+                and (source, device, is_data) not in self.received
+            ):
+                arrived = self._transfer(self.ended[source], there, device, nbytes)
+                self.received[source, device, is_data] = arrived
+        arrival = self._arrival(i, device)
+        seconds = self.work.seconds[i] / self.machine.speed[device]
+        if self.group[i] in self.tried:
+            self.committed[device] -= seconds
+        self.ended[i] = self._reserved(self.machine.queue(device, seconds), arrival, seconds)
+        self.begun[i] = self.ended[i] - seconds
+
+    def _settle(self, g: int, wanted: int) -> None:
+        """Gives group `g` the device `wanted` if it may have it and there is room, else another one."""
+        if g not in self.tried:
+            order = [device for device in (wanted, *self.options[g]) if device in self.options[g]]
+            wanted = next((d for d in order if self._fits(d, self.held[g])), self._roomiest(g))
+        self.at[g] = wanted
+        self.used[wanted] += self.held[g]
+        for i in self.afloat.pop(g, ()):
+            self.ended[i] = max(self.ended[i], self.starts[wanted])
+
+    def _fits(self, device: int, nbytes: float) -> bool:
+        budget = self.machine.budget[device]
+        return budget is None or not nbytes or self.used[device] + nbytes <= budget
+
+    def _roomiest(self, g: int) -> int:
+        """The first of the devices with the most room left; what is too large for each of them fails where it runs."""
+        budget = self.machine.budget
+
+        def room(device: int) -> float:
+            bytes_in_all = budget[device]
+            return math.inf if bytes_in_all is None else bytes_in_all - self.used[device]
+
+        return max(self.options[g], key=room)
+
+
+def _ranks(work: Workload, machine: Machine) -> list[float]:
+    """For each node the length of the longest way to the end, on devices and links of mean speed."""
+    latency, per_byte = machine.mean_link()
+    slowness = sum(1.0 / speed for speed in machine.speed) / len(machine.speed)
+    rank = [seconds * slowness for seconds in work.seconds]
+    rest = [0.0] * len(rank)
+    for i in reversed(work.order):
+        rank[i] += rest[i]
+        for source, nbytes, _ in work.inputs[i]:
+            way = rank[i] + latency + nbytes * per_byte
+            if way > rest[source]:
+                rest[source] = way
+    return rank
+
+
+def simulate(work: Workload, machine: Machine, grouping: Grouping) -> Schedule:
+    """Runs `work`, and decides on its way where groups with several devices go."""
+    return _Simulation(work, machine, grouping).run()
+
+
+def makespan(
+    nodes: Mapping[str, Node],
+    placed: Mapping[str, str],
+    devices: Sequence[Candidate],
+    *,
+    measured: Measurements = UNMEASURED,
+    links: Links = DEFAULT_LINKS,
+) -> Schedule:
+    """The simulated execution of a placement; `seconds` is how long the step takes. All nodes run once, but what only makes
+    initial values takes no time. `begun` and `ended` are in the order of the nodes' names.
+
+    Raises:
+        KeyError: a node is on none of `devices`.
+    """
+    machine = Machine(devices, links)
+    names = sorted(name for name in nodes if name in placed)
+    groups = UnionFind()
+    for name, other, _ in required(nodes, nodes.values()):
+        groups.join(name, other)
+    uses = Uses(nodes, [nodes[name] for name in names])
+    once = run_once(uses, initial(uses, groups))
+    work = workload(nodes, names, (), once, machine, measured)
+    at = [(machine.index[placed[name]],) for name in names]
+    grouping = Grouping(range(len(names)), at, [False] * len(names), [0.0] * len(devices))
+    return simulate(work, machine, grouping)

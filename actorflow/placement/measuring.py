@@ -1,0 +1,66 @@
+"""From what workers have measured to what placement takes: times and sizes for each node (paper section 3.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.graph.node import Endpoint, Node
+from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
+
+
+class Observed(NamedTuple):
+    """What runs have shown of a node, or of several that run as one.
+
+    names: of the graph's nodes. nanoseconds: for one execution of all of them, on `device`. samples: how many runs were
+    timed. sizes: the bytes of outputs whose shapes the graph does not tell.
+    """
+
+    names: tuple[str, ...]
+    device: str
+    nanoseconds: float
+    samples: int
+    sizes: tuple[tuple[Endpoint, int], ...] = ()
+
+
+def encode_observed(found: Iterable[Observed]) -> list[list[Any]]:
+    """In msgpack's types."""
+    return [[list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes]] for o in found]
+
+
+def decode_observed(rows: Any) -> list[Observed]:
+    """The way back. Raises ValueError, TypeError where it is none."""
+    return [
+        Observed(
+            tuple(map(str, names)),
+            str(device),
+            max(0.0, float(nanoseconds)),
+            int(samples),
+            tuple((Endpoint(str(node), int(port)), int(size)) for node, port, size in sizes),
+        )
+        for names, device, nanoseconds, samples, sizes in rows
+    ]
+
+
+def measurements(observed: Iterable[Observed], nodes: Mapping[str, Node]) -> Measurements:
+    """What is known of each node of a graph. The time of nodes that run as one is divided in proportion to what was expected
+    of them. Where several plans have run a node, that counts which was timed most often."""
+    whole = Subgraph(nodes)
+    seconds: dict[str, float] = {}
+    devices: dict[str, str] = {}
+    sizes: dict[str, list[int]] = {}
+    for found in sorted(observed, key=lambda o: (o.samples, -len(o.names), o.names, o.device)):
+        members = [nodes[name] for name in found.names if name in nodes]
+        expected = [node_cost(node, whole) if node.op != "Const" else 0.0 for node in members]
+        total = sum(expected)
+        for node, cost in zip(members, expected):
+            share = cost / total if total else 1.0 / len(members)
+            seconds[node.name] = found.nanoseconds * share * 1e-9
+            devices[node.name] = found.device
+        for endpoint, size in found.sizes:
+            maker = nodes.get(endpoint.node)
+            if maker is not None and endpoint.port < len(maker.dtypes):
+                known = sizes.setdefault(maker.name, [expected_bytes(s, d) for s, d in zip(maker.shapes, maker.dtypes)])
+                known[endpoint.port] = size
+    return Measurements(seconds, sizes, devices)

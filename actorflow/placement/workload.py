@@ -1,0 +1,176 @@
+"""`Workload`: a graph as the simulation of its execution wants it, numbers for names.
+
+Nodes are numbered in the order of their names, so that nothing hangs on the order in which a program made them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actorflow.analysis.frames import is_free
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.graph.node import Node
+from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
+from actorflow.placement.feasible import Candidate
+from actorflow.placement.link_costs import Link, Links, task_of
+from actorflow.registry import opdef
+
+INLINE = 0.0007
+"""A kernel that is shorter (seconds) runs on the event loop of its process, which the devices of the process share; a longer
+one has its device's own thread. See `actorflow.runtime.diagnostics.costs`."""
+
+
+class Edge(NamedTuple):
+    """What a node waits for: a node's number, the bytes that a transfer would move, and whether it is a tensor."""
+
+    source: int
+    nbytes: float
+    is_data: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """seconds: for each node, on a device of speed 1; nothing for what waits without working, or runs but once.
+    output: for each node, the bytes of all its outputs.
+    state: for each node, the bytes of the variable that it is.
+    fed: for each node, the bytes that come from the client.
+    order: the nodes' numbers, each after all that it waits for.
+    """
+
+    names: Sequence[str]
+    seconds: Sequence[float]
+    output: Sequence[float]
+    state: Sequence[float]
+    fed: Sequence[float]
+    inputs: Sequence[Sequence[Edge]]
+    users: Sequence[Sequence[int]]
+    order: Sequence[int]
+
+
+class Machine:
+    """The devices as numbers: speeds, budgets, links, and which queue a kernel gets into. The first one begins each step.
+
+    `loop` is the number of the queue of each device's event loop, `queues` that of all queues.
+    """
+
+    def __init__(self, devices: Sequence[Candidate], links: Links) -> None:
+        self.devices = devices
+        self.index = {device.name: i for i, device in enumerate(devices)}
+        self.speed = [float(getattr(device, "speed", None) or 1.0) for device in devices]
+        self.budget = [budget_of(device) for device in devices]
+        self.links: list[list[Link]] = [[links.link(a, b) for b in devices] for a in devices]
+        tasks = list(dict.fromkeys(task_of(device.spec) for device in devices))
+        self.queues = len(devices) + len(tasks)
+        self.loop = [len(devices) + tasks.index(task_of(device.spec)) for device in devices]
+        self._launches = [bool(getattr(device, "asynchronous", False)) for device in devices]
+
+    def queue(self, device: int, seconds: float) -> int:
+        """The number of the queue in which a kernel of `seconds` waits: its device's, or that of the process's loop."""
+        return device if seconds >= INLINE or self._launches[device] else self.loop[device]
+
+    def mean_link(self) -> tuple[float, float]:
+        """Latency and seconds a byte, averaged over all pairs of devices."""
+        pairs = [link for i, row in enumerate(self.links) for j, link in enumerate(row) if i != j]
+        count = max(len(pairs), 1)
+        return sum(p.latency for p in pairs) / count, sum(1.0 / p.bandwidth for p in pairs) / count
+
+
+def budget_of(device: Candidate) -> float | None:
+    """The bytes that a device's tensors may take: what it says itself, or its allocator; None is without bounds."""
+    found: float | None = getattr(device, "budget", None)
+    if found is None and (allocator := getattr(device, "allocator", None)) is not None:
+        found = allocator.statistics().budget
+    return found
+
+
+def workload(
+    nodes: Mapping[str, Node],
+    names: Sequence[str],
+    given: Container[str],
+    once: Container[str],
+    machine: Machine,
+    measured: Measurements,
+) -> Workload:
+    """The work of the nodes `names`, which are sorted. Those `given` are there already: their tensors are, and they cost
+    nothing. What is in `once` runs before all steps, and costs nothing either."""
+    index = {name: i for i, name in enumerate(names)}
+    estimate = _Estimates(nodes)
+    seconds, output, state, fed = [], [], [], []
+    sizes: list[Sequence[float]] = []
+    for name in paced(names):
+        node = nodes[name]
+        bytes_each = measured.bytes.get(name) or [expected_bytes(s, d) for s, d in zip(node.shapes, node.dtypes)]
+        sizes.append(bytes_each)
+        held = bool(node.dtypes) and node.dtypes[0].is_ref
+        state.append(float(sum(bytes_each)) if held and not node.inputs else 0.0)
+        output.append(0.0 if held else float(sum(bytes_each)))
+        fed.append(float(sum(bytes_each)) if node.op == "Placeholder" and name not in given else 0.0)
+        seconds.append(0.0 if name in given or name in once else _seconds(node, estimate, machine, measured))
+    inputs: list[list[Edge]] = []
+    users: list[list[int]] = [[] for _ in names]
+    for i, name in paced(enumerate(names)):
+        node = nodes[name]
+        edges: list[Edge] = []
+        if name not in given:
+            for endpoint in dict.fromkeys(node.inputs):
+                source, maker = index.get(endpoint.node), nodes[endpoint.node]
+                if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":
+                    continue  # it has no device, is on each one, or comes from the turn before
+                size = sizes[source][endpoint.port] if endpoint.port < len(sizes[source]) else 0.0
+                edges.append(Edge(source, size, True))
+            edges += [Edge(index[control], 0.0, False) for control in node.controls if control in index]
+        inputs.append(edges)
+        for edge in edges:
+            users[edge.source].append(i)
+    return Workload(names, seconds, output, state, fed, inputs, users, _ordered(inputs, users))
+
+
+class _Estimates:
+    """The static estimates of nodes, in seconds. A large graph has many nodes of one kind."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._whole = Subgraph(nodes)
+        self._known: dict[object, float] = {}
+
+    def __call__(self, node: Node) -> float:
+        types = tuple([self._whole.type_of(endpoint) for endpoint in node.inputs])
+        attrs = tuple(node.attrs.values()) if callable(opdef.lookup(node.op).work) else ()
+        key = (node.op, types, node.shapes, attrs)
+        try:
+            found = self._known.get(key)
+        except TypeError:  # a list among the attributes
+            return node_cost(node, self._whole) * 1e-9
+        if found is None:
+            found = self._known[key] = node_cost(node, self._whole) * 1e-9
+        return found
+
+
+def _seconds(node: Node, estimate: _Estimates, machine: Machine, measured: Measurements) -> float:
+    if node.op == "Placeholder" or opdef.lookup(node.op).asynchronous:
+        return 0.0  # it waits, and takes nobody's time
+    known = measured.seconds.get(node.name)
+    if known is None:
+        return estimate(node)
+    device = machine.index.get(measured.devices.get(node.name, ""))
+    return known if device is None else known * machine.speed[device]
+
+
+def _ordered(inputs: Sequence[Sequence[Edge]], users: Sequence[Sequence[int]]) -> list[int]:
+    """Numbers in a topological order; those of a cycle, which a run will refuse, come last."""
+    waits = [len(edges) for edges in inputs]
+    ready = [i for i, count in enumerate(waits) if not count]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(i)
+        for user in users[i]:
+            waits[user] -= 1
+            if not waits[user]:
+                heapq.heappush(ready, user)
+    seen = set(order)
+    return order + [i for i in range(len(inputs)) if i not in seen]

@@ -1,0 +1,204 @@
+"""Generated loops for elementwise members of regions: who compiles them, and when.
+
+A region runs as it is at first. When a version of its code has run a few times, the members that one loop can compute
+together are compiled on a thread of its own, and the version is replaced by one that calls the loops; runs in flight end in
+the one that they began. Compilers are found by the entry point group `actorflow.compilers`; without one that is installed,
+everything stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Generic, Protocol, TypeVar
+
+from actorflow import machine
+from actorflow.analysis import pauses as pace
+from actorflow.dtypes import DType
+from actorflow.logs import get_logger
+from actorflow.registry import plugins
+from actorflow.registry.kernel import KernelDef
+from actorflow.runtime.codegen.jit_recipe import Recipe, Value
+
+T = TypeVar("T")
+RUNS = 3
+"""So often a version of a region's code runs, or anything else is asked for, before it is compiled."""
+
+
+class Loop(Protocol):
+    """A compiled recipe."""
+
+    def function(self, elements: int) -> Callable[..., int]:
+        """`f(rows, columns, *arrays)` for arrays of so many elements: operands, then fresh outputs. It gives 0, or 1 where it
+        did nothing, because an operand has to be fitted first."""
+
+    def fitted(self, rows: int, columns: int, *arrays: Any) -> None:
+        """The same for operands that need not be in order. Raises InternalError for those of another type or size."""
+
+
+class LaunchedLoop(Protocol):
+    """A recipe as one kernel of a device whose kernels are only launched."""
+
+    def __call__(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        """Launches it on arrays of `xp` that broadcast to the shape of all results, and gives fresh arrays of that shape."""
+
+
+class Rules(Protocol):
+    """What can be said of elementwise ops, element by element."""
+
+    name: str
+    device_type: str
+    """Of which devices it computes the kernels."""
+    least: int
+    """Elements: with fewer it does not pay."""
+
+    def available(self) -> bool:
+        """Whether what it needs is installed."""
+
+    def follows(self, kernel: KernelDef) -> bool:
+        """Whether its rule for the kernel's op, where there is one, does what this kernel does."""
+
+    def type_of(self, dtype: DType) -> str | None:
+        """The element type in recipes, or None where there is none."""
+
+    def accepts(self, op: str, dtypes: Sequence[DType]) -> bool:
+        """Whether there may be a rule for the op with inputs of these types."""
+
+    def broadcasts(self, op: str) -> bool:
+        """Whether the op's inputs are broadcast; if not, all that are no scalars have its output's shape."""
+
+    def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
+        """Writes what the op computes into its inputs' block; None where these attributes or types have no rule."""
+
+
+class Compiler(Rules, Protocol):
+    """What turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for those of NaN."""
+
+    def compile(self, recipe: Recipe) -> Loop:
+        """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
+
+
+class LaunchCompiler(Rules, Protocol):
+    """The same for a device whose kernels are only launched."""
+
+    def launched(self, recipe: Recipe) -> LaunchedLoop:
+        """Takes next to no time; the kernel is compiled when it is first launched."""
+
+
+@functools.cache
+def _installed(device_type: str) -> Any:
+    for entry in plugins.entries("compilers"):
+        compiler = entry.load()()
+        if compiler.device_type == device_type and compiler.available():
+            return compiler
+    return None
+
+
+def find_compiler(device_type: str, without: AbstractSet[str] = frozenset()) -> Any:
+    """The compiler for the kernels of a device type: a `LaunchCompiler` where they are only launched, else a `Compiler`. None
+    where there is none, where it is among those `without`, and where `ACTORFLOW_KERNELS` asks for another library."""
+    compiler = _installed(device_type)
+    if compiler is None or compiler.name in without:
+        return None
+    return compiler if os.environ.get("ACTORFLOW_KERNELS", "") in ("", compiler.name) else None
+
+
+class Background:
+    """Does jobs one after the other on a thread, which ends when there is none left, or the program ends."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do. Where there is, a core is busy, and so is the interpreter now and then."""
+        return self._thread is None
+
+    def add(self, job: Callable[[], None]) -> None:
+        if not machine.current().is_real:
+            job()
+            return
+        with self._changed:
+            self._jobs.append(job)
+            if self._thread is None or not self._thread.is_alive():  # a fork has no threads
+                # Not a daemon: LLVM must not be at work while the process tears it down.
+                self._thread = threading.Thread(target=self._work, name="actorflow compiler")
+                self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Returns when all jobs are done; False where that takes longer."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._thread is None, timeout)
+
+    def _work(self) -> None:
+        pace.activate()
+        while True:
+            with self._changed:
+                if not self._jobs or not threading.main_thread().is_alive():
+                    self._jobs.clear()
+                    self._thread = None
+                    self._changed.notify_all()
+                    return
+                job = self._jobs.popleft()
+            try:
+                job()
+            except Exception as error:
+                _report(error)
+            del job
+
+
+background = Background()
+
+
+def _report(error: Exception) -> None:
+    with contextlib.suppress(RuntimeError):  # the program ends
+        get_logger("runtime").warning(
+            "a loop could not be compiled; its region goes on without", error=f"{type(error).__name__}: {error}"
+        )
+
+
+class Demanded(Generic[T]):
+    """What takes long to make: made in the background when it has been asked for a few times."""
+
+    __slots__ = ("_asked", "_make", "made")
+
+    def __init__(self, make: Callable[[], T | None]) -> None:
+        self._make = make
+        self._asked = 0
+        self.made: T | None = None
+
+    def get(self) -> T | None:
+        """None where it is not there yet, and where it can't be made."""
+        if self.made is None:
+            self._asked += 1
+            if self._asked == RUNS:
+                background.add(self.make)
+        return self.made
+
+    def make(self) -> None:
+        """Makes it now."""
+        self.made = self._make()
+
+
+class Counted:
+    """A version of a region's code that asks for a better one when it has run a few times."""
+
+    __slots__ = ("_left", "_wanted", "function")
+
+    def __init__(self, function: Callable[..., Any], wanted: Callable[[], None]) -> None:
+        self.function = function
+        self._wanted = wanted
+        self._left = RUNS
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        self._left = left = self._left - 1
+        if left == 0:
+            background.add(self._wanted)
+        return self.function(inputs)

@@ -1,0 +1,187 @@
+"""Writes the code of a coalesced loop: a generator of straight lines, with branches under `if` and inner loops of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorflow.device.base import Device
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.coalesce_loops import LoopBody
+from actorflow.runtime.codegen.emitter import Emitter
+from actorflow.runtime.codegen.jit import Compiler
+from actorflow.runtime.codegen.jit_groups import Fused
+from actorflow.runtime.launch import ContextOf, kernel_of
+from actorflow.shapes import Shape, is_static
+
+if TYPE_CHECKING:
+    from actorflow.runtime.codegen.while_loop import Loop
+
+BATCH = 0.0003
+"""Seconds that the iterations between two yields should take."""
+MOST_ITERATIONS = 1 << 16
+_ADDING = {"Add": 2, "_AddMatMul": 1}
+"""Ops that add a term to one of their first inputs, so many."""
+
+
+class LoopEmitter(Emitter):
+    """Writes a loop: the condition's members, then the body's, each under the predicates that guard it."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        body: LoopBody,
+        pieces: Sequence[Node | Fused],
+        shapes: Sequence[Shape],
+        device: Device,
+        context_of: ContextOf,
+        compiler: Compiler | None,
+        without: AbstractSet[str],
+    ) -> None:
+        inputs = loop.node.attrs["inputs"]
+        kept = [
+            *inputs,
+            body.condition,
+            *(v.updated for v in body.variables),
+            *body.aliases,
+            *body.aliases.values(),
+            *(pred for pred, _, _ in body.chosen.values()),
+        ]
+        members = [m for piece in pieces for m in (piece.members if isinstance(piece, Fused) else (piece,))]
+        super().__init__(inputs, shapes, members, kept, device, context_of, without)
+        self._loop = loop
+        self._body = body
+        self._pieces = pieces
+        self._compiler = compiler
+        tested = {m.name for m in body.members[: body.tested]}
+        self._tested = sum(_first(piece).op == "Const" or _first(piece).name in tested for piece in pieces)
+
+    def write(self, outputs: Sequence[int]) -> tuple[Callable[..., Any], str]:
+        """The generator function, whose result are the variables at `outputs`, and the name of its file."""
+        writer, body = self._writer, self._body
+        first = max(1, min(MOST_ITERATIONS, int(BATCH * 1e9 / max(body.cost, 300.0))))
+        for piece in self._pieces:
+            if isinstance(piece, Node) and piece.op == "Const":
+                self.emit(piece)
+        self._accumulators()
+        writer.add(f"most = {first}")
+        writer.add("while True:")
+        writer.indent += 1
+        writer.add("for _ in range(most):")
+        writer.indent += 1
+        self._block(self._pieces[: self._tested])
+        if body.members:
+            self._mark(body.members[-1])
+        writer.add(f"if not {self._spelled(body.condition)}: break")
+        self._block(self._pieces[self._tested :])
+        targets = [self._spelling[v.merged] for v in body.variables]
+        updates = [self._spelled(v.updated) for v in body.variables]
+        changed = [(t, u) for t, u in zip(targets, updates) if t != u]
+        if changed:
+            writer.add(f"{', '.join(t for t, _ in changed)} = {', '.join(u for _, u in changed)}")
+            if temporary := sorted({u for _, u in changed if u.startswith("v")}):
+                writer.add(f"del {', '.join(temporary)}")
+        writer.indent -= 1
+        writer.add("else:")
+        writer.indent += 1
+        writer.add("most = yield most")
+        writer.add("continue")
+        writer.indent -= 1
+        writer.add("break")
+        writer.indent -= 1
+        return self.finish([body.variables[i].merged for i in outputs])
+
+    def _accumulators(self) -> None:
+        """Finds variables that do nothing but grow by a term in each iteration. Such a sum is added up in place, in a copy of
+        what the variable begins with."""
+        body, writer = self._body, self._writer
+        uses = Counter(e for m in body.members for e in map(body.resolved, m.inputs))
+        uses.update(map(body.resolved, (body.condition, *(v.updated for v in body.variables))))
+        adding = {Endpoint(p.name, 0): p for p in self._pieces if isinstance(p, Node) and p.op in _ADDING}
+        for variable in body.variables:
+            member = adding.get(body.resolved(variable.updated))
+            if member is None or variable.merged not in member.inputs[: _ADDING[member.op]]:
+                continue
+            shapes = {*member.shapes, self._shapes[variable.merged]}
+            dtype = member.dtypes[0].numpy_dtype
+            if uses[variable.merged] != 1 or uses[body.resolved(variable.updated)] != 1 or len(shapes) != 1:
+                continue
+            if not is_static(member.shapes[0]) or member.shapes[0] == () or dtype.hasobject:
+                continue
+            entry = kernel_of(member, self._device, (), [self._shapes.get(e) for e in member.inputs], self._without)
+            if entry.takes_out:
+                name = self._into[member.name] = self._spelling[variable.merged]
+                self._mark(member)
+                copy = f"{writer.bind(_copied)}({name}, {writer.bind(self._device.allocator.allocate)})"
+                writer.add(f"{name} = {copy}")
+
+    def _block(self, pieces: Sequence[Node | Fused]) -> None:
+        """Writes members under their guards; neighbours with equal ones share them."""
+        open_guards: tuple[tuple[Endpoint, int], ...] = ()
+        base = self._writer.indent
+        for piece in pieces:
+            member = _first(piece)
+            if member.op == "Const":
+                continue
+            guards = self._body.guards[member.name]
+            if guards != open_guards:
+                common = 0
+                while common < min(len(guards), len(open_guards)) and guards[common] == open_guards[common]:
+                    common += 1
+                self._writer.indent = base + common
+                for pred, side in guards[common:]:
+                    self._mark(member)
+                    self._writer.add(f"if {'' if side else 'not '}{self._spelled(pred)}:")
+                    self._writer.indent += 1
+                open_guards = guards
+            if isinstance(piece, Fused):
+                assert self._compiler is not None
+                self.emit_loop(piece, self._compiler.compile(piece.recipe))
+            else:
+                self._emit_one(piece)
+        self._writer.indent = base
+
+    def _emit_one(self, member: Node) -> None:
+        if member.op == "Merge":
+            pred, one, other = self._body.chosen[member.name]
+            sides = {one: 0, other: 1}
+            yes, no = (self._spelled(member.inputs[sides[side]]) for side in (1, 0))
+            value, position = f"v{len(self._shapes)}", f"v{len(self._shapes) + 1}"
+            for port, name in enumerate((value, position)):
+                self._spelling[Endpoint(member.name, port)] = name
+                self._shapes[Endpoint(member.name, port)] = member.shapes[port]
+            self._mark(member)
+            self._writer.add(f"{value} = {yes} if {self._spelled(pred)} else {no}")
+            positions = [self._writer.bind(np.int32(sides[side])) for side in (1, 0)]
+            if Endpoint(member.name, 1) in self._last_use:
+                self._writer.add(f"{position} = {positions[0]} if {self._spelled(pred)} else {positions[1]}")
+        elif member.op == "_Loop":
+            results = []
+            arguments = ", ".join(self._spelled(e) for e in member.inputs)
+            for port, shape in enumerate(member.shapes):
+                results.append(f"v{len(self._shapes)}")
+                self._spelling[Endpoint(member.name, port)] = results[-1]
+                self._shapes[Endpoint(member.name, port)] = shape
+            self._mark(member)
+            call = f"yield from {self._writer.bind(self._loop.inner(member.name))}([{arguments}])"
+            self._writer.add(f"{', '.join(results)} = {call}" if results else call)
+        else:
+            self.emit(member)
+
+    def _spelled(self, endpoint: Endpoint) -> str:
+        found = self._body.resolved(endpoint)
+        return self._rank0.get(found, self._spelling[found])
+
+
+def _copied(array: Any, allocate: Callable[..., Any]) -> Any:
+    copy = allocate(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _first(piece: Node | Fused) -> Node:
+    return piece.members[0] if isinstance(piece, Fused) else piece

@@ -1,0 +1,202 @@
+"""The kernel of a region: generated code, one version for each tuple of input shapes that it meets."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from actorflow.analysis.pauses import paced
+from actorflow.device.base import Device
+from actorflow.dtypes import DType
+from actorflow.graph.constant_value import constant_value
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.coalesce import writes_last
+from actorflow.registry import opdef
+from actorflow.runtime.codegen import codegen
+from actorflow.runtime.codegen.emitter import Emitter, Places
+from actorflow.runtime.codegen.jit import Compiler, Counted
+from actorflow.runtime.codegen.jit_groups import Fused, arrange, candidates
+from actorflow.runtime.launch import ContextOf, bind, kernel_of
+from actorflow.runtime.misfit import Given
+from actorflow.runtime.state.resources import one_at_a_time
+from actorflow.shapes import Shape, is_static, merge
+
+_MOST_VERSIONS = 16
+
+
+class Region:
+    """A coalesced node's kernel: `region(inputs)` gives its outputs, a tuple of them where there are several.
+
+    Where the members' shapes hang on those of the inputs, each new tuple of input shapes gets its own code, in which all
+    sizes are known; after 16 of them one version serves the rest, which looks sizes up as it runs.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        input_types: Sequence[tuple[DType, Shape]],
+        device: Device,
+        context_of: ContextOf,
+        shares_state: bool = False,
+        compiler: Compiler | None = None,
+        without: AbstractSet[str] = frozenset(),
+    ) -> None:
+        self.node = node
+        self.loops = 0
+        """How many compiled loops the latest version of the code calls that has any."""
+        self._compiler = compiler
+        self._without = without
+        self._shares_state = shares_state
+        ordered = node.attrs.get("ordered", False)
+        self.members: tuple[Node, ...] = node.attrs["members"] if ordered else self._order(node.attrs["members"])
+        self._input_types = list(input_types)
+        self._device = device
+        self._context_of = context_of
+        self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
+        self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._places: dict[str, Places] = {}
+        self._check_kernels()
+
+    def _check_kernels(self) -> None:
+        for member in self.members:  # a kernel that is missing shows while the plan is made
+            kernel_of(member, self._device, ())
+
+    def _order(self, members: Sequence[Node]) -> tuple[Node, ...]:
+        return writes_last(members)
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        """Runs the members, and empties the list of inputs."""
+        key = tuple([inputs[i].shape for i in self._open]) if self._open else ()
+        version = self._versions.get(key)
+        if version is None:
+            version = self.version(key)
+        return version(inputs)
+
+    def version(self, key: tuple[Any, ...]) -> Callable[..., Any]:
+        """The code for inputs of these shapes (those that are not static, in order)."""
+        known = self._versions.get(key)
+        if known is None:
+            full = len(self._versions) >= _MOST_VERSIONS
+            shapes = [shape for _, shape in self._input_types]
+            if not full:
+                for i, shape in zip(self._open, key):
+                    shapes[i] = shape
+            generic = self._versions.get(("generic",)) if full else None
+            known = generic or self._generate(shapes)
+            self._versions[("generic",) if full else key] = known
+        return known
+
+    def _candidates(self, members: Sequence[Node]) -> list[str]:
+        compiler = self._compiler
+        assert compiler is not None
+        return candidates(members, compiler, lambda m: compiler.follows(kernel_of(m, self._device, ())))
+
+    def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
+        """Puts code that calls compiled loops in the place of the version for these shapes."""
+        assert self._compiler is not None
+        members = self._with_shapes(shapes)
+        types = {Endpoint(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
+        types.update(self._types(shapes))
+        given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
+        arranged = arrange(members, types, kept, given, self._compiler, self._candidates(members))
+        fused = [m for m in arranged if isinstance(m, Fused)]
+        if fused:
+            self._versions[key] = self._code(shapes, arranged)
+            self.loops = len(fused)
+        elif isinstance(counted := self._versions[key], Counted):
+            self._versions[key] = counted.function
+
+    def prepare(self) -> None:
+        """Generates the code ahead of the first run; where an input's shape is open, does what can be done without it."""
+        if not self._open:
+            self.version(())
+            return
+        for member in paced(self.members):
+            if member.op != "Const":
+                codegen.prepare(kernel_of(member, self._device, ()).function)
+
+    def states(self) -> list[Any]:
+        """The variables whose handles are members."""
+        handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
+        return [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of)() for m in handles]
+
+    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
+        """The member at whose line an exception passed through the generated code, and what it was given."""
+        while traceback is not None:
+            places = self._places.get(traceback.tb_frame.f_code.co_filename)
+            if places is not None:
+                return places.at(traceback.tb_lineno, traceback.tb_frame.f_locals)
+            traceback = traceback.tb_next
+        return None
+
+    def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
+        members = self._with_shapes(shapes)
+        code = self._code(shapes, members)
+        return self._counted(code, shapes) if self._may_improve(members, shapes) else code
+
+    def _may_improve(self, members: Sequence[Node], shapes: Sequence[Shape]) -> bool:
+        """Whether some of these members may be compiled."""
+        key = [shapes[i] for i in self._open]
+        return self._compiler is not None and all(map(is_static, key)) and bool(self._candidates(members))
+
+    def _counted(self, code: Callable[..., Any], shapes: Sequence[Shape]) -> Callable[..., Any]:
+        """The code, which is replaced by code with compiled loops when it has run a few times."""
+        key = tuple([shapes[i] for i in self._open])
+        return Counted(code, functools.partial(_replace, weakref.ref(self), key, shapes))
+
+    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | Fused]) -> Callable[..., Any]:
+        attrs = self.node.attrs
+        outputs = attrs["outputs"]
+        members = [m for piece in pieces for m in (piece.members if isinstance(piece, Fused) else (piece,))]
+        emitter = Emitter(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
+        for piece in paced(pieces):
+            if isinstance(piece, Fused):
+                assert self._compiler is not None
+                emitter.emit_loop(piece, self._compiler.compile(piece.recipe))
+            else:
+                emitter.emit(piece)
+        function, file = emitter.finish(outputs)
+        self._places[file] = emitter.places
+        return one_at_a_time(function) if self._shares_state else function
+
+    def _types(self, shapes: Sequence[Shape]) -> dict[Endpoint, tuple[DType, Shape]]:
+        """The types of the inputs, with these shapes."""
+        inputs = zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
+        return {endpoint: (dtype, shape) for endpoint, (dtype, _), shape in inputs}
+
+    def _with_shapes(self, shapes: Sequence[Shape]) -> list[Node]:
+        """The members with the static shapes that follow from the inputs'."""
+        if not self._open:
+            return list(self.members)
+        types = self._types(shapes)
+        refined: dict[str, Node] = {}
+        for member in self.members:
+            definition = opdef.lookup(member.op)
+            inputs = [types[e] for e in member.inputs]
+
+            def value(index: int, member: Node = member) -> Any:
+                return constant_value(refined, member.inputs[index])
+
+            try:
+                _, inferred = definition.infer(
+                    opdef.Inference(definition, member.attrs, [d for d, _ in inputs], [s for _, s in inputs], value)
+                )
+                inferred = tuple(merge(a, b) for a, b in zip(inferred, member.shapes, strict=True))
+            except (TypeError, ValueError):
+                inferred = member.shapes  # wrong shapes were fed: the kernel says so
+            refined[member.name] = replace(member, shapes=inferred)
+            for port, (dtype, shape) in enumerate(zip(member.dtypes, inferred)):
+                types[Endpoint(member.name, port)] = (dtype, shape)
+        return list(refined.values())
+
+
+def _replace(region: weakref.ref[Region], key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
+    """Improves a version of a region, if the region is still there."""
+    known = region()
+    if known is not None:
+        known.compile_loops(key, shapes)

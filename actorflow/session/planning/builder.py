@@ -1,0 +1,135 @@
+"""From the parts of a divided graph to plans: what a process does for its own devices, whoever divided the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from actorflow.analysis.pauses import paced
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.device.base import Device, as_asynchronous, as_swapping
+from actorflow.dtypes import DType
+from actorflow.errors import UnimplementedError
+from actorflow.graph.node import Endpoint, Node
+from actorflow.passes.compile import Options, finish
+from actorflow.passes.memory.budget import Memory
+from actorflow.registry import kernel, opdef
+from actorflow.runtime.codegen.jit import find_compiler
+from actorflow.runtime.context import KernelContext, NodeContexts
+from actorflow.runtime.launch import bind, kernel_of
+from actorflow.runtime.plan import Plan, build_plan
+from actorflow.runtime.state.residence import wanted_on_host
+from actorflow.runtime.state.resources import ResourceManager
+
+
+class PlanBuilder:
+    """Builds plans for `devices`. The kernel context of a node is the same in all of them."""
+
+    def __init__(self, devices: Sequence[Device], resources: Mapping[str, ResourceManager]) -> None:
+        self.devices = {device.name: device for device in devices}
+        self.contexts = NodeContexts()
+        self._resources = resources
+
+    def build(
+        self, parts: Mapping[str, Subgraph], options: Options, fed_later: frozenset[Endpoint] = frozenset()
+    ) -> tuple[Plan, ...]:
+        """The plans of these parts, by device name, in their order. `fed_later` are the feeds of a partial run.
+
+        Raises:
+            UnimplementedError: a node has no kernel for its device.
+        """
+        without = frozenset(() if options.jit else ("jit",))
+        loopable = partial(self._loopable, without)
+        plans = tuple(
+            build_plan(
+                finish(
+                    part,
+                    options,
+                    self._mergeable_in(part, name),
+                    fed_later,
+                    loopable,
+                    _memory(self.devices[name], options),
+                    as_asynchronous(self.devices[name]) is not None,
+                ),
+                self.devices[name],
+                self.context_of,
+                options.fold,
+                without,
+                options.check_numerics,
+                not options.coalesce,
+            )
+            for name, part in parts.items()
+        )
+        for plan in plans:
+            for node in paced(plan.nodes):
+                if node.region is not None:
+                    node.region.prepare()
+        return plans
+
+    def context_of(self, node: Node) -> KernelContext:
+        """The kernel context of a node."""
+        found = self.contexts.get(node.name)
+        if found is None:
+            device = self.devices[node.device]
+            made = KernelContext(node, device, self._resources[device.name], nodes=self.contexts)
+            found = self.contexts.setdefault(node.name, made)
+            if self.contexts.restored:
+                self.contexts.resume(node.name)
+        return found
+
+    def evaluate(self, node: Node, inputs: list[Any]) -> Any:
+        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step."""
+        device = self.devices[node.device]
+        if (launching := as_asynchronous(device)) is not None:
+            device = launching.host
+        entry = kernel_of(node, device, ())
+        if entry.takes_context or entry.takes_step or entry.is_async:
+            return None
+        with np.errstate(all="ignore"):
+            return bind(node, entry, device, self.context_of)(*inputs)
+
+    def _loopable(self, without: frozenset[str], node: Node, dtypes: Sequence[DType]) -> bool:
+        compiler = find_compiler(self.devices[node.device].type, without)
+        return compiler is not None and compiler.accepts(node.op, dtypes)
+
+    def _mergeable_in(self, part: Subgraph, device: str) -> Callable[[Node], bool]:
+        """Which nodes of a part may be members of regions. On a device whose kernels are only launched, what somebody looks at in
+        host memory is handed on when it has arrived there, by a node of its own."""
+        awaited = {e.node for e in wanted_on_host(part, self.devices[device])}
+        return (lambda node: node.name not in awaited and self._mergeable(node)) if awaited else self._mergeable
+
+    def _mergeable(self, node: Node) -> bool:
+        definition = opdef.lookup(node.op)
+        if definition.asynchronous or definition.fires_dead or definition.emits_dead:
+            return False
+        kind = self.devices[node.device].type
+        if not node.dtypes and any(
+            e.dtypes and e.device in (kind, kernel.ANY_DEVICE) for e in kernel.registered().get(node.op, ())
+        ):
+            return False  # only its inputs' types tell which kernel
+        try:
+            entry = kernel.lookup(node.op, kind, node.dtypes)
+        except UnimplementedError:
+            return False  # building the plan reports it
+        return not (entry.is_async or entry.takes_step)
+
+
+def _memory(device: Device, options: Options) -> Memory | None:
+    """What the passes that save memory may know of a device; None where they have nothing to do."""
+    found = device.allocator.statistics()
+    budget: int | None = getattr(device, "budget", None)
+    budget = found.budget if budget is None else budget
+    short = options.save_memory and budget is not None
+    if not short and not options.lower_peak:
+        return None
+    return Memory(
+        threshold=found.threshold,
+        budget=budget if short else None,
+        live=found.live_bytes,
+        feeds="free" if as_asynchronous(device) is None else "counted",
+        lower=options.lower_peak,
+        swaps=as_swapping(device) is not None,
+    )

@@ -1,0 +1,304 @@
+"""Batches of examples, in order or shuffled, from queues that runners fill (`tf.train.batch` and its kin)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorflow.dtypes import bool as bool_dtype
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import fill
+from actorflow.ops.array.gather import boolean_mask
+from actorflow.ops.array.shape import expand_dims, reshape, shape
+from actorflow.ops.building import composite
+from actorflow.public import public
+from actorflow.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from actorflow.shapes import Shape, ShapeLike, as_shape, show
+from actorflow.train.input.queue_runner import QueueRunner, add_queue_runner
+from actorflow.user_line import user_line
+
+Tensors = Any  # a sequence of tensors, or a dict of them
+Made = Callable[..., QueueBase]  # of types and shapes
+
+
+@public("af.train")
+def batch(
+    tensors: Tensors,
+    batch_size: TensorLike,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Batches of what `tensors` give run by run (`tf.train.batch`).
+
+    Args:
+        tensors: one example, a sequence or a dict of tensors; with `enqueue_many` several, along dimension 0.
+        batch_size: examples in a batch.
+        num_threads: loops that run `tensors`; more than one makes the order random.
+        capacity: examples that are ready at most.
+        shapes: of an example; from the tensors unless given.
+        dynamic_pad: sizes may vary, and are padded to the largest of the batch.
+        allow_smaller_final_batch: what is left at the end of the input is a batch too, instead of dropped.
+        shared_name: of the queue.
+
+    Returns:
+        Tensors as they were given, with a new dimension 0; one tensor where the sequence has one.
+
+    Raises:
+        ValueError: no tensors are given, or not all shapes are known.
+    """
+    return _batches(
+        "batch", [tensors], batch_size, True, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _fifo(capacity, dynamic_pad, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def maybe_batch(
+    tensors: Tensors,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch` of the examples for which `keep_input` is true: a scalar, or with `enqueue_many` a vector too
+    (`tf.train.maybe_batch`)."""
+    return _batches(
+        "batch", [tensors], batch_size, keep_input, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _fifo(capacity, dynamic_pad, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def batch_join(
+    tensors_list: Sequence[Tensors],
+    batch_size: TensorLike,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch` over several sources, each run by a loop of its own (`tf.train.batch_join`). All have the same types."""
+    return _batches(
+        "batch_join", tensors_list, batch_size, True, None, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _fifo(capacity, dynamic_pad, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def maybe_batch_join(
+    tensors_list: Sequence[Tensors],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_batch_join`)."""
+    return _batches(
+        "batch_join", tensors_list, batch_size, keep_input, None, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _fifo(capacity, dynamic_pad, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def shuffle_batch(
+    tensors: Tensors,
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch` in random order, out of a queue that keeps `min_after_dequeue` examples (`tf.train.shuffle_batch`).
+
+    Raises:
+        ValueError: `capacity` is not above `min_after_dequeue`.
+    """
+    return _batches(
+        "shuffle_batch", [tensors], batch_size, True, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _shuffling(capacity, min_after_dequeue, seed, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def maybe_shuffle_batch(
+    tensors: Tensors,
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: TensorLike,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`shuffle_batch` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch`)."""
+    return _batches(
+        "shuffle_batch", [tensors], batch_size, keep_input, num_threads, enqueue_many, shapes,
+        allow_smaller_final_batch, name, _shuffling(capacity, min_after_dequeue, seed, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def shuffle_batch_join(
+    tensors_list: Sequence[Tensors],
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`shuffle_batch` over several sources, each run by a loop of its own (`tf.train.shuffle_batch_join`)."""
+    return _batches(
+        "shuffle_batch_join", tensors_list, batch_size, True, None, enqueue_many, shapes, allow_smaller_final_batch, name,
+        _shuffling(capacity, min_after_dequeue, seed, shared_name),
+    )  # fmt: skip
+
+
+@public("af.train")
+def maybe_shuffle_batch_join(
+    tensors_list: Sequence[Tensors],
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: TensorLike,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Sequence[ShapeLike] | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`shuffle_batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch_join`)."""
+    return _batches(
+        "shuffle_batch_join", tensors_list, batch_size, keep_input, None, enqueue_many, shapes,
+        allow_smaller_final_batch, name, _shuffling(capacity, min_after_dequeue, seed, shared_name),
+    )  # fmt: skip
+
+
+def _fifo(capacity: int, dynamic_pad: bool, shared_name: str | None) -> Made:
+    kind: Any = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    return lambda types, shapes: kind(capacity, types, shapes, shared_name=shared_name)
+
+
+def _shuffling(capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None) -> Made:
+    if capacity <= min_after_dequeue:
+        raise ValueError(f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}.")
+    return lambda types, shapes: RandomShuffleQueue(
+        capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name
+    )
+
+
+def _batches(
+    default: str,
+    sources: Sequence[Tensors],
+    batch_size: TensorLike,
+    keep_input: TensorLike,
+    loops: int | None,
+    enqueue_many: bool,
+    shapes: Sequence[ShapeLike] | None,
+    smaller_final: bool,
+    name: str | None,
+    made: Made,
+) -> Any:
+    """The one way of batching: a queue, enqueues that a runner keeps running, and a dequeue."""
+    if not sources:
+        raise ValueError("Expected at least one set of tensors.")
+    listed = [_listed(source) for source in sources]
+    if isinstance(sources[0], Mapping) and any(set(s) != set(sources[0]) for s in sources):
+        raise ValueError("All dictionaries in tensors_list must have the same keys.")
+    with composite(name, default, *(t for some in listed for t in some)) as scope:
+        examples = [[convert_to_tensor(t) for t in some] for some in listed]
+        types = [t.dtype for t in examples[0]]
+        for some in examples[1:]:
+            if [t.dtype for t in some] != types:
+                raise TypeError(f"Expected types to be consistent: {types} vs. {[t.dtype for t in some]}.")
+        queue = made(types, _shapes(examples, shapes, enqueue_many))
+        enqueues = [_enqueue(queue, some, keep_input, enqueue_many) for some in examples]
+        add_queue_runner(QueueRunner(queue, enqueues * (loops or 1)))
+        take = queue.dequeue_up_to if smaller_final else queue.dequeue_many
+        taken = take(batch_size, name=scope)
+    if not isinstance(sources[0], Mapping):
+        return taken
+    return dict(zip(sorted(sources[0], key=str), [taken] if len(types) == 1 else taken, strict=True))
+
+
+def _listed(tensors: Tensors) -> list[TensorLike]:
+    found = [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, Mapping) else list(tensors)
+    if not found:
+        raise ValueError("Expected at least one tensor in batch().")
+    return found
+
+
+def _shapes(examples: Sequence[Sequence[Tensor]], given: Sequence[ShapeLike] | None, enqueue_many: bool) -> list[Shape]:
+    """The shape of each component of an example: what all sources agree on."""
+    if given is not None:
+        return [as_shape(shape) for shape in given]
+    found: list[Shape] = []
+    for several in zip(*examples, strict=True):
+        known = [t.static_shape for t in several]
+        for tensor, sizes in zip(several, known):
+            if sizes is None or enqueue_many and not sizes:
+                raise ValueError(
+                    describe(
+                        f"Cannot infer Tensor's rank: {tensor!r}." if sizes is None else
+                        f"enqueue_many takes rows of its tensors, but {tensor.name} is a scalar.",
+                        where=user_line(),
+                        hint="Give batch the shapes of an example: shapes=[...].",
+                    )
+                )  # fmt: skip
+        rows = [sizes[1:] if enqueue_many else sizes for sizes in known if sizes is not None]
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise ValueError(f"Shapes of one component have different ranks: {', '.join(map(show, rows))}.")
+        found.append(
+            tuple(sizes.pop() if len(sizes := set(column)) == 1 else None for column in zip(*rows, strict=True))
+        )
+    return found
+
+
+def _enqueue(queue: QueueBase, tensors: Sequence[Tensor], keep_input: TensorLike, many: bool) -> Operation:
+    """Adds an example, or many, as far as they are to be kept."""
+    if keep_input is True:
+        return queue.enqueue_many(list(tensors)) if many else queue.enqueue(list(tensors))
+    keep = convert_to_tensor(keep_input, bool_dtype)
+    if keep.static_shape is None or len(keep.static_shape) > 1:
+        raise ValueError("`keep_input` must be of rank 0 or 1, which is known as the graph is built.")
+    if not many:
+        if keep.static_shape:
+            raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+        return queue.enqueue_many([boolean_mask(expand_dims(t, 0), reshape(keep, [1])) for t in tensors])
+    rows = keep if keep.static_shape else fill(shape(tensors[0])[:1], keep)
+    return queue.enqueue_many([boolean_mask(t, rows) for t in tensors])

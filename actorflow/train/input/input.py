@@ -1,0 +1,179 @@
+"""Producers: queues that give the rows of a tensor again and again (`tf.train.*_input_producer`), and `prefetch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import int64, string
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import constant
+from actorflow.ops.array.gather import gather
+from actorflow.ops.array.range import range_
+from actorflow.ops.array.shape import shape, size
+from actorflow.ops.building import composite
+from actorflow.ops.flow.asserts import assert_greater
+from actorflow.ops.flow.control import identity
+from actorflow.ops.random.distributions import random_shuffle
+from actorflow.public import public
+from actorflow.queues import FIFOQueue
+from actorflow.session.ahead import Prefetch
+from actorflow.session.session import Session
+from actorflow.shapes import ShapeLike, as_shape, is_static, merge, show
+from actorflow.train.input.queue_runner import QueueRunner, add_queue_runner
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.variable import Variable
+
+
+@public("af.train")
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
+    """`tensor`, for `num_epochs` runs; later ones raise OutOfRangeError (`tf.train.limit_epochs`).
+
+    The count is a local variable, `epochs`, so `local_variables_initializer()` has to run first. Raises ValueError where
+    `num_epochs` is not above 0.
+    """
+    if num_epochs is None:
+        return tensor
+    if num_epochs <= 0:
+        raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
+    with composite(name, "limit_epochs", tensor) as scope:
+        source = convert_to_tensor(tensor)
+        epochs = Variable(constant(0, int64), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
+        with source.graph.control_dependencies([epochs.count_up_to(num_epochs)]):
+            return identity(source, name=scope)
+
+
+@public("af.train")
+def input_producer(
+    input_tensor: TensorLike,
+    element_shape: ShapeLike = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Operation | None = None,
+) -> FIFOQueue:
+    """A queue of the rows of `input_tensor`, with a runner that fills it (`tf.train.input_producer`).
+
+    Args:
+        element_shape: of a row, where the tensor does not tell.
+        num_epochs: each row comes so many times, then OutOfRangeError; for ever unless given. It is counted by a local
+            variable, which has to be initialized.
+        shuffle: the rows of each epoch come in random order; `seed` makes that the same in every session.
+        capacity, shared_name: of the queue.
+        summary_name: changes nothing.
+        cancel_op: of the runner.
+
+    Raises:
+        ValueError: the shape of a row is not known.
+    """
+    with composite(name, "input_producer", input_tensor):
+        rows = convert_to_tensor(input_tensor, name="input_tensor")
+        known = None if rows.static_shape is None else rows.static_shape[1:]
+        row_shape = merge(known, as_shape(element_shape))
+        if rows.static_shape == () or not is_static(row_shape):
+            raise ValueError(
+                f"Either `input_tensor` must have a fully defined shape or `element_shape` must be specified: "
+                f"{rows.name} has shape {show(rows.static_shape)}."
+            )
+        if shuffle:
+            rows = random_shuffle(rows, seed=seed)
+        rows = limit_epochs(rows, num_epochs)
+        queue = FIFOQueue(
+            capacity, [rows.dtype], shapes=[row_shape], shared_name=shared_name, name=name or "fifo_queue"
+        )
+        add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
+        return queue
+
+
+@public("af.train")
+def string_input_producer(
+    string_tensor: TensorLike,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Operation | None = None,
+) -> FIFOQueue:
+    """A queue of strings, such as file names (`tf.train.string_input_producer`). See `input_producer`.
+
+    Raises:
+        ValueError: the list is empty. InvalidArgumentError in the run, where only that can tell.
+    """
+    problem = "string_input_producer requires a non-null input tensor"
+    if not isinstance(string_tensor, Tensor) and not len(string_tensor):  # type: ignore[arg-type]
+        raise ValueError(problem)
+    with composite(name, "input_producer", string_tensor) as scope:
+        strings = convert_to_tensor(string_tensor, string)
+        with strings.graph.control_dependencies([assert_greater(size(strings), 0, message=problem)]):
+            strings = identity(strings)
+        return input_producer(
+            strings, (), num_epochs, shuffle, seed, capacity, shared_name, name=scope, cancel_op=cancel_op
+        )
+
+
+@public("af.train")
+def range_input_producer(
+    limit: TensorLike,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> FIFOQueue:
+    """A queue of the integers below `limit` (`tf.train.range_input_producer`). See `input_producer`."""
+    with composite(name, "input_producer", limit) as scope:
+        return input_producer(range_(limit), (), num_epochs, shuffle, seed, capacity, shared_name, name=scope)
+
+
+@public("af.train")
+def slice_input_producer(
+    tensor_list: Sequence[TensorLike],
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> list[Tensor]:
+    """One row of each tensor, the same row of all, another one in each run (`tf.train.slice_input_producer`).
+
+    The tensors have the same size in dimension 0. See `input_producer`. Raises ValueError where there are none.
+    """
+    if not tensor_list:
+        raise ValueError("Expected at least one tensor in slice_input_producer().")
+    with composite(name, "input_producer", *tensor_list):
+        tensors = [convert_to_tensor(t) for t in tensor_list]
+        queue = range_input_producer(
+            shape(tensors[0])[0],
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+        )
+        index = queue.dequeue()
+        return [gather(t, index) for t in tensors]
+
+
+@public("af.train")
+def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) -> Prefetch:
+    """An async iterator over the results of running `tensors` in `session`, which are up to `depth` ahead of the loop.
+
+    One run is in flight at a time. Where runs wait for a network, say, several can (`parallel`); results come in the order in
+    which their runs began.
+
+    It ends where a run raises OutOfRangeError, the end of the input. See `Prefetch` for what ends it early.
+
+    Raises:
+        TypeError: the session is no async one.
+        ValueError: `depth` is below 1, or `parallel` not between 1 and `depth`.
+    """
+    return Prefetch(session, tensors, depth, parallel)

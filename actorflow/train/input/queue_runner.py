@@ -1,0 +1,221 @@
+"""`QueueRunner`: keeps a queue full, by running its enqueue operations over and over (`tf.train.QueueRunner`)."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from actorflow.errors import OpError, OutOfRangeError
+from actorflow.graph import tensor
+from actorflow.graph.tensor import Operation
+from actorflow.public import public
+from actorflow.queues import QueueBase
+from actorflow.session.blocking import Session as BlockingSession
+from actorflow.session.session import Session
+from actorflow.train.input.coordinator import Coordinator
+from actorflow.variables.collections import GraphKeys, add_to_collection
+
+
+@public("af.train")
+class QueueRunner:
+    """Runs the enqueue operations of a queue, each in a loop of its own: a thread of a blocking session, or a task.
+
+    A loop ends when its operation raises one of `queue_closed_exception_types`: its input is at its end. The last loop to
+    end so closes the queue, whose consumers drain it. Any other error goes to the coordinator and stops all. A stop closes
+    the queue and cancels what waits to enqueue.
+    """
+
+    def __init__(
+        self,
+        queue: QueueBase,
+        enqueue_ops: Sequence[Operation],
+        close_op: Operation | None = None,
+        cancel_op: Operation | None = None,
+        queue_closed_exception_types: tuple[type[OpError], ...] | None = None,
+    ) -> None:
+        """Adds operations that close the queue to its graph, where `close_op` and `cancel_op` are not given.
+
+        Raises:
+            ValueError: no enqueue operation is given.
+            TypeError: the exception types are no tuple of types of `errors.OpError`.
+        """
+        if queue is None or not enqueue_ops:
+            raise ValueError("Must provide queue and enqueue_ops.")
+        closed = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
+        if not isinstance(closed, tuple) or not closed or not all(issubclass(t, OpError) for t in closed):
+            raise TypeError(f"queue_closed_exception_types is a tuple of types of errors.OpError, not {closed!r}.")
+        self.queue = queue
+        self.enqueue_ops = list(enqueue_ops)
+        self.close_op = queue.close() if close_op is None else close_op
+        self.cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        self.queue_closed_exception_types = closed
+        self._lock = threading.Lock()
+        self._loops: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._errors: list[Exception] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the queue."""
+        return self.queue.name
+
+    @property
+    def exceptions_raised(self) -> list[Exception]:
+        """Errors of loops that had no coordinator to report them to."""
+        return list(self._errors)
+
+    # ---- what threads and tasks share
+
+    def _begin(self, session: Any) -> bool:
+        """Counts the loops of a session that start now; False where they run already."""
+        with self._lock:
+            if self._loops.get(session, 0) > 0:
+                return False
+            self._loops[session] = len(self.enqueue_ops)
+            self._errors = []
+            return True
+
+    def _ended(self, session: Any, error: Exception | None, coord: Coordinator | None) -> bool:
+        """A loop has ended. Says whether it has to close the queue; an error that is no end of input is reported."""
+        with self._lock:
+            self._loops[session] -= 1
+            last = self._loops[session] == 0
+        if isinstance(error, self.queue_closed_exception_types):
+            return last
+        if error is not None and coord is not None:
+            coord.request_stop(error)
+        elif error is not None:
+            self._errors.append(error)
+        return False
+
+    # ---- threads
+
+    def create_threads(
+        self, sess: BlockingSession, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+    ) -> list[threading.Thread]:
+        """Threads that run the enqueue operations in a blocking session, and one that closes the queue when `coord` stops.
+
+        None where those of an earlier call still run. Without `coord` errors are kept in `exceptions_raised`."""
+        if not self._begin(sess):
+            return []
+        threads = [
+            threading.Thread(
+                target=self._run, args=(sess, op, coord), name=f"QueueRunnerThread-{self.name}-{op.name}", daemon=daemon
+            )
+            for op in self.enqueue_ops
+        ]
+        if coord is not None:
+            threads.append(
+                threading.Thread(
+                    target=self._close_on_stop,
+                    args=(sess, coord),
+                    name=f"QueueRunnerThread-{self.name}-close_on_stop",
+                    daemon=daemon,
+                )
+            )
+        for thread in threads:
+            if coord is not None:
+                coord.register_thread(thread)
+            if start:
+                thread.start()
+        return threads
+
+    def _run(self, session: BlockingSession, operation: Operation, coord: Coordinator | None) -> None:
+        error: Exception | None = None
+        try:
+            enqueue = session.make_callable(operation)
+            while coord is None or not coord.should_stop():
+                enqueue()
+        except Exception as caught:
+            error = caught
+        if self._ended(session, error, coord):
+            self._close(session, self.close_op)
+
+    def _close_on_stop(self, session: BlockingSession, coord: Coordinator) -> None:
+        coord.wait_for_stop()
+        self._close(session, self.cancel_op)
+
+    def _close(self, session: BlockingSession, operation: Operation) -> None:
+        try:
+            session.run(operation)
+        except OpError:
+            pass  # the queue is closed already, or the session, and the queue with it
+
+    # ---- tasks
+
+    def start(self, session: Session, coord: Coordinator) -> None:
+        """Starts the same loops as tasks of `coord`, which has to be entered. Does nothing where they run already."""
+        if not self._begin(session):
+            return
+        for op in self.enqueue_ops:
+            coord.start_soon(self._loop, session, op, coord, name=f"QueueRunner-{self.name}-{op.name}")
+        coord.start_soon(self._stop_with, session, coord, name=f"QueueRunner-{self.name}-close_on_stop")
+
+    async def _loop(self, session: Session, operation: Operation, coord: Coordinator) -> None:
+        error: Exception | None = None
+        try:
+            enqueue = await session.make_callable(operation)
+            while not coord.should_stop():
+                await enqueue()
+        except Exception as caught:
+            error = caught
+        if self._ended(session, error, coord):
+            await self._close_async(session, self.close_op)
+
+    async def _stop_with(self, session: Session, coord: Coordinator) -> None:
+        await coord.stopped()
+        await self._close_async(session, self.cancel_op)
+
+    async def _close_async(self, session: Session, operation: Operation) -> None:
+        try:
+            await session.run(operation)
+        except OpError:
+            pass  # as in `_close`
+
+    def __repr__(self) -> str:
+        return f"<actorflow.train.QueueRunner of {self.name!r}, {len(self.enqueue_ops)} loops>"
+
+
+@public("af.train")
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
+    """Adds a runner to a collection of the default graph, for `start_queue_runners`."""
+    add_to_collection(collection, qr)
+
+
+@public("af.train")
+def start_queue_runners(
+    sess: Any = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+    collection: str = GraphKeys.QUEUE_RUNNERS,
+) -> list[threading.Thread]:
+    """Starts all queue runners of the session's graph (`tf.train.start_queue_runners`).
+
+    Args:
+        sess: a blocking session, whose runners get threads; or an async one, whose runners become tasks of `coord`.
+            The default session of `actorflow.compat.v1` unless given.
+        coord: stops them; an async session needs one that is entered.
+        daemon, start: of the threads.
+
+    Returns:
+        The threads; none for an async session.
+
+    Raises:
+        ValueError: there is no session, or an async one comes without a coordinator.
+    """
+    if sess is None:
+        sess = None if tensor.default_session is None else tensor.default_session()
+        if sess is None:
+            raise ValueError("Cannot start queue runners: No default session is registered.")
+    runners: Iterable[QueueRunner] = sess.graph.get_collection(collection)
+    if isinstance(sess, Session):
+        if coord is None:
+            raise ValueError(
+                "The queue runners of an async session are tasks of a coordinator: give one that is entered."
+            )
+        for runner in runners:
+            runner.start(sess, coord)
+        return []
+    return [t for runner in runners for t in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]

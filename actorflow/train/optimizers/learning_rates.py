@@ -1,0 +1,220 @@
+"""Learning rates that change with the global step (`tf.train.exponential_decay` and its like).
+
+Each gives a scalar tensor of the learning rate's type, computed anew in each run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import int32
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.gather import gather
+from actorflow.ops.array.join import stack
+from actorflow.ops.building import composite
+from actorflow.ops.math.arithmetic import minimum, pow
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.elementwise import ceil, cos, exp, floor, log, sqrt
+from actorflow.ops.math.logic import equal, greater, where
+from actorflow.ops.math.reduction import reduce_sum
+from actorflow.ops.random.distributions import random_normal
+from actorflow.public import public
+from actorflow.user_line import user_line
+
+
+@public("af.train")
+def exponential_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · decay_rate ^ (global_step / decay_steps); `staircase` rounds the exponent down.
+
+    Raises ValueError where `global_step` is None."""
+    with composite(name, "ExponentialDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate * pow(cast(decay_rate, rate.dtype), floor(done) if staircase else done)
+
+
+@public("af.train", "af.train:piecewise_constant_decay")
+def piecewise_constant(
+    x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
+) -> Tensor:
+    """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., then the last value.
+
+    Raises ValueError unless there is one value more than boundaries."""
+    if len(boundaries) != len(values) - 1:
+        raise ValueError(
+            describe("The length of boundaries should be 1 less than the length of values", where=user_line())
+        )
+    with composite(name, "PiecewiseConstant", x, *boundaries, *values):
+        position = convert_to_tensor(x)
+        choices = convert_to_tensor(list(values)) if len(values) > 1 else stack([convert_to_tensor(values[0])])
+        if not boundaries:
+            return choices[0]
+        limits = stack([convert_to_tensor(b, position.dtype) for b in boundaries])
+        return gather(choices, reduce_sum(cast(greater(position, limits), int32)))
+
+
+@public("af.train")
+def polynomial_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """From `learning_rate` to `end_learning_rate` in `decay_steps` steps, by (1 - part done) ^ power.
+
+    It stays there; with `cycle` it starts again each time, with `decay_steps` as many times longer."""
+    with composite(name, "PolynomialDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        steps, end = cast(decay_steps, rate.dtype), cast(end_learning_rate, rate.dtype)
+        if cycle:
+            rounds = ceil(step / steps)
+            steps = steps * where(equal(step, cast(0, rate.dtype)), cast(1, rate.dtype), rounds)
+        else:
+            step = minimum(step, steps)
+        return (rate - end) * pow(1 - step / steps, cast(power, rate.dtype)) + end
+
+
+@public("af.train")
+def natural_exp_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · e ^ (-decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    with composite(name, "NaturalExpDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate * exp(-cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
+
+
+@public("af.train")
+def inverse_time_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate / (1 + decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    with composite(name, "InverseTimeDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(decay_steps, rate.dtype)
+        return rate / (1 + cast(decay_rate, rate.dtype) * (floor(done) if staircase else done))
+
+
+@public("af.train")
+def cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """Half a cosine, from `learning_rate` to alpha times that, in `decay_steps` steps (Loshchilov and Hutter 2016)."""
+    with composite(name, "CosineDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        steps = cast(decay_steps, rate.dtype)
+        wave = 0.5 * (1 + cos(minimum(step, steps) / steps * math.pi))
+        return rate * ((1 - alpha) * wave + alpha)
+
+
+@public("af.train")
+def cosine_decay_restarts(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    first_decay_steps: TensorLike,
+    t_mul: float = 2.0,
+    m_mul: float = 1.0,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """`cosine_decay` that starts again when it is done: each time for `t_mul` times as many steps, from `m_mul` times the
+    learning rate (Loshchilov and Hutter 2016, SGDR)."""
+    with composite(name, "SGDRDecay", learning_rate, global_step):
+        rate, step = _start(learning_rate, global_step)
+        done = step / cast(first_decay_steps, rate.dtype)
+        growth = cast(t_mul, rate.dtype)
+        if t_mul == 1.0:
+            restarts = floor(done)
+            done = done - restarts
+        else:
+            restarts = floor(log(1 - done * (1 - growth)) / log(growth))
+            before = (1 - pow(growth, restarts)) / (1 - growth)
+            done = (done - before) / pow(growth, restarts)
+        height = pow(cast(m_mul, rate.dtype), restarts)
+        wave = 0.5 * height * (1 + cos(done * math.pi))
+        return rate * ((1 - alpha) * wave + alpha)
+
+
+@public("af.train")
+def linear_cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate · ((alpha + linear) · wave + beta): `linear` falls from 1 to 0 in `decay_steps` steps, in which `wave`
+    goes through `num_periods` cosines between 1 and 0 (Bello et al. 2017)."""
+    with composite(name, "LinearCosineDecay", learning_rate, global_step):
+        rate, linear, wave, _ = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
+        return rate * ((alpha + linear) * wave + beta)
+
+
+@public("af.train")
+def noisy_linear_cosine_decay(
+    learning_rate: TensorLike,
+    global_step: TensorLike,
+    decay_steps: TensorLike,
+    initial_variance: float = 1.0,
+    variance_decay: float = 0.55,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """`linear_cosine_decay` with normal noise on `linear`, of variance initial_variance / (1 + step) ^ variance_decay."""
+    with composite(name, "NoisyLinearCosineDecay", learning_rate, global_step):
+        rate, linear, wave, step = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
+        deviation = sqrt(initial_variance / pow(1 + step, cast(variance_decay, rate.dtype)))
+        noisy = linear + random_normal([], dtype=rate.dtype) * deviation
+        return rate * ((alpha + noisy) * wave + beta)
+
+
+def _linear_cosine(
+    learning_rate: TensorLike, global_step: TensorLike, decay_steps: TensorLike, num_periods: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The learning rate, the linear part, the wave, and the step, which stays at `decay_steps`."""
+    rate, step = _start(learning_rate, global_step)
+    steps = cast(decay_steps, rate.dtype)
+    step = minimum(step, steps)
+    done = step / steps
+    return rate, (steps - step) / steps, 0.5 * (1 + cos(done * (2 * num_periods * math.pi))), step
+
+
+def _start(learning_rate: TensorLike, global_step: TensorLike) -> tuple[Tensor, Tensor]:
+    """The learning rate as a tensor, and the step in its type."""
+    if global_step is None:
+        raise ValueError(describe("global_step is required for a learning rate that decays.", where=user_line()))
+    rate = convert_to_tensor(learning_rate, name="learning_rate")
+    return rate, cast(global_step, rate.dtype)

@@ -1,0 +1,133 @@
+"""`ExponentialMovingAverage`: shadows of variables that follow them slowly (`tf.train.ExponentialMovingAverage`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from actorflow.dtypes import FLOATING, float32
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.flow.control import group
+from actorflow.ops.math.arithmetic import minimum, pow
+from actorflow.ops.math.cast import cast
+from actorflow.public import public
+from actorflow.train.optimizers.slot_creator import create_slot, create_zeros_slot
+from actorflow.variables.collections import (
+    GraphKeys,
+    add_to_collection,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
+from actorflow.variables.variable import Variable
+
+
+@public("af.train")
+class ExponentialMovingAverage:
+    """Keeps averages of variables and tensors: average -= (1 - decay) · (average - value) each time that what `apply`
+    returns is run.
+
+        ema = af.train.ExponentialMovingAverage(0.999)
+        with af.control_dependencies([train_op]):
+            train_op = ema.apply(af.trainable_variables())
+
+    The average of a variable starts at its initial value, that of a tensor at zero.
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: TensorLike | None = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        """
+        Args:
+            decay: close to 1.
+            num_updates: with it the decay is min(decay, (1 + num_updates) / (10 + num_updates)), so that averages move
+                faster at first.
+            zero_debias: averages of tensors are divided by what the start at zero takes from them (Kingma and Ba 2014,
+                section 3).
+        """
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Variable] = {}
+        self._biased: dict[Any, tuple[Variable, Variable]] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def apply(self, var_list: Sequence[Variable | Tensor] | None = None) -> Operation:
+        """Makes the averages of `var_list` (all trainable variables) where there are none yet; gives the operation that
+        moves them once.
+
+        Raises:
+            TypeError: one of them is not of a floating type.
+        """
+        chosen: Sequence[Variable | Tensor] = trainable_variables() if var_list is None else var_list
+        for value in chosen:
+            if value.dtype not in FLOATING:
+                raise TypeError(f"The variables must be half, float, or double: {value.name}")
+            if value not in self._averages:
+                self._averages[value] = self._make(value)
+        graph = chosen[0].graph if chosen else get_default_graph()
+        with graph.as_default(), graph.name_scope(self._name) as scope:
+            decay = convert_to_tensor(self._decay, name="decay")
+            if self._num_updates is not None:
+                updates = cast(self._num_updates, float32)
+                decay = minimum(cast(decay, float32), (1.0 + updates) / (10.0 + updates))
+            return group(*(self._move(value, decay) for value in chosen), name=scope)
+
+    def _make(self, value: Variable | Tensor) -> Variable:
+        if isinstance(value, Variable):
+            add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
+            return create_slot(value, value.initialized_value, self._name)
+        average = create_zeros_slot(value, self._name)
+        if self._zero_debias:
+            graph, name = value.graph, average.op.name
+            with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
+                biased = create_zeros_slot(average, "biased")
+                steps = Variable(lambda: zeros([], average.dtype), trainable=False, name=f"{name}/local_step")
+            self._biased[value] = biased, steps
+        return average
+
+    def _move(self, value: Variable | Tensor, decay: Tensor) -> Operation:
+        average = self._averages[value]
+        rest = 1.0 - cast(decay, average.dtype)
+        with average.graph.colocate_with(average.handle):
+            if value not in self._biased:
+                made: Operation = average.assign_sub((average - value) * rest, read_value=False)
+                return made
+            biased, steps = self._biased[value]
+            total = biased.assign_sub((biased - value) * rest)
+            count = steps.assign_add(1.0)
+            unbiased = total / (1.0 - pow(cast(decay, average.dtype), count))
+            made = average.assign(unbiased, read_value=False)
+            return made
+
+    def average(self, var: Variable | Tensor) -> Variable | None:
+        """The variable that holds the average of `var`, or None where `apply` never saw it."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Variable | Tensor) -> str:
+        """The name of the operation that holds the average of `var`, or would."""
+        found = self._averages.get(var)
+        return f"{var.op.name}/{self._name}" if found is None else found.op.name
+
+    def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Variable]:
+        """Variables by the names under which a checkpoint has what they should be: those in `moving_avg_variables` (all
+        that are trainable or were averaged) by the names of their averages, others by their own."""
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        averaged = list(dict.fromkeys(moving_avg_variables))
+        names = {self.average_name(variable): variable for variable in averaged}
+        for variable in dict.fromkeys(global_variables()):
+            if variable not in averaged and variable.op.name not in names:
+                names[variable.op.name] = variable
+        return names

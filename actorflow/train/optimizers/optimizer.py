@@ -1,0 +1,293 @@
+"""`Optimizer`: from a loss to an operation that changes variables (`tf.train.Optimizer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from actorflow.autodiff.gradients import gradients
+from actorflow.autodiff.reasons import why_none
+from actorflow.autodiff.walk import together
+from actorflow.dtypes import DType
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.shape import size
+from actorflow.ops.array.unique import unique
+from actorflow.ops.flow.control import group, no_op
+from actorflow.ops.indexed_slices import IndexedSlices
+from actorflow.ops.math.segment import unsorted_segment_sum
+from actorflow.ops.state.variable import assign_add_target
+from actorflow.public import public
+from actorflow.train.optimizers.slot_creator import create_filled_slot, create_slot
+from actorflow.user_line import user_line
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.variable import Variable
+
+_MOST_SHOWN = 4
+GradientAndVariable: TypeAlias = "tuple[Tensor | IndexedSlices | None, Variable]"
+
+
+@public("af.train")
+class Optimizer:
+    """The base of optimizers. `minimize(loss)` is `compute_gradients(loss)`, then `apply_gradients`; between the two a
+    program may clip or average gradients.
+
+    A subclass gives `_apply_dense(grad, var)` and `_apply_sparse(grad, var)`, which return the operation that changes
+    one variable; `_create_slots(var_list)`, which makes what it keeps for each; and `_prepare()`, which makes tensors
+    of its parameters. Each variable is changed by one atomic operation on its own device, in no order among them.
+    """
+
+    GATE_NONE: ClassVar[int] = 0
+    GATE_OP: ClassVar[int] = 1
+    GATE_GRAPH: ClassVar[int] = 2
+    _DTYPES: ClassVar[frozenset[str]] = frozenset(("bfloat16", "float16", "float32", "float64"))
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        """`name` names the operations and slots. `use_locking` changes nothing: updates are atomic.
+
+        Raises ValueError without a name."""
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Variable, Variable]] = {}
+        self._non_slots: dict[tuple[str, Graph], Variable] = {}
+
+    def get_name(self) -> str:
+        return self._name
+
+    def minimize(
+        self,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Tensor | None = None,
+    ) -> Operation:
+        """An operation that changes `var_list` (all trainable variables) so as to make `loss` smaller.
+
+        Args:
+            global_step: a variable that is counted up by 1 when all others have been changed.
+            name: of the operation; the optimizer's unless given.
+            The other arguments are those of `compute_gradients`.
+
+        Raises:
+            ValueError: no variable to change, or none of them has a gradient.
+            TypeError: the loss is no floating-point tensor, or a variable has another type.
+        """
+        pairs = self.compute_gradients(
+            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+        )
+        if all(gradient is None for gradient, _ in pairs):
+            names = [v.name for _, v in pairs[:_MOST_SHOWN]] + ["..."] * (len(pairs) > _MOST_SHOWN)
+            raise ValueError(
+                describe(
+                    "No gradients provided for any variable, check your graph for ops that do not support gradients, "
+                    f"between variables {names} and loss {loss!r}.",
+                    where=user_line(),
+                    details=[f"{v.name}: {why_none([loss], v.handle)}" for _, v in pairs[:_MOST_SHOWN]],
+                )
+            )
+        return self.apply_gradients(pairs, global_step, name)
+
+    def compute_gradients(
+        self,
+        loss: Tensor,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Tensor | None = None,
+    ) -> list[GradientAndVariable]:
+        """The pairs (gradient, variable) for `var_list` (all trainable variables); None where there is no gradient.
+
+        Args:
+            loss: a floating-point tensor; its sum is what is minimised.
+            gate_gradients: GATE_GRAPH makes all gradients available at once. In TensorFlow GATE_OP keeps a variable
+                from being changed while another gradient of the same op still reads it; here a read is a snapshot
+                that no change touches, so GATE_OP adds nothing to GATE_NONE.
+            grad_loss: weights of the loss's elements, ones unless given.
+        """
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
+                f"Not {gate_gradients}"
+            )
+        loss = convert_to_tensor(loss)
+        self._check_type(loss.dtype, loss.name)
+        if grad_loss is not None:
+            self._check_type(convert_to_tensor(grad_loss).dtype, "grad_loss")
+        if var_list is None:
+            variables = loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+        else:
+            variables = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+        if not variables:
+            raise ValueError(
+                describe(
+                    "No variables to optimize.",
+                    where=user_line(),
+                    hint="Make what is to be learned with af.Variable or af.get_variable, with trainable=True, in the graph of "
+                    "the loss.",
+                )
+            )
+        for variable in variables:
+            if not isinstance(variable, Variable):
+                raise TypeError(f"Argument is not a variable: {variable!r:.80}")
+        found = gradients(
+            loss,
+            variables,
+            grad_ys=None if grad_loss is None else [grad_loss],
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            aggregation_method=aggregation_method,
+        )
+        if gate_gradients == self.GATE_GRAPH:
+            found = together(found)
+        for gradient, variable in zip(found, variables):
+            if gradient is not None:
+                self._check_type(variable.dtype, variable.name)
+        return list(zip(found, variables))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[GradientAndVariable],
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """An operation that changes each variable by its gradient; pairs without a gradient are left out.
+
+        Raises:
+            ValueError: there are no pairs, or none with a gradient.
+            TypeError: an entry is no pair of a tensor and a variable.
+        """
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise ValueError("No variables provided.")
+        updates = [(_checked(gradient, variable), variable) for gradient, variable in pairs if gradient is not None]
+        if not updates:
+            raise ValueError(
+                describe(
+                    f"No gradients provided for any variable: {[str(v.name) for _, v in pairs]}.", where=user_line()
+                )
+            )
+        variables = [variable for _, variable in updates]
+        graph = variables[0].graph
+        with graph.as_default():
+            with graph.control_dependencies(None):
+                self._create_slots(variables)
+            with graph.name_scope(name or self._name) as scope:
+                self._prepare()
+                operations = []
+                for gradient, variable in updates:
+                    with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.handle):
+                        operations.append(self._update(gradient, variable))
+                if global_step is None:
+                    train_op = self._finish(operations, scope)
+                else:
+                    with graph.control_dependencies([self._finish(operations, "update")]):
+                        train_op = assign_add_target(global_step, 1, name=scope)
+            graph.add_to_collection(GraphKeys.TRAIN_OP, train_op)
+        return train_op
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The variable that the optimizer keeps for `var` under this name (see `get_slot_names`), or None."""
+        return self._slots.get(name, {}).get(var)
+
+    def get_slot_names(self) -> list[str]:
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """All variables that the optimizer keeps, in the order of their names."""
+        kept = [*self._non_slots.values(), *(v for slots in self._slots.values() for v in slots.values())]
+        return sorted(kept, key=lambda v: v.name)
+
+    # For subclasses
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Makes the slots of these variables."""
+
+    def _prepare(self) -> None:
+        """Makes tensors of the parameters."""
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation | Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it applies a gradient: _apply_dense.")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
+        """Applies rows; each index occurs once."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it applies IndexedSlices: _apply_sparse.")
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
+        """Applies rows, of which several may have one index: sums those, then calls `_apply_sparse`."""
+        distinct, positions = unique(grad.indices)
+        sums = unsorted_segment_sum(grad.values, positions, size(distinct))
+        return self._apply_sparse(IndexedSlices(sums, distinct, grad.dense_shape), var)
+
+    def _finish(self, update_ops: Sequence[Operation | Tensor], name_scope: str) -> Operation:
+        """The operation that is done when all updates are."""
+        return group(*update_ops, name=name_scope) if update_ops else no_op(name=name_scope)
+
+    def _update(self, gradient: Tensor | IndexedSlices, variable: Variable) -> Operation | Tensor:
+        if isinstance(gradient, IndexedSlices):
+            if variable.constraint is not None:
+                raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+            return self._apply_sparse_duplicate_indices(gradient, variable)
+        made = self._apply_dense(gradient, variable)
+        if variable.constraint is None:
+            return made
+        with variable.graph.control_dependencies([made]):
+            constrained: Operation = variable.assign(variable.constraint(variable.read_value()), read_value=False)
+        return constrained
+
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
+        """The slot, made with zeros of the variable's shape where there is none yet."""
+        return self._filled_slot(var, 0.0, slot_name, op_name)
+
+    def _filled_slot(self, var: Variable, value: float, slot_name: str, op_name: str) -> Variable:
+        """The slot, made with `value` in all elements where there is none yet."""
+        return self._slot(var, slot_name, lambda: create_filled_slot(var, value, op_name))
+
+    def _get_or_make_slot(self, var: Variable, val: TensorLike, slot_name: str, op_name: str) -> Variable:
+        """The slot, made with the initial value `val` where there is none yet."""
+        return self._slot(var, slot_name, lambda: create_slot(var, val, op_name))
+
+    def _slot(self, var: Variable, slot_name: str, make: Callable[[], Variable]) -> Variable:
+        slots = self._slots.setdefault(slot_name, {})
+        if var not in slots:
+            slots[var] = make()
+        return slots[var]
+
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:
+        """A variable of the optimizer that belongs to no single one, one for each graph."""
+        key = (name, colocate_with.graph)
+        if key not in self._non_slots:
+            with colocate_with.graph.colocate_with(colocate_with.handle):
+                self._non_slots[key] = Variable(initial_value, name=name, trainable=False)
+        return self._non_slots[key]
+
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable:
+        return self._non_slots[(name, graph or get_default_graph())]
+
+    def _parameter(self, value: Any, name: str) -> Tensor:
+        """A parameter, or what it gives where it is a function, as a tensor."""
+        return convert_to_tensor(value() if callable(value) else value, name=name)
+
+    def _check_type(self, dtype: DType, what: str) -> None:
+        if dtype.name not in self._DTYPES:
+            raise TypeError(
+                describe(f"Invalid type {dtype} for {what}, expected: {sorted(self._DTYPES)}.", where=user_line())
+            )
+
+
+def _checked(gradient: Any, variable: Any) -> Tensor | IndexedSlices:
+    if not isinstance(variable, Variable):
+        raise TypeError(f"Argument is not a variable: {variable!r:.80}")
+    if isinstance(gradient, IndexedSlices):
+        return gradient
+    try:
+        return convert_to_tensor(gradient, variable.dtype, graph=variable.graph)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Gradient must be a Tensor, IndexedSlices, or None: {gradient!r:.80}. {error}") from None

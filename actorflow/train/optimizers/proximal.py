@@ -1,0 +1,213 @@
+"""Optimizers that shrink weights to zero: proximal gradient descent and Adagrad, dual averaging, FTRL.
+
+Formulas and defaults are TensorFlow 1.15's; as with the others, one op changes a variable and its slots, and rows of equal
+indices are summed first. `l1` and `l2` stand for the strengths of regularization, zero unless given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import int64
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.indexed_slices import IndexedSlices
+from actorflow.ops.math.cast import cast
+from actorflow.ops.state import training_proximal as training
+from actorflow.public import public
+from actorflow.train.optimizers.optimizers import Fused
+from actorflow.variables.variable import Variable
+
+
+@public("af.train")
+class ProximalGradientDescentOptimizer(Fused):
+    """near = var - rate · gradient; var = sign(near) · max(|near| - rate · l1, 0) / (1 + rate · l2)
+    (Duchi and Singer 2009, FOBOS)."""
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        l1_regularization_strength: Any = 0.0,
+        l2_regularization_strength: Any = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalGradientDescent",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
+
+    def _prepare(self) -> None:
+        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
+        self._scalars = tuple(map(self._parameter, self._parameters, names))
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._fused(training.apply_proximal_gradient_descent, var, [], grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        return self._fused(training.sparse_apply_proximal_gradient_descent, var, [], grad.values, grad.indices)
+
+
+@public("af.train")
+class ProximalAdagradOptimizer(Fused):
+    """accumulator += gradient²; then as `ProximalGradientDescentOptimizer`, with rate = learning_rate / √accumulator.
+
+    Slot: `accumulator`, `initial_accumulator_value` at first, which has to be positive (ValueError).
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: Any = 0.0,
+        l2_regularization_strength: Any = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
+        if initial_accumulator_value <= 0.0:
+            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+        super().__init__(use_locking, name)
+        self._initial = initial_accumulator_value
+        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            self._filled_slot(var, self._initial, "accumulator", self._name)
+
+    def _prepare(self) -> None:
+        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
+        self._scalars = tuple(map(self._parameter, self._parameters, names))
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._fused(training.apply_proximal_adagrad, var, ["accumulator"], grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        return self._fused(training.sparse_apply_proximal_adagrad, var, ["accumulator"], grad.values, grad.indices)
+
+
+class _GradientFirst(Fused):
+    """An optimizer whose op takes the gradient before its scalars."""
+
+    _last: tuple[Tensor, ...] = ()
+    """Inputs after the scalars, of types of their own."""
+
+    def _gradient_first(self, op: Any, var: Variable, slots: Sequence[str], *gradient: Tensor) -> Operation:
+        kept = [self.get_slot(var, slot) for slot in slots]
+        scalars = [cast(scalar, var.dtype) for scalar in self._scalars]
+        made: Operation = op(var, *kept, *gradient, *scalars, *self._last)
+        return made
+
+
+@public("af.train")
+class AdagradDAOptimizer(_GradientFirst):
+    """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all gradients
+    and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
+
+    Weights start at zero in effect: what a variable holds before does not count. `global_step` counts the steps done.
+    Slots: `gradient_accumulator`, zeros at first, and `gradient_squared_accumulator`,
+    `initial_gradient_squared_accumulator_value`, which has to be positive (ValueError).
+    """
+
+    _kept = ("gradient_accumulator", "gradient_squared_accumulator")
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        global_step: Any,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: Any = 0.0,
+        l2_regularization_strength: Any = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
+        if initial_gradient_squared_accumulator_value <= 0.0:
+            raise ValueError(
+                "initial_gradient_squared_accumulator_value must be positive: "
+                f"{initial_gradient_squared_accumulator_value}"
+            )
+        super().__init__(use_locking, name)
+        self._initial = initial_gradient_squared_accumulator_value
+        self._global_step = global_step
+        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "gradient_accumulator", self._name)
+            self._filled_slot(var, self._initial, "gradient_squared_accumulator", self._name)
+
+    def _prepare(self) -> None:
+        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
+        self._scalars = tuple(map(self._parameter, self._parameters, names))
+        self._last = (cast(self._parameter(self._global_step, "global_step"), int64) + 1,)
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._gradient_first(training.apply_adagrad_da, var, self._kept, grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        op = training.sparse_apply_adagrad_da
+        return self._gradient_first(op, var, self._kept, grad.values, grad.indices)
+
+
+@public("af.train")
+class FtrlOptimizer(_GradientFirst):
+    """Follow the regularized leader (McMahan et al. 2013): with a = accum + gradient² and p = -learning_rate_power,
+    linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;
+    var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.
+
+    With `l2_shrinkage_regularization_strength`, linear gets gradient + 2 · that · var instead. Slots: `accum`,
+    `initial_accumulator_value` at first, and `linear`, zeros. `accum_name` and `linear_name` name them.
+
+    Raises ValueError for a negative initial value or strength, or a positive power.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+        accum_name: str | None = None,
+        linear_name: str | None = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
+    ) -> None:
+        super().__init__(use_locking, name)
+        for what, value in (
+            ("initial_accumulator_value", initial_accumulator_value),
+            ("l1_regularization_strength", l1_regularization_strength),
+            ("l2_regularization_strength", l2_regularization_strength),
+            ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength),
+        ):
+            if value < 0.0:
+                raise ValueError(f"{what} {value} needs to be positive or zero")
+        if learning_rate_power > 0.0:
+            raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
+        self._initial = initial_accumulator_value
+        self._names = (accum_name or name, linear_name or name)
+        self._shrinks = l2_shrinkage_regularization_strength > 0
+        shrinkage = (l2_shrinkage_regularization_strength,) if self._shrinks else ()
+        self._parameters = (
+            learning_rate,
+            l1_regularization_strength,
+            l2_regularization_strength,
+            *shrinkage,
+            learning_rate_power,
+        )
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            self._filled_slot(var, self._initial, "accum", self._names[0])
+            self._zeros_slot(var, "linear", self._names[1])
+
+    def _prepare(self) -> None:
+        shrinkage = ("l2_shrinkage",) if self._shrinks else ()
+        names = ("learning_rate", "l1", "l2", *shrinkage, "learning_rate_power")
+        self._scalars = tuple(map(self._parameter, self._parameters, names))
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        op = training.apply_ftrl_v2 if self._shrinks else training.apply_ftrl
+        return self._gradient_first(op, var, ("accum", "linear"), grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        op = training.sparse_apply_ftrl_v2 if self._shrinks else training.sparse_apply_ftrl
+        return self._gradient_first(op, var, ("accum", "linear"), grad.values, grad.indices)

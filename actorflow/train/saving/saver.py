@@ -1,0 +1,438 @@
+"""`Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import anyio
+import numpy as np
+
+from actorflow import blocking, machine
+from actorflow.cluster.node_states import keeps_state
+from actorflow.dtypes import string
+from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.logs import get_logger
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.flow.control import group
+from actorflow.ops.state.checkpoint import commit_checkpoint, restore_variables, save_variables, take_variables
+from actorflow.public import public
+from actorflow.session.session import Session
+from actorflow.shapes import Shape
+from actorflow.train.global_steps import get_global_step
+from actorflow.train.saving.checkpoints import (
+    checkpoint_exists,
+    checkpoint_format,
+    folder_of,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    update_checkpoint_state,
+)
+from actorflow.unpicklable import unpicklable
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.partitioned import PartitionedVariable
+from actorflow.variables.variable import Variable
+
+T = TypeVar("T")
+_turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
+
+
+def _turn() -> anyio.Lock:
+    """The lock that lets one save at a time go on, on this event loop."""
+    return _turns.setdefault(get_running_loop(), anyio.Lock())
+
+
+def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -> Any:
+    """What `start` gives for an asynchronous session, to be awaited; for a blocking one its result."""
+    if isinstance(session, blocking.Session):
+        return session._call(lambda: start(session._session))
+    return start(session)
+
+
+@public("af.train")
+class Saver:
+    """Nodes that save and restore variables, and the bookkeeping of checkpoints.
+
+        saver = af.train.Saver()
+        path = await saver.save(session, "models/model.ckpt", global_step=step)     # models/model.ckpt-100
+        await saver.restore(session, path)
+
+    With a blocking session the same calls do without `await`.
+
+    A save takes the values of all variables at one instant, without a copy, and writes them on a thread while steps go
+    on; a variable that is updated meanwhile gets a fresh buffer. One save goes on at a time; another one waits. The
+    checkpoint appears at once, when all of it is on the disk. It also has the counters of random numbers and the places of
+    readers, so that a run that is resumed goes on with the same numbers.
+    """
+
+    __reduce_ex__ = unpicklable(
+        "A saver is not pickled, for its nodes belong to a graph of this process: make it where that graph is made."
+    )
+
+    def __init__(
+        self,
+        var_list: Sequence[Variable | PartitionedVariable] | Mapping[str, Any] | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: None = None,
+        builder: None = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: Any = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = True,
+        filename: None = None,
+        *,
+        state: bool = True,
+        clock: Callable[[], float] = machine.wall_time,
+    ) -> None:
+        """Adds the nodes to the graph of the variables, unless `defer_build`.
+
+        Args:
+            var_list: the variables, under their own names; or by the names that they have in the checkpoint. All global
+                variables of the default graph unless given. Slices of a partitioned variable are saved as parts of one
+                tensor under its name, and restored from one that was saved whole or in other slices.
+            reshape: a value in a checkpoint may have another shape, if it has as many elements.
+            max_to_keep: how many checkpoints are kept; the oldest is removed. 0 or None keeps all.
+            keep_checkpoint_every_n_hours: of those that would be removed, one in so many hours is kept for good.
+            allow_empty: no variables are no mistake.
+            pad_step_number: the step in a path has eight digits.
+            state: counters of random numbers and places of readers are saved and restored as well.
+            clock: the time in seconds.
+
+        `sharded`, `restore_sequentially`, `write_version` and `save_relative_paths` change nothing: each device has its
+        file, values are read one after another, and a folder may always be moved. `saver_def`, `builder` and `filename`
+        belong to TensorFlow's stored graphs and have to be None.
+
+        Raises:
+            ValueError: there are no variables, or two have one name.
+            TypeError: something of `var_list` is no variable.
+        """
+        if saver_def is not None or builder is not None or filename is not None:
+            raise ValueError(
+                "saver_def, builder and filename belong to TensorFlow's stored graphs; they have to be None."
+            )
+        if max_to_keep is not None and max_to_keep < 0:
+            raise ValueError(f"max_to_keep is how many checkpoints are kept, but it is {max_to_keep}.")
+        self._given = var_list
+        self._reshape, self._state, self._clock = reshape, state, clock
+        self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
+        self._max_to_keep = max_to_keep or 0
+        self._keep_seconds = keep_checkpoint_every_n_hours * 3600
+        self._next_kept = clock() + self._keep_seconds
+        self._kept: list[tuple[str, float]] = []
+        self._lock = threading.Lock()
+        self._variables: list[Saved] | None = None
+        self._graph: Graph
+        self._prefix: Tensor
+        self._take_op: Operation | None = None
+        self._save_op: Tensor | None = None
+        self._restore_op: Operation | None = None
+        self._writers: list[Operation] = []
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Adds the nodes that `defer_build` left out."""
+        if self._variables is not None:
+            return
+        variables = named_variables(self._given)
+        if not variables and not self._allow_empty:
+            raise ValueError("There are no variables to save; make the saver after them, or pass var_list.")
+        self._variables = variables
+        self._graph = variables[0].variable.graph if variables else get_default_graph()
+        if not variables:
+            return
+        step = get_global_step(self._graph)
+        step_key = next((saved.key for saved in variables if saved.variable is step), "")
+        with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
+            self._prefix = placeholder(string, [], name="prefix")
+            takes, saves, restores = [], [], []
+            tasks = _tasks(variables)
+            if self._state:
+                for task in _tasks_with_state(self._graph):
+                    tasks.setdefault(task, [])
+            for device, several in tasks.items():
+                keys, handles = [saved.key for saved in several], [saved.variable.op for saved in several]
+                with self._graph.device(device), self._graph.control_dependencies(handles):
+                    names: dict[str, Any] = {"keys": keys, "handles": [h.name for h in handles], "state": self._state}
+                    if any(saved.part for saved in several):
+                        names["slices"] = [saved.part for saved in several]
+                    take = take_variables(step_key=step_key if step_key in keys else "", name="TakeVariables", **names)
+                    takes.append(take)
+                    restores.append(
+                        restore_variables(self._prefix, reshape=self._reshape, name="RestoreVariables", **names)
+                    )
+                with self._graph.device(device):
+                    saves.append(save_variables(self._prefix, taken=take.name, name="SaveVariables"))
+            self._take_op = group(*takes, name="take_all")
+            self._save_op = commit_checkpoint(self._prefix, saves, name="CommitCheckpoint")
+            self._restore_op = group(*restores, name="restore_all")
+            self._writers = [node.op for node in (*saves, self._save_op)]
+
+    @property
+    def writers(self) -> Sequence[Operation]:
+        """The nodes that write files of checkpoints, each in the task whose values it writes. None before `build`."""
+        return tuple(self._writers)
+
+    # Saving
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        *,
+        consistent: bool = False,
+        taken: Callable[[], object] | None = None,
+    ) -> Any:
+        """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
+
+        Args:
+            save_path: the beginning of the path, such as "models/model.ckpt"; a URL goes through `fsspec`.
+            global_step: a number, or a tensor or variable that holds it, which is appended to the path.
+            latest_filename: the file of the folder that names the latest checkpoint; `checkpoint` unless given.
+            write_meta_graph: the graph's nodes are written beside, as `Graph.to_bytes` gives them.
+            write_state: the file that names the latest checkpoint is written.
+            consistent: waits for the steps in flight and holds up others until the values are taken, so that each step's
+                effects are in the checkpoint entirely or not at all. Without it, a step that runs may be halfway.
+            taken: called when the values are taken; what is done from then on is not in the checkpoint.
+
+        Raises:
+            FailedPreconditionError: variables have no value; all are named.
+            AbortedError: a connection between tasks has ended amid the save, and the values that were taken are gone with it.
+            ValueError: the path can't be one, or latest_filename has a folder.
+            OpError: writing failed. The checkpoints of before are as they were.
+        """
+        path = os.fspath(save_path)
+        if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
+            raise ValueError("latest_filename must not contain path components.")
+        if path.endswith("/") or not path or path.rpartition("/")[2] == (latest_filename or "checkpoint"):
+            raise ValueError(f"{path!r} can't be the path of checkpoints: it has to end in a name of its own.")
+        suffix = meta_graph_suffix if write_meta_graph else None
+        return _perform(
+            sess, lambda s: self._save(s, path, global_step, latest_filename, suffix, write_state, consistent, taken)
+        )
+
+    async def _save(
+        self,
+        session: Session,
+        path: str,
+        global_step: Any,
+        latest_filename: str | None,
+        meta_suffix: str | None,
+        write_state: bool,
+        consistent: bool,
+        taken: Callable[[], object] | None,
+    ) -> str:
+        self.build()
+        if self._save_op is None:
+            return ""
+        async with _turn():
+            if global_step is not None:
+                number = int(
+                    global_step if isinstance(global_step, (int, np.integer)) else await session.run(global_step)
+                )
+                path += f"-{number:08d}" if self._pad else f"-{number}"
+            async with session._snapshot(consistent=consistent):
+                await session.run(self._take_op)
+            if taken is not None:
+                taken()
+            try:
+                await session.run(self._save_op, {self._prefix: path})
+            except FailedPreconditionError as error:
+                if error.op != "SaveVariables":
+                    raise
+                raise _lost(error) from error
+
+            def finish() -> None:
+                if meta_suffix is not None:
+                    self._write_graph(path, meta_suffix)
+                if write_state:
+                    self._note(path, latest_filename, meta_suffix or "meta")
+
+            with anyio.CancelScope(shield=True):  # the checkpoint is there, so it is noted as well
+                await machine.on_thread(finish)
+        return path
+
+    def _write_graph(self, path: str, suffix: str) -> None:
+        try:
+            data = self._graph.to_bytes()
+        except (TypeError, ValueError) as error:  # a node with a Python function, say
+            _warn("the graph can't be stored beside its checkpoint", reason=str(error))
+            return
+        checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
+
+    def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
+        """Names the checkpoint the latest one, and then removes those that are too many."""
+        with self._lock:
+            self._kept = [item for item in self._kept if item[0] != path] + [(path, self._clock())]
+            dropped = []
+            while self._max_to_keep and len(self._kept) > self._max_to_keep:
+                old, saved_at = self._kept.pop(0)
+                if saved_at > self._next_kept:
+                    self._next_kept += self._keep_seconds
+                else:
+                    dropped.append(old)
+            folder = folder_of(path)
+            update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
+            for old in dropped:
+                if not _is_latest(old, folder, latest_filename):  # another saver may have made it its latest
+                    checkpoint_format().remove(old, (f".{suffix}",))
+
+    # Restoring
+
+    def restore(self, sess: Any, save_path: str | os.PathLike[str], *, strict: bool = False) -> Any:
+        """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
+
+        All is read and checked first; where anything is wrong no variable is changed. With `strict`, variables that only
+        the checkpoint has are a mistake too.
+
+        Raises:
+            ValueError: there is no checkpoint of that path.
+            NotFoundError: it lacks variables; the message lists all differences, with the nearest names.
+            InvalidArgumentError: variables have another type or shape in it; all are listed.
+            DataLossError: it is damaged; the message names the tensor and the file.
+        """
+        return _perform(sess, lambda s: self._restore(s, os.fspath(save_path), strict))
+
+    async def _restore(self, session: Session, path: str, strict: bool) -> None:
+        self.build()
+        if self._restore_op is None:
+            return
+
+        def check() -> None:
+            if not checkpoint_exists(path):
+                raise ValueError(
+                    f"The passed save_path is not a valid checkpoint: {path}. "
+                    "There is no such checkpoint; af.train.latest_checkpoint(folder) gives the newest of a folder."
+                )
+            wanted = [(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
+            checkpoint_format().check(path, wanted, strict=strict, reshape=self._reshape)
+
+        await machine.on_thread(check)
+        await session.run(self._restore_op, {self._prefix: path})
+
+    # What is kept
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The paths of the checkpoints that this saver has made and not removed, oldest first."""
+        return [path for path, _ in self._kept]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Takes these for those made last, oldest first, as if they were made now."""
+        self.set_last_checkpoints_with_time([(path, self._clock()) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
+        """Takes these paths, with their times, for those made last, oldest first."""
+        with self._lock:
+            self._kept = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count. A
+        damaged one counts too, as made long ago, so that it goes in its turn."""
+        found = []
+        for path in checkpoint_paths:
+            try:
+                found += [(path, saved_at) for saved_at in get_checkpoint_mtimes([path])]
+            except DataLossError:
+                found.append((path, 0.0))
+        self.set_last_checkpoints_with_time(found)
+
+
+def _is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
+    """Whether the folder names this checkpoint as the latest. It may where that can't be read: somebody has damaged it since it
+    was written a moment ago, which does not undo a save; the next one writes it anew."""
+    try:
+        state = get_checkpoint_state(folder, latest_filename)
+    except DataLossError as error:
+        _warn("a former checkpoint stays", path=path, reason=error.message)
+        return True
+    return state is not None and state.model_checkpoint_path == path
+
+
+def _warn(event: str, **values: str) -> None:
+    get_logger("train").warning(event, **values)
+
+
+def _lost(error: FailedPreconditionError) -> AbortedError:
+    """What was taken a moment ago is not there any more: tasks keep it for a connection."""
+    return AbortedError(
+        f"The values for a checkpoint were taken on {error.device}, and lost before they were written: a connection has ended.",
+        hint="Save again. The checkpoints of before are as they were.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A variable by its name in a checkpoint. `part` says which slice of the tensor of that name it is ("" for all of it),
+    and `shape` is that of the tensor."""
+
+    key: str
+    variable: Variable
+    part: str
+    shape: Shape
+
+
+def named_variables(given: Any) -> list[Saved]:
+    """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
+    of two."""
+    if given is None:
+        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    pairs = list(given.items()) if isinstance(given, Mapping) else [("", v) for v in given]
+    found: dict[tuple[str, str], Saved] = {}
+    for key, variable in pairs:
+        if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
+            raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
+        for saved in _slices(key, variable):
+            if found.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
+                raise ValueError(f"At least two variables have the same name: {saved.key}")
+    whole = {key for key, part in found if not part}
+    if twice := sorted(key for key, part in found if part and key in whole):
+        raise ValueError(f"At least two variables have the same name: {twice[0]}")
+    return list(found.values())
+
+
+def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
+    """How a variable is saved under `key`, or where that is empty under its own name."""
+    if isinstance(variable, PartitionedVariable):
+        return (
+            [saved for part in variable for saved in _slices("", part)]
+            if not key
+            else [Saved(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable]
+        )
+    info = variable._save_slice_info
+    if key or info is None:  # a single slice that is given a name is a variable of that name
+        return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
+    return [Saved(info.full_name, variable, info.spec, info.full_shape)]
+
+
+def _tasks(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
+    """The variables by the task that they ask for; "" where they ask for none."""
+    found: dict[str, list[Saved]] = {}
+    for saved in variables:
+        found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
+    return found
+
+
+def _tasks_with_state(graph: Graph) -> list[str]:
+    """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
+    specs = [DeviceSpec.parse(node.device) for node in graph.nodes.values() if node.device and keeps_state(node)]
+    return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))

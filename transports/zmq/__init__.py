@@ -1,0 +1,14 @@
+"""The ZeroMQ transport.
+
+auth.py       who may connect: CURVE keys, and the handler that libzmq asks about each client (ZAP, ZeroMQ's RFC 27)
+channel.py    the two ends of a channel over ZeroMQ: the listening one speaks through a ROUTER, the connecting one through two
+              DEALERs
+doorman.py    `Doorman`: what a connection may cost before it has said who it is
+endpoint.py   the ZeroMQ transport: one ROUTER for each process that listens, two DEALERs (control and bulk) to each peer
+monitor.py    what libzmq says of a socket's connections: made, authenticated, refused, broken
+sockets.py    what is asked of ZeroMQ's sockets for each message
+"""
+
+from .endpoint import ZmqEndpoint
+
+__all__ = ["ZmqEndpoint"]

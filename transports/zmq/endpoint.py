@@ -1,0 +1,313 @@
+"""The ZeroMQ transport: one ROUTER for each process that listens, two DEALERs (control and bulk) to each peer.
+
+The sockets are plain ones, driven by the event loop's reader callbacks: three times the messages per second of
+`zmq.asyncio`, and no future that a cancellation could lose a message with. Windows bound what libzmq holds, so it has
+no high-water marks. Its heartbeats, on its own thread, and the sockets' monitors tell that a peer is gone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import zmq
+from anyio.lowlevel import checkpoint
+
+from actorflow.errors import UnavailableError
+from actorflow.transport.base import Channel, Identity
+from actorflow.transport.errors import PeerLost
+
+from ..endpoint import BaseEndpoint
+from ..protocol.frames import HEADER
+from ..protocol.intake import CHUNK_LIMIT
+from .auth import Gate, Keys, check_bind
+from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel
+from .doorman import Doorman
+from .monitor import Monitor
+from .sockets import NOW, Socket, fd_of, readable, rest
+
+_PER_TURN = 64
+_BYTES_PER_TURN = 4 << 20
+_LINGER = 50
+_PENDING = 1024
+_HELLO_SIZE = 8192
+_MOST_SOCKETS = 16384
+
+
+class ZmqEndpoint(BaseEndpoint):
+    """The ZeroMQ endpoint of a process.
+
+    Args:
+        me: who the process is.
+        listen: `tcp://host:port` to be reached at; port 0 takes a free one; None does not listen.
+        advertise: what peers are told to connect to, where that is another address.
+        keys: this process's CURVE keys. Without keys only loopback addresses can be bound.
+        allowed: the public keys of those who may connect; the own one may always.
+        heartbeat_seconds: a peer that is silent for three times as long is lost.
+
+    Raises:
+        PermissionDeniedError: `listen` can be reached from elsewhere, and there are no keys.
+        UnavailableError: the address can't be bound.
+    """
+
+    name = "zmq"
+    KeyPair = Keys
+
+    def __init__(
+        self,
+        me: Identity,
+        *,
+        listen: str | None = None,
+        advertise: str | None = None,
+        keys: Keys | None = None,
+        allowed: frozenset[str] = frozenset(),
+        heartbeat_seconds: float = 1.0,
+        **options: Any,
+    ) -> None:
+        if listen is not None:
+            check_bind(parse_address(listen)[0], keys)
+        super().__init__(me, **options)
+        self.keys = keys
+        self.dropped = 0
+        self._heartbeat = round(heartbeat_seconds * 1000)
+        self.context: zmq.Context[Socket] = zmq.Context(io_threads=2)
+        self.context.max_sockets = _MOST_SOCKETS
+        self._gate: Gate | None = None
+        self.router: Socket | None = None
+        self._router_fd = -1
+        self._monitor: Monitor | None = None
+        self.doorman = Doorman(0)
+        self._accepted: dict[bytes, AcceptedChannel] = {}
+        self._fds: dict[int, bytes] = {}
+        self._pending: dict[bytes, dict[int, tuple[bytes, str | None]]] = {}
+        self._broken: list[bytes] = []
+        self._draining = self._looking = False
+        if listen is not None:
+            try:
+                self._listen(listen)
+            except zmq.ZMQError as error:
+                self.close()
+                raise UnavailableError(f"Cannot listen on {listen}: {error}.") from error
+            assert self.router is not None
+            bound: str = self.router.last_endpoint.decode().rstrip("\0")
+            self.address = advertise or bound
+            self.doorman = Doorman(parse_address(bound)[1])
+            if keys is not None:
+                self._gate = Gate(self.context, allowed | {keys.public})
+
+    # ---- to a peer
+
+    async def connect(
+        self,
+        address: str,
+        incarnation: int | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        progress: Callable[[str], object] | None = None,
+    ) -> Channel:
+        self.check_open()
+        host, port = parse_address(address)
+        reached = ["nothing"]
+
+        def tell(what: str) -> None:
+            if reached[-1] != what:
+                reached.append(what)
+                if progress is not None:
+                    progress(what)
+
+        why: BaseException | None = None
+        with anyio.move_on_after(timeout):
+            target = f"tcp://{await _resolve(host, port)}"
+            tell("resolved")
+            while True:
+                self.check_open()
+                channel = ConnectedChannel(self, address, target, incarnation, key, tell)
+                try:
+                    await channel.opened
+                    await checkpoint()
+                    tell("accepted")
+                    return channel
+                except PeerLost as error:  # it died while it was greeted; its successor may answer
+                    why = error
+                    await anyio.sleep(random.uniform(0.02, 0.2))
+                except BaseException:
+                    channel.close("not wanted any more")
+                    raise
+        raise UnavailableError(
+            f"{address} did not accept a channel within {timeout:g} s; it got as far as: {reached[-1]}.",
+            hint="Is the process running there, under this address and port, and with the same keys?",
+        ) from why
+
+    def socket(self, kind: int) -> Socket:
+        """A socket with the options that all have."""
+        found = self.context.socket(kind)
+        found.linger = _LINGER
+        found.sndhwm = found.rcvhwm = 0
+        found.setsockopt(zmq.MAXMSGSIZE, CHUNK_LIMIT + HEADER.size)
+        found.setsockopt(zmq.HEARTBEAT_IVL, self._heartbeat)
+        found.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * self._heartbeat)
+        found.setsockopt(zmq.HEARTBEAT_TTL, 3 * self._heartbeat)
+        found.setsockopt(zmq.HANDSHAKE_IVL, 5000)
+        found.setsockopt(zmq.RECONNECT_IVL, 50)
+        found.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
+        return found
+
+    # ---- from peers
+
+    def _listen(self, address: str) -> None:
+        router = self.router = self.socket(zmq.ROUTER)
+        router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        if self.keys is not None:
+            router.curve_server = True
+            router.curve_publickey = self.keys.public.encode()
+            router.curve_secretkey = self.keys.secret.encode()
+        self._monitor = Monitor(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED, self._changed)
+        host, port = parse_address(address)
+        router.setsockopt(zmq.IPV6, ":" in host)
+        router.bind(f"tcp://{_literal(host)}:{port or '*'}")
+        self._router_fd = fd_of(router)
+        self.loop.add_reader(self._router_fd, self.drain)
+        self.loop.call_soon(self.drain)
+
+    def drain(self) -> None:
+        """Takes what has arrived, a bounded part in each turn. The descriptor only tells of changes, so it goes to the end."""
+        router = self.router
+        self._looking = False
+        if router is None or router.closed:
+            return
+        broken = len(self._broken)
+        space = _BYTES_PER_TURN
+        self._draining = True
+        try:
+            for _ in range(_PER_TURN):
+                try:
+                    identity = router.recv(NOW)
+                except zmq.Again:
+                    break
+                channel = self._accepted.get(identity[:-1])
+                if channel is not None:
+                    space -= channel.take(router)
+                else:
+                    self._stranger(router, identity)
+                if router.closed:
+                    return
+                if not readable(router):
+                    break
+                if space < 0:
+                    self.again()
+                    return
+            else:
+                self.again()
+                return
+        finally:
+            self._draining = False
+        self._bury(broken)
+
+    def sent(self) -> None:
+        """Something went out through the ROUTER, which may have swallowed the signal that something arrived."""
+        router = self.router
+        if not self._draining and router is not None and not router.closed and readable(router):
+            self.again()
+
+    def again(self) -> None:
+        """Looks at the ROUTER in the next turn."""
+        if not self._looking:
+            self._looking = True
+            self.loop.call_soon(self.drain)
+
+    def _stranger(self, router: Socket, identity: bytes) -> None:
+        """The first frame of a lane. When both lanes of a peer have spoken, it has a channel."""
+        assert self._monitor is not None
+        self._monitor.drain()  # which tells of connections that came, and of others with the same descriptor that went
+        if not router.getsockopt(zmq.RCVMORE):
+            return
+        frame = router.recv(zmq.NOBLOCK, copy=False)
+        if frame.more or len(frame) > _HELLO_SIZE or len(identity) != ID_SIZE or identity[-1] > BULK:
+            rest(router)
+            self.dropped += 1
+            return
+        name, lane = identity[:-1], identity[-1]
+        user = frame.get("User-Id") if self.keys is not None else None
+        fd = frame.get(zmq.SRCFD)
+        if isinstance(fd, int):
+            self._fds[fd] = identity
+            self.doorman.greeted(fd)
+        lanes = self._pending.setdefault(name, {})
+        lanes[lane] = (frame.bytes, str(user) if user is not None else None)
+        if len(self._pending) > _PENDING:
+            del self._pending[next(iter(self._pending))]
+        if len(lanes) == 2:
+            del self._pending[name]
+            if lanes[CONTROL][1] == lanes[BULK][1]:
+                self._accept(name, lanes[CONTROL][0], lanes[CONTROL][1])
+
+    def _accept(self, name: bytes, hello: bytes, user: str | None) -> None:
+        channel = AcceptedChannel(self, name, user)
+        self._accepted[name] = channel
+        channel.greet(hello)
+
+    def _changed(self, event: int, value: int) -> None:
+        """A connection was accepted, or is gone; `value` is its descriptor."""
+        if event == zmq.EVENT_ACCEPTED:
+            self.doorman.came(value)
+            return
+        self.doorman.left(value)
+        identity = self._fds.pop(value, None)
+        if identity is None:
+            return
+        self._pending.pop(identity[:-1], None)
+        self._broken.append(identity[:-1])
+        self.again()
+
+    def _bury(self, count: int) -> None:
+        """Ends the channels whose connections broke; what they sent before has been read."""
+        broken, self._broken = self._broken[:count], self._broken[count:]
+        for name in broken:
+            channel = self._accepted.get(name)
+            if channel is not None:
+                who = channel.peer.identity.task or "a peer"
+                channel.lost(PeerLost(f"The connection to {who} broke: its process has ended or hangs."))
+
+    def forget(self, name: bytes) -> None:
+        """A channel that a peer had opened is over."""
+        self._accepted.pop(name, None)
+
+    def _release(self) -> None:
+        for channel in list(self._accepted.values()):
+            channel.close("the process ends")
+        if self._gate is not None:
+            self._gate.close()
+        self.doorman.close()
+        if self.router is not None:
+            if self._monitor is not None:
+                self._monitor.close()
+            if self._router_fd >= 0:
+                self.loop.remove_reader(self._router_fd)
+            self.router.close()
+        self.context.destroy(_LINGER)
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """Host and port of `tcp://host:port`. Raises ValueError."""
+    scheme, _, rest = address.partition("://")
+    host, colon, port = rest.rpartition(":")
+    if scheme != "tcp" or not host or not colon or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{address!r} is no address; it looks like tcp://host:port.")
+    return host.strip("[]"), int(port)
+
+
+def _literal(host: str) -> str:
+    return f"[{host}]" if ":" in host else "127.0.0.1" if host == "localhost" else host
+
+
+async def _resolve(host: str, port: int) -> str:
+    if host.replace(".", "").isdecimal() or ":" in host or host == "localhost":  # no thread is needed
+        return f"{_literal(host)}:{port}"
+    try:
+        found = await anyio.getaddrinfo(host, port, type=1)
+    except OSError as error:
+        raise UnavailableError(f"The host {host!r} is unknown: {error}.") from error
+    return f"{_literal(str(found[0][4][0]))}:{port}"
