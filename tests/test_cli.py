@@ -374,3 +374,24 @@ def test_a_session_whose_target_came_from_the_environment_says_so(monkeypatch: p
     with pytest.raises(af.errors.InvalidArgumentError) as explicit:
         af.Session("nowhere")
     assert not hasattr(explicit.value, "__notes__")
+
+
+@pytest.mark.parametrize("level", ["warning", "error"])
+def test_a_task_writes_its_log_to_stderr(level: str, tmp_path: Path) -> None:
+    write_keys(tmp_path / "keys", Credentials.make())
+    write_keys(tmp_path / "stranger", Credentials.make(server=read_keys(tmp_path / "keys").public))
+    port = free_port()
+    (tmp_path / "cluster.json").write_text(json.dumps({"worker": [f"localhost:{port}"]}))
+    arguments = ["worker", "--cluster", str(tmp_path / "cluster.json"), "--keys", str(tmp_path / "keys")]
+    with command(*arguments, "--job", "worker", "--log-level", level) as process:
+        lines_until(process.stderr, "versions")
+        assert main(["status", f"localhost:{port}", "--keys", str(tmp_path / "stranger")]) == 1
+        if level == "warning":
+            *_, line = lines_until(process.stderr, "refused a client")
+            assert re.fullmatch(
+                r"\S+ \S+ WARNING  actorflow\.transports: refused a client whose key is not allowed peer=\S+ key=\S+",
+                line,
+            )
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+    assert out == "" and process.returncode == 0 and (level == "warning" or "refused" not in err)
