@@ -394,20 +394,20 @@ class RemoteEngine:
         self._root.start(self._ask())
 
     async def _ask(self) -> None:
+        self._waits = await self._told(list(self._flying))
+        self._look_later()
+
+    async def _told(self, flying: Sequence[int]) -> dict[int, Sequence[str]]:
         link = self._link
-        flying = list(self._flying)
+        if link is None or not link.alive:
+            return {step: [f"the link to {self.target.address} is broken"] for step in flying}
         try:
-            if link is None or not link.alive:
-                self._waits = {step: [f"the link to {self.target.address} is broken"] for step in flying}
-                return
             rows = msgpack.unpackb(await link.call(Waits(self._session), timeout=_WAITS_SECONDS))
-            seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in self._flying]
-            self._waits = {one.step: one.lines for one in seen}
-            self._standstill.look(seen)
         except OpError as error:
-            self._waits = {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
-        finally:
-            self._look_later()
+            return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
+        seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in self._flying]
+        self._standstill.look(seen)
+        return {one.step: one.lines for one in seen}
 
     async def close(self) -> None:
         """Closes the master's session. Its steps are stopped."""
