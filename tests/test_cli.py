@@ -370,6 +370,10 @@ def test_a_session_whose_target_came_from_the_environment_says_so(monkeypatch: p
     with pytest.raises(af.errors.InvalidArgumentError, match="is no address") as refused:
         af.Session()
     assert refused.value.__notes__ == caught.value.__notes__
+    with af.Graph().as_default() as graph, pytest.raises(af.errors.InvalidArgumentError) as supervised:
+        with af.blocking.Supervisor(graph=graph, init_op=af.no_op()):
+            pytest.fail("there is no such address")
+    assert supervised.value.__notes__ == caught.value.__notes__
     monkeypatch.delenv("ACTORFLOW_TARGET")
     with pytest.raises(af.errors.InvalidArgumentError) as explicit:
         af.Session("nowhere")

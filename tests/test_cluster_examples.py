@@ -243,7 +243,7 @@ def test_examples_that_need_a_cluster_take_that_of_the_environment(
 
 
 def test_the_supervised_example_has_a_cluster_of_its_own() -> None:
-    """It kills tasks, which only who started them can. Beside another cluster it does the same."""
+    """It kills tasks, which only the program that started them can. Beside another cluster it does the same."""
     printed = run(
         "-m", "actorflow", "run", "--jobs", "worker=1", EXAMPLES / "supervised.py", "--steps", "8", "--kills", "1"
     )

@@ -1,6 +1,6 @@
 """Arrays of other libraries: what offers numpy's protocols, Python's buffers or DLPack becomes a numpy array.
 
-Memory is shared where the other library allows it. Who holds such an array must not write to it, nor rely on it to stay.
+Memory is shared where the other library allows it. The caller must not write to such an array, and copies what it keeps.
 """
 
 from __future__ import annotations

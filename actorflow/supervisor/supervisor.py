@@ -11,7 +11,7 @@ import anyio
 
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.config.credentials import Credentials, Target, resolve
+from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.division import task_of
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import (
@@ -131,7 +131,7 @@ class Supervisor:
             max_to_keep=max_to_keep,
         )
         self._cluster = cluster if isinstance(cluster, LocalCluster) else None
-        self._target = cluster if isinstance(cluster, str) else os.environ.get("ACTORFLOW_TARGET", "")
+        self._target = cluster if isinstance(cluster, str) else None
         self._credentials = credentials
         self._session_options = dict(session_options or {})
         self._recovery = recovery
@@ -166,11 +166,9 @@ class Supervisor:
             raise FailedPreconditionError("The supervisor has been started already.")
         self._gate = Gate()
         target = self._target if self._cluster is None else self._cluster.target
-        if target:
-            target = resolve(target, self._credentials)
         if self._cluster is not None and self.model.folder is not None:
             await self._cluster.allow_files(self.model.folder)
-        self._session = Session(target, self.graph, **self._session_options)
+        self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
         engine = self._session._engine
         self._judge = Judge(
             self._gate,
