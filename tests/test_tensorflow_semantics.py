@@ -292,3 +292,20 @@ def test_errors_of_runs_have_tensorflows_words(graph: af.Graph) -> None:
         assert words in raised(invalid, tf.as_string(one, **options), {one: 1})
     with pytest.raises(TypeError, match="Cast int32 to string is not supported"):
         tf.cast(tf.constant(1), tf.string)
+
+
+def test_fetched_arrays_may_be_written_and_nothing_else_sees_it(graph: af.Graph) -> None:
+    v = tf.Variable([1.0, 2.0])
+    fed = np.array([5.0, 6.0], np.float32)
+    x = tf.placeholder(tf.float32, [2])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        values = [*session.run([v, tf.constant([1.0, 2.0]), {"sum": v + 1.0}["sum"]]), session.make_callable(v)()]
+        handle = session.partial_run_setup([v], [])
+        values += [*session.partial_run(handle, [v]), session.run(x, {x: fed})]
+        for value in values:
+            value[:] = -1.0
+        assert session.run(v).tolist() == [1.0, 2.0]
+    assert fed.tolist() == [5.0, 6.0]
+    with af.blocking.Session(graph=graph) as plain, pytest.raises(ValueError, match="read-only"):
+        plain.run(tf.constant([1.0, 2.0]))[:] = 0.0

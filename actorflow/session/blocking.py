@@ -68,6 +68,7 @@ class Session:
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 30.0,
+        writable: bool = False,
     ) -> None:
         self._session = asynchronous.Session(
             target,
@@ -89,6 +90,7 @@ class Session:
             credentials=credentials,
             transport=transport,
             connect_timeout=connect_timeout,
+            writable=writable,
         )
         self._driver = LoopDriver()
         self._closed = False

@@ -136,7 +136,7 @@ class PartialRun:
                     f"{endpoint} can't be fed: it {why}.", node=tensor.op.name, where=tensor.where
                 )
             values[endpoint] = converter(value)
-        structure = Fetches(graph, fetches)
+        structure = Fetches(graph, fetches, session.writable)
         self._check_fetches(structure, values)
         for endpoint in values:
             del self._missing[endpoint]

@@ -89,6 +89,7 @@ class Session:
         credentials: keys, or the path of a key file, for a target that is plain text; else the file that `ACTORFLOW_KEYS` names.
         transport: "zmq" or "shm" forces how tensors come from the target; "auto" takes shared memory on the same host.
         connect_timeout: seconds to wait for the tasks of the cluster.
+        writable: gives arrays that the caller may write, each a copy of what others may hold. They are read-only otherwise.
     """
 
     __reduce_ex__ = unpicklable(
@@ -118,11 +119,13 @@ class Session:
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 30.0,
+        writable: bool = False,
     ) -> None:
         source = ""
         if target is None:
             target, source = os.environ.get(TARGET, ""), TARGET
         self.graph = get_default_graph() if graph is None else graph
+        self.writable = writable
         options = Options(
             fold=optimize and not check_numerics,
             merge_duplicates=optimize,
@@ -183,7 +186,7 @@ class Session:
             trace: takes the events of this run, which then runs node by node.
 
         Returns:
-            Arrays (read-only), numpy scalars for rank 0, `bytes` for single strings.
+            Arrays (read-only, unless the session is `writable`), numpy scalars for rank 0, `bytes` for single strings.
 
         Raises:
             TypeError, KeyError, ValueError: the fetches or feeds are nothing of this graph.
@@ -235,7 +238,7 @@ class Session:
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
-        structure = Fetches(self.graph, fetches)
+        structure = Fetches(self.graph, fetches, self.writable)
         feeds = list(feeds)
         converters = self._converters(feeds)
         signature = Signature(
@@ -304,7 +307,7 @@ class Session:
         Between these calls it takes no place among the steps in flight.
         """
         self._engine.open()
-        structure = Fetches(self.graph, fetches)
+        structure = Fetches(self.graph, fetches, self.writable)
         converters = {feed.endpoint: feed for feed in self._converters(feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},

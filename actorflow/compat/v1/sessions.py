@@ -22,7 +22,8 @@ _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_ses
 class Session(_blocking.Session):
     """`tf.Session`: the blocking session, with `feed_dict` as the second argument of `run`.
 
-    `config` is a `ConfigProto`; options of `actorflow.blocking.Session` may be given beside it, and go before it.
+    Fetched arrays are the caller's, to be written. `config` is a `ConfigProto`; options of `actorflow.blocking.Session` may be
+    given beside it, and go before it.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Session(_blocking.Session):
             target = "tcp://" + target.removeprefix("grpc://")
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
-        super().__init__(target, graph, **{**meant, **options})
+        super().__init__(target, graph, **{"writable": True, **meant, **options})
         self._entered: list[Any] = []
 
     def run(  # type: ignore[override]

@@ -27,11 +27,12 @@ class Fetches:
     `build(values)` puts values of the endpoints into the structure that was asked for; an operation gives None.
     """
 
-    def __init__(self, graph: Graph, structure: Any) -> None:
+    def __init__(self, graph: Graph, structure: Any, writable: bool = False) -> None:
         self._graph = graph
         self._positions: dict[Endpoint, int] = {}
         self._targets: dict[str, None] = {}
-        self.build: Build = self._parse(structure)
+        build = self._parse(structure)
+        self.build: Build = (lambda values: build(list(map(_owned, values)))) if writable else build
         self.endpoints = tuple(self._positions)
         self.targets = tuple(self._targets)
 
@@ -92,6 +93,11 @@ class Fetches:
                 )
             )
         return self._positions.setdefault(found.endpoint, len(self._positions))
+
+
+def _owned(value: Any) -> Any:
+    """A fetched value as its caller's own: other holders of an array, such as a variable, don't see what is written there."""
+    return value.copy() if type(value) is np.ndarray and not value.flags.writeable else value
 
 
 def _identity_of(resource: Operation) -> np.ndarray[Any, Any]:
