@@ -309,3 +309,53 @@ def test_fetched_arrays_may_be_written_and_nothing_else_sees_it(graph: af.Graph)
     assert fed.tolist() == [5.0, 6.0]
     with af.blocking.Session(graph=graph) as plain, pytest.raises(ValueError, match="read-only"):
         plain.run(tf.constant([1.0, 2.0]))[:] = 0.0
+
+
+def test_sizes_and_labels_of_either_width(graph: af.Graph) -> None:
+    for kind in (tf.int32, tf.int64):
+        assert run(tf.nn.top_k([1.0, 3.0, 2.0], tf.constant(2, kind)))[0].tolist() == [3.0, 2.0]
+        labels = tf.constant([1], kind)
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=[[1.0, 1.0]])
+        np.testing.assert_allclose(run(loss), [np.log(2)], rtol=1e-6)
+    listed = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[1.0, 1.0]])
+    np.testing.assert_allclose(run(listed), [np.log(2)], rtol=1e-6)
+
+
+# ---- methods of variables and graphs
+
+
+def test_variables_take_the_arguments_and_have_the_methods_of_version_1_15(graph: af.Graph) -> None:
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], use_resource=True, shape=[2, 2])
+    assert run(v.sparse_read([1])).tolist() == [[3.0, 4.0]]
+    assert run(v.gather_nd([[0, 1], [1, 0]])).tolist() == [2.0, 3.0]
+    with pytest.raises(ValueError, match="expected_shape is"):
+        tf.Variable([1.0], shape=[2])
+    loose = tf.Variable([1.0], validate_shape=False)
+    loose.set_shape([None])
+    assert loose.shape.ndims == loose.value().shape.ndims == 1
+
+
+def test_collections_of_a_graph(graph: af.Graph) -> None:
+    graph.add_to_collections(["a", "b", "a"], 1)
+    graph.add_to_collections("c", 2)
+    assert [graph.get_collection(name) for name in "abc"] == [[1], [1], [2]]
+    graph.clear_collection("b")
+    assert graph.get_all_collection_keys() == ["a", "c"]
+
+
+@pytest.mark.parametrize("name", ["GradientDescent", "Momentum", "Adam", "Adagrad", "Adadelta", "RMSProp", "Ftrl"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_optimizers_change_variables_of_16_bits(graph: af.Graph, name: str, dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    arguments = [0.5, 0.9] if name == "Momentum" else [0.5]
+    v = tf.Variable(tf.cast([1.0, 2.0], dtype))
+    optimizer = getattr(tf.train, f"{name}Optimizer")(*arguments)
+    step = optimizer.minimize(v * v + tf.gather(v, [0]))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        after = session.run(tf.cast(v, tf.float32))
+    assert v.dtype.name == dtype and np.isfinite(after).all()
+    slots = {s for s in optimizer.get_slot_names()}
+    assert all(optimizer.get_slot(v, slot).dtype.base_dtype == v.dtype for slot in slots)

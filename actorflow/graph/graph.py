@@ -410,6 +410,19 @@ class Graph(Scoped):
     def add_to_collection(self, name: str, value: Any) -> None:
         self._collections.setdefault(name, []).append(value)
 
+    def add_to_collections(self, names: Iterable[str], value: Any) -> None:
+        """Adds `value` to each of these collections; one name counts as one."""
+        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of the collections that have values."""
+        return [name for name, values in self._collections.items() if values]
+
+    def clear_collection(self, name: str) -> None:
+        """Takes all values out of a collection."""
+        self._collections.pop(name, None)
+
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """The values of a collection; with `scope`, those whose name matches it as a prefix pattern."""
         values = list(self._collections.get(name, ()))

@@ -13,6 +13,7 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.gather import gather, gather_nd
 from actorflow.ops.flow.control import identity
 from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.state import scatter as state_sparse
@@ -56,6 +57,10 @@ class Variable(Overloads):
         expected_shape: ShapeLike = None,
         import_scope: str | None = None,
         constraint: Callable[[Tensor], Tensor] | None = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: ShapeLike = None,
     ) -> None:
         """Adds a variable to the graph of `initial_value` (else the default one).
 
@@ -71,6 +76,8 @@ class Variable(Overloads):
             dtype: the initial value is converted to it.
             expected_shape: what the shape has to be.
             constraint: a function that optimizers apply to the value after each update.
+            use_resource, synchronization, aggregation: change nothing; each variable is read as a snapshot.
+            shape: the same as `expected_shape`, under the name of later versions.
             variable_def, import_scope: of TensorFlow's protocol buffers; must be None.
 
         Raises:
@@ -87,9 +94,9 @@ class Variable(Overloads):
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
             before = len(graph)
             self._initial_value = _initial_tensor(graph, initial_value, dtype)
-            shape = self._checked_shape(validate_shape, expected_shape)
+            found = self._checked_shape(validate_shape, expected_shape if shape is None else shape)
             self.handle: Tensor = state.variable_handle(
-                shape=shape,
+                shape=found,
                 dtype=self._initial_value.dtype.base_dtype,
                 container=scopes.of(graph).container,
                 name=scope,
@@ -203,6 +210,19 @@ class Variable(Overloads):
     def eval(self, session: Any = None, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""
         return self._snapshot.eval(feed_dict, session)
+
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The rows at `indices`, an integer tensor; the same as `af.gather`."""
+        return gather(self, indices, name=name)
+
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The elements or slices at full indices; the same as `af.gather_nd`."""
+        return gather_nd(self, indices, name=name)
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds to what is known of the shape of all reads. Raises ValueError where it contradicts."""
+        self.handle.set_shape(shape)
+        self._snapshot.set_shape(shape)
 
     # Writing
 

@@ -210,7 +210,7 @@ def _top_k(c: Inference) -> list[Shape]:
     return [(*source[:-1], None if k is None else int(k))] * 2
 
 
-@op("TopKV2", shape=_top_k, dtypes=REAL, types={"k": int32}, result=(T, int32), work=20)
+@op("TopKV2", shape=_top_k, dtypes=REAL, types={"k": INDEX}, result=(T, int32), work=20)
 def top_k_op(
     input: TensorLike, k: TensorLike, *, sorted: bool = True, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

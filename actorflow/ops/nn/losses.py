@@ -217,7 +217,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     _check_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with composite(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits) as scope:
-        x, t, kind = _precise(logits, labels)
+        x, t, kind = _precise(logits, convert_to_tensor(labels))
         if x.static_shape is not None and t.static_shape is not None:
             if not x.static_shape:
                 raise ValueError("Logits have rank 1 or more, but a scalar was given.")
