@@ -13,6 +13,7 @@ import numpy as np
 import probes
 import pytest
 import virtual
+from clusters import servers
 from probes import probe as probe
 
 import actorflow as af
@@ -389,3 +390,76 @@ async def test_threads_of_functions_are_bounded(graph: af.Graph, monkeypatch: py
         go.set()
         assert await session.run(made) == [1.0] * 20
     assert most == 3
+
+
+# ---- on a cluster
+
+
+async def test_steps_that_wait_on_a_cluster_give_their_places_up(graph: af.Graph) -> None:
+    """300 dequeues wait, on two tasks, before anything is enqueued; the 300 enqueues get their turn."""
+    with af.device("/job:ps/task:0"):
+        queue = af.FIFOQueue(400, [af.int32], shapes=[()])
+        x = af.placeholder(af.int32, [])
+        enqueue = queue.enqueue(x)
+        taken = queue.dequeue()
+    with af.device("/job:worker/task:0"):
+        fetch = taken + 1
+    async with (
+        servers({"ps": 1, "worker": 1}) as found,
+        af.Session(found[1].target, graph, max_inflight_steps=16) as session,
+    ):
+        await session.warmup(fetch)
+        runs = [asyncio.create_task(session.run(fetch)) for _ in range(300)]
+        while session.statistics().waiting < 284:
+            await asyncio.wait(runs, timeout=0.01)
+            statistics = session.statistics()
+            assert statistics.inflight + statistics.queued + statistics.waiting <= 300
+        for i in range(300):
+            await session.run(enqueue, {x: i})
+        assert sorted(await asyncio.gather(*runs)) == list(range(1, 301))
+        statistics = session.statistics()
+        assert (statistics.inflight, statistics.queued, statistics.waiting) == (0, 0, 0)
+
+
+async def test_waits_on_a_cluster_are_bounded(graph: af.Graph) -> None:
+    queue = af.FIFOQueue(400, [af.int32], shapes=[()])
+    x = af.placeholder(af.int32, [])
+    enqueue, dequeue = queue.enqueue(x), queue.dequeue(name="take")
+    async with servers({"worker": 1}) as found:
+        limits = {"max_inflight_steps": 4, "max_waiting_steps": 10}
+        async with af.Session(found[0].target, graph, **limits) as session:
+            await session.warmup(dequeue)
+            runs = [asyncio.create_task(session.run(dequeue)) for _ in range(50)]
+            done: set[asyncio.Task[Any]] = set()
+            while len(done) < 36 or session.statistics().queued:
+                done, _ = await asyncio.wait(runs, timeout=0.01)
+            assert {type(run.exception()) for run in done} == {errors.Overloaded}
+            assert all("take" in str(run.exception()) for run in done)
+            assert session.statistics().waiting == 10
+            for i in range(14):
+                await session.run(enqueue, {x: i})
+            await asyncio.wait(runs)
+            ended = [run.result() for run in runs if run.exception() is None]
+            assert 10 <= len(ended) <= 14 and set(ended) <= set(range(14))
+            assert session.statistics().inflight == session.statistics().waiting == 0
+
+
+async def test_steps_that_are_at_work_on_a_cluster_keep_their_places(graph: af.Graph, probe: probes.Probe) -> None:
+    x = af.placeholder(af.float32, [])
+    held, quick = probes.hold(x), probes.log(x, tag="quick")
+    async with servers({"worker": 1}) as found:
+        limits = {"max_inflight_steps": 1, "max_queued_steps": 1}
+        async with af.Session(found[0].target, graph, **limits) as session:
+            holder = asyncio.create_task(session.run(held, {x: 9}))
+            await asyncio.to_thread(probe.held.wait, 30)
+            queued = asyncio.create_task(session.run(quick, {x: 1}))
+            await turns()
+            with pytest.raises(errors.Overloaded):
+                await session.run(quick, {x: 2})
+            with pytest.raises(errors.DeadlineExceededError, match="before the step was done"):
+                queued.cancel()
+                await asyncio.wait([queued])
+                await session.run(quick, {x: 2}, timeout=0.3)  # in which the master is asked several times
+            assert session.statistics().inflight == 1 and probe.order == ["hold"]
+            probe.release.set()
+            assert await holder == 9.0

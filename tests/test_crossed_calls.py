@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,9 @@ class Wire:
     def on_end(self, callback: Callable[[BaseException], object]) -> None:
         pass
 
+    def statistics(self) -> Any:
+        return SimpleNamespace(round_trip=None)
+
 
 async def started() -> tuple[Wire, asyncio.Task[Any]]:
     wire: Any = Wire()
@@ -55,7 +59,7 @@ async def test_f61_a_reply_after_it_was_taken_back() -> None:
     wire, call = await started()
     call.cancel()
     await asyncio.sleep(0)
-    assert wire.posted[1:] == [[4, 1]] and not call.done()
+    assert wire.posted[1:] == [[4, 1], [1, 2, "ping", []]] and not call.done()
     wire.hear([3, 1, {"class": "CancelledError", "message": "taken back"}])
     with pytest.raises(asyncio.CancelledError):
         await call

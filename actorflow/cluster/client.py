@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ import msgpack
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.division import RemoteDevice
+from actorflow.cluster.flights import Flights
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial import RemoteParts
 from actorflow.cluster.stepping import call_step
@@ -39,7 +41,7 @@ from actorflow.cluster.wire.messages import (
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_signature
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
+from actorflow.errors import FailedPreconditionError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
@@ -51,6 +53,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.runtime.loops.root import RootTask
 from actorflow.session.admission import Admission
+from actorflow.session.deadline import deadline, note, noted
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import Parts
 from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
@@ -66,8 +69,8 @@ _QUIET_STEPS = 2
 _REMEMBERED_STEPS = 32
 _WAITS_SECONDS = 2.0
 _MOST_WANTED = 3
-_SLACK = 5.0
-"""How much longer than its deadline a step may take before the master itself is taken for lost."""
+_SLACK = 0.04
+"""How many seconds more than its time a step may take before the client does not wait for the master's report any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,7 @@ class RemoteEngine:
         self._generation = 0
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
+        self.flights = Flights(admission, self._waiting)
         self._root: RootTask | None = None
         """Of the requests of partial runs, and of those that ask what steps wait for."""
         self._flying: dict[int, tuple[Signature, float]] = {}
@@ -181,11 +185,15 @@ class RemoteEngine:
         self.open()
         if self._link is not None and self._link.alive:
             return self._link
-        async with self._lock:
-            if self._link is None or not self._link.alive:
-                await self._connect()
-            assert self._link is not None
-            return self._link
+        try:
+            async with self._lock:
+                if self._link is None or not self._link.alive:
+                    await self._connect()
+                assert self._link is not None
+                return self._link
+        except asyncio.CancelledError as error:
+            note(error, [f"The run waited for a session at {self.target.address}."])
+            raise
 
     async def _connect(self) -> None:
         assert self._links is not None
@@ -235,12 +243,22 @@ class RemoteEngine:
         begun: float | None = None,
     ) -> list[Any]:
         """One step, from afar."""
-        admission = self.admission
-        if not admission.enter_nowait():
-            await admission.enter()
+        if timeout is not None and begun is None:
+            begun = asyncio.get_running_loop().time()
+        with deadline(timeout, begun, "before the step was done") as scope:
+            return await self._run(plan, feeds, trace, scope)
+
+    async def _run(
+        self, plan: RemotePlan, feeds: Mapping[Endpoint, Any], trace: Trace | None, scope: anyio.CancelScope
+    ) -> list[Any]:
+        """`run` within a scope that ends with its time. From when it has the request the master keeps the time and says what
+        had not finished; the scope then only notices where it can't."""
+        if not self.admission.enter_nowait():
+            await self.admission.enter()
+        step = next(self._numbers)
+        flight = self.flights.begin(step, scope)
         try:
             self.steps += 1
-            step = next(self._numbers)
             clock = asyncio.get_running_loop().time
             start = clock()
             self._flying[step] = plan.signature, start
@@ -250,26 +268,40 @@ class RemoteEngine:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
                 link = plan.connection
                 start = clock()
+            left = None
+            if scope.deadline != inf:
+                left = max(0.0, scope.deadline - start)
+                scope.deadline += _SLACK
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
             request = RunPlan(
-                self._session, plan.number, step, timeout, trace is not None, link.tokens.epoch, enclose(values)
+                self._session, plan.number, step, left, trace is not None, link.tokens.epoch, enclose(values)
             )
-            fetches = len(plan.signature.fetches)
-            if timeout is None:
-                results = await call_step(link, request, values, fetches, trace)
-            else:
-                results = await self._with_deadline(link, request, values, fetches, timeout, trace)
+            results = await call_step(link, request, values, len(plan.signature.fetches), trace)
             self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception:
             self.failed += 1
             raise
-        except BaseException:
-            self.cancelled += 1
+        except BaseException as error:
+            if not scope.cancel_called:
+                self.cancelled += 1
+                raise
+            self.failed += 1
+            if flight.refused is not None and isinstance(error, asyncio.CancelledError):
+                raise flight.refused.located(details=noted(error)) from None
             raise
         finally:
             self._flying.pop(step, None)
-            admission.leave()
+            self.flights.end(step)
+            self.admission.leave()
+
+    async def _waiting(self) -> list[int]:
+        """The numbers of the steps that only wait, wherever their nodes are."""
+        link = self._link
+        if link is None:
+            return []
+        rows = msgpack.unpackb(await link.call(Waits(self._session, False)))
+        return [step for step, idle, _ in rows if idle is not None]
 
     async def start_partial(self, plan: RemotePlan) -> Parts:
         """One step in parts, whose request is open until it has ended."""
@@ -280,20 +312,6 @@ class RemoteEngine:
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
         fetches = len(signature.fetches) + len(signature.targets)
         return RemoteParts(link, request, list(signature.feeds), fetches, self._root)
-
-    async def _with_deadline(
-        self,
-        link: Link,
-        request: RunPlan,
-        values: Sequence[Any],
-        fetches: int,
-        timeout: float,
-        trace: Trace | None,
-    ) -> list[Any]:
-        """The master keeps the deadline and says what had not finished; this only notices where it can't."""
-        with anyio.move_on_after(timeout + _SLACK):
-            return await call_step(link, request, values, fetches, trace)
-        raise DeadlineExceededError(f"The master at {self.target.address} has not answered within {timeout:g} s.")
 
     # ---- what a session asks besides
 
@@ -402,7 +420,7 @@ class RemoteEngine:
         if link is None or not link.alive:
             return {step: [f"the link to {self.target.address} is broken"] for step in flying}
         try:
-            rows = msgpack.unpackb(await link.call(Waits(self._session), timeout=_WAITS_SECONDS))
+            rows = msgpack.unpackb(await link.call(Waits(self._session, True), timeout=_WAITS_SECONDS))
         except OpError as error:
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
         seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in self._flying]
@@ -416,6 +434,7 @@ class RemoteEngine:
         self.closed = True
         if self._looking is not None:
             self._looking.cancel()
+        await self.flights.close()
         if self._root is not None:
             await self._root.close()
         link = self._link

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 
 from actorflow.cluster.config.spec import ClusterSpec
@@ -10,6 +12,7 @@ from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import VERSION, Link, Links
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
+from actorflow.session.deadline import note
 from actorflow.transport.errors import HandshakeRejected
 
 _LOG = get_logger("cluster")
@@ -68,6 +71,9 @@ async def reach_all(
             details=table(cluster, states).splitlines(),
             hint="Start the missing ones; a session waits for its tasks.",
         ) from None
+    except asyncio.CancelledError as error:
+        note(error, table(cluster, states).splitlines())
+        raise
     except BaseExceptionGroup as errors:
         raise first_of(errors) from None
     return found

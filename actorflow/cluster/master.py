@@ -32,12 +32,14 @@ from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import Observed, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.session.deadline import noted_by, noting
 from actorflow.session.diagnosis import users_by_resource
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.standstill import Seen, joined
 from actorflow.session.steps import Later, Outcome
 
 _ABORT_SECONDS = 1.0
+_MOST_ASKED = 4096
 _LOOK_SECONDS = 1.0
 _LONG_NUMBER = re.compile(r"\d{9,}")
 """As the numbers of a master's steps are."""
@@ -221,33 +223,36 @@ class MasterSession:
             self._edges[number] = edge
             numbered[edge.key] = (number, edge)
         members = []
+        waits: list[str] = []
         try:
-            async with anyio.create_task_group() as group:
-                for share in division.shares:
-                    link = links[share.task]
-                    part = TaskPart(
-                        self.number,
-                        next(self._numbers),
-                        share.graphs,
-                        tuple(division.feeds[i] for i in share.feeds),
-                        share.places,
-                        tuple(self._crossings(share.task, numbered.values(), links)),
-                        plan.options,
-                        plan.partial,
-                        self._users_of(share),
-                    )
-                    members.append(Member(share, part.number, link))
-                    group.start_soon(self._bring, part, link)
+            with noted_by(waits):
+                async with anyio.create_task_group() as group:
+                    for share in division.shares:
+                        link = links[share.task]
+                        part = TaskPart(
+                            self.number,
+                            next(self._numbers),
+                            share.graphs,
+                            tuple(division.feeds[i] for i in share.feeds),
+                            share.places,
+                            tuple(self._crossings(share.task, numbered.values(), links)),
+                            plan.options,
+                            plan.partial,
+                            self._users_of(share),
+                        )
+                        members.append(Member(share, part.number, link))
+                        group.start_soon(self._bring, part, link, waits)
         except BaseExceptionGroup as several:
             raise first_of(several) from None
         plan.members = tuple(members)
 
-    async def _bring(self, part: TaskPart, link: Link | None) -> None:
-        if link is None or not self.alive:
-            await self._worker.register(part, self)
-        else:
-            self._lent[link] = None
-            await link.call(Register(part.session, part.number, encode_part(part)))
+    async def _bring(self, part: TaskPart, link: Link | None, waits: list[str]) -> None:
+        with noting(waits):
+            if link is None or not self.alive:
+                await self._worker.register(part, self)
+            else:
+                self._lent[link] = None
+                await link.call(Register(part.session, part.number, encode_part(part)))
 
     def _users_of(self, share: Share) -> dict[str, Sequence[Node]]:
         """The nodes of the graph that use the resources of a share."""
@@ -366,12 +371,15 @@ class MasterSession:
         results: list[Any] = [None for _ in members]
         failures: list[Exception] = []
         waited: list[Sequence[str]] = []
+        waits: list[str] = []
 
         async def take_part(index: int, group: TaskGroup) -> None:
             try:
-                results[index] = await run(members[index])
+                with noting(waits):
+                    results[index] = await run(members[index])
             except Exception as error:
                 failures.append(error)
+                waits.extend(getattr(error, "details", ()))
                 if len(failures) == 1:
                     for other in members:
                         if other is not members[index]:
@@ -381,9 +389,10 @@ class MasterSession:
             if len(members) == 1:
                 results[0] = await run(members[0])
             else:
-                async with anyio.create_task_group() as group:
-                    for index in range(len(members)):
-                        group.start_soon(take_part, index, group)
+                with noted_by(waits):
+                    async with anyio.create_task_group() as group:
+                        for index in range(len(members)):
+                            group.start_soon(take_part, index, group)
                 if failures:
                     raise _with_all_waits(failures, waited)
         finally:
@@ -410,8 +419,9 @@ class MasterSession:
         except OpError:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
 
-    async def waits(self) -> list[Seen]:
-        """What the steps under way wait for, on all tasks, by the client's numbers."""
+    async def waits(self, lines: bool = True) -> list[Seen]:
+        """What the steps under way wait for, on all tasks, by the client's numbers. Without `lines`, only
+        for how long they do."""
         flying = dict(self._flying)
         asked: dict[Link | None, list[int]] = {}
         for step, (_, plan) in flying.items():
@@ -420,13 +430,14 @@ class MasterSession:
         found: dict[int, list[Seen]] = {step: [] for step in flying}
         async with anyio.create_task_group() as group:
             for link, steps in asked.items():
-                group.start_soon(self._look, link, steps, found)
+                for begin in range(0, len(steps), _MOST_ASKED):
+                    group.start_soon(self._look, link, steps[begin : begin + _MOST_ASKED], found, lines)
         result = []
         for step, seen in found.items():
             idle = [one.idle for one in seen if one.idle is not None]
             only_waits = min(idle) if idle and len(idle) == len(seen) else None
-            lines = [self._renumbered(line) for line in joined(one.lines for one in seen)]
-            result.append(Seen(flying[step][0], only_waits, lines))
+            told = [self._renumbered(line) for line in joined(one.lines for one in seen)]
+            result.append(Seen(flying[step][0], only_waits, told))
         return result
 
     def _renumbered(self, text: str) -> str:
@@ -442,13 +453,13 @@ class MasterSession:
         details = [self._renumbered(line) for line in error.details]
         return DeadlineExceededError(self._renumbered(error.message), details=details, hint=error.hint)
 
-    async def _look(self, link: Link | None, steps: list[int], found: dict[int, list[Seen]]) -> None:
+    async def _look(self, link: Link | None, steps: list[int], found: dict[int, list[Seen]], lines: bool) -> None:
         if link is None:
-            seen = self._worker.look(steps, self)
+            seen = self._worker.look(steps, self, lines)
         else:
             try:
-                rows = msgpack.unpackb(await link.call(Look(steps), timeout=_LOOK_SECONDS))
-                seen = [Seen(step, idle, lines) for step, idle, lines in rows]
+                rows = msgpack.unpackb(await link.call(Look(steps, lines), timeout=_LOOK_SECONDS))
+                seen = [Seen(step, idle, told) for step, idle, told in rows]
             except OpError as error:
                 seen = [Seen(step, None, [f"{link.task} does not tell: {error.message}"]) for step in steps]
         for one in seen:

@@ -28,6 +28,7 @@ from actorflow.cluster.wire.messages import (
     Hello,
     Measured,
     OpenSession,
+    Ping,
     Prepare,
     Replan,
     Reset,
@@ -293,6 +294,9 @@ class Server:
                 "devices": [[d.name, d.type, d.allocator.statistics().budget] for d in self.worker.devices],
             }
 
+        def ping(request: Ping) -> None:
+            """It is answered in the turn in which it comes."""
+
         async def open_session(request: OpenSession) -> list[Any]:
             self.worker.check_open()
             return await self._open_session(request, link)
@@ -359,7 +363,7 @@ class Server:
             return packed
 
         async def waits(request: Waits) -> bytes:
-            found = await self._session(request.session, link).waits()
+            found = await self._session(request.session, link).waits(request.lines)
             packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
             return packed
 
@@ -386,6 +390,7 @@ class Server:
         return {
             **self.worker.handlers(link),
             "hello": hello,
+            "ping": ping,
             "open_session": open_session,
             "extend": extend,
             "prepare": prepare,

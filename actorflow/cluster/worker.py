@@ -158,7 +158,9 @@ class WorkerService:
             return self.abort(request.step, decode_error(request.error, link.task), link)
 
         async def look(request: Look) -> bytes:
-            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in self.look(request.steps, link)])
+            packed: bytes = msgpack.packb(
+                [[one.step, one.idle, one.lines] for one in self.look(request.steps, link, request.lines)]
+            )
             return packed
 
         async def release(request: Release) -> None:
@@ -332,9 +334,12 @@ class WorkerService:
                 del self._aborted[next(iter(self._aborted))]
         return lines
 
-    def look(self, steps: Sequence[int], owner: Owner) -> list[Seen]:
-        """What those of these steps wait for that `owner` has under way here."""
+    def look(self, steps: Sequence[int], owner: Owner, lines: bool = True) -> list[Seen]:
+        """What those of these steps wait for that `owner` has under way here. Without `lines`, only for how long they do."""
         mine = {step for step in steps if self._meetings.get(step, (None, None))[1] is owner}
+        if not lines:
+            running = self.steps.running
+            return [Seen(step, running[step].idle, ()) for step in mine if step in running]
         return self.steps.look(mine) if mine else []
 
     def _users(self) -> dict[str, list[Node]]:

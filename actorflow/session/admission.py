@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from actorflow.errors import FailedPreconditionError, Overloaded
+from actorflow.session.deadline import note
 
 
 class Admission:
@@ -32,6 +33,8 @@ class Admission:
         self.waiting = 0
         self.seconds_per_step = 0.01
         """A moving average, from which `retry_after` is reckoned."""
+        self.on_queued: Callable[[], object] | None = None
+        """Called when a step has to wait for its turn."""
         self._queue: deque[asyncio.Future[None]] = deque()
         self._limit = max_inflight
         self._alone: asyncio.Task[Any] | None = None
@@ -89,9 +92,14 @@ class Admission:
             )
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
+        if self.on_queued is not None:
+            self.on_queued()
         try:
             await place
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                before = self._queue.index(place) if place in self._queue else 0
+                note(error, [f"The run waited for its turn: {self.inflight} steps run, and {before} wait before it."])
             if place.done() and not place.cancelled() and place.exception() is None:
                 self.leave()  # the place was given just as the caller was cancelled
             elif place in self._queue:  # unless `leave` has come by it meanwhile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
@@ -9,11 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import anyio
-
 from actorflow.device.base import Device
 from actorflow.errors import (
-    DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     UnimplementedError,
@@ -22,6 +20,7 @@ from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import Observed
 from actorflow.public import public
@@ -30,6 +29,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
+from actorflow.session.deadline import deadline, noted
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.local import LocalEngine
@@ -43,6 +43,7 @@ from actorflow.unpicklable import unpicklable
 
 TARGET = "ACTORFLOW_TARGET"
 """The environment's variable that gives sessions their target."""
+_WARMUP = "await session.warmup(fetches, feeds) makes the plan beforehand."
 
 
 @dataclass(slots=True)
@@ -182,7 +183,9 @@ class Session:
                 The handle of a queue gives its container and name.
             feeds: values for tensors, by tensor or name; they cut the graph there. The key may be a tuple of tensors, such
                 as the state of a recurrent cell, and the value then has as many parts.
-            timeout: seconds; anyio's deadlines hold as well.
+            timeout: seconds for all of it: to connect, to make a plan, to wait for its turn, and to run. `anyio.fail_after` and
+                `asyncio.timeout` hold as well; their TimeoutError is raised in the course of a CancelledError,
+                its `__context__`, on which notes say what the run waited for. The log has them too.
             trace: takes the events of this run, which then runs node by node.
 
         Returns:
@@ -190,6 +193,7 @@ class Session:
 
         Raises:
             TypeError, KeyError, ValueError: the fetches or feeds are nothing of this graph.
+            errors.DeadlineExceededError: the time is up, in whatever the run waited for; the message says for what.
             errors.OpError: see `actorflow.errors`; the first error of a step stops it.
             errors.UnavailableError: the target or another task is not reached, or was lost; another try may go well.
             errors.FailedPreconditionError: a variable has no value; or the target refuses this process, because of its key, its
@@ -215,14 +219,8 @@ class Session:
                 prepared = self._prepared.get(key)
             if prepared is None or self._engine.closed:
                 self._engine.open()
-                try:
-                    with anyio.fail_after(timeout):
-                        prepared = await self._prepare(key, fetches, feeds, trace)
-                except TimeoutError:
-                    raise DeadlineExceededError(
-                        f"The run's time of {timeout} s was up while its plan was made.",
-                        hint="await session.warmup(fetches, feeds) makes the plan beforehand.",
-                    ) from None
+                with deadline(timeout, begun, "while its plan was made", _WARMUP):
+                    prepared = await self._prepare(key, fetches, feeds, trace)
             if prepared.spread:
                 feeds = dict(spread_feeds(feeds))
             values = {}
@@ -230,6 +228,9 @@ class Session:
                 values[feed.endpoint] = feed(value)
             results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
             return prepared.fetches.build(results)
+        except asyncio.CancelledError as error:
+            get_logger("session").info("a run was cancelled", waited_for=noted(error))
+            raise
         except Exception as error:
             leave_out(error)
             raise

@@ -19,6 +19,7 @@ from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.runtime.quiet import quiet_context
 from actorflow.runtime.step import Step
 from actorflow.session.admission import Admission
+from actorflow.session.deadline import deadline, note
 from actorflow.session.diagnosis import explained, in_a_circle
 from actorflow.session.planning.planner import Compiled
 from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
@@ -27,6 +28,7 @@ from actorflow.transport.base import Rendezvous, Transport
 
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
+_FEW = 64
 
 
 class Later:
@@ -106,9 +108,8 @@ class Steps:
         admission = self.admission
         if begun is None:
             begun = self._loop.time()  # type: ignore[union-attr]
-        if self.dispatcher is not None and not self.dispatcher.may_start():
-            await self.dispatcher.wait_for_start()
-        if not admission.enter_nowait():
+        dispatcher = self.dispatcher
+        if (dispatcher is not None and not dispatcher.may_start()) or not admission.enter_nowait():
             await self._enter(timeout, begun)
         step = self._begin(compiled, feeds, trace, meeting, number)
         return await self._end(step, compiled, feeds, timeout, begun, number is None)
@@ -177,8 +178,12 @@ class Steps:
                     left = max(0.0, timeout - (step.loop.time() - begun))
                     timer = step.loop.call_later(left, self._expire, step, timeout)
                 await step.wait()
-        except BaseException:
+        except BaseException as error:
             self.cancelled += 1
+            if isinstance(error, asyncio.CancelledError) and not step.finished:
+                few = len(self.running) <= _FEW  # each report looks at all that run
+                lines = self.report(step) if few else step.pending().splitlines()
+                note(error, [f"Step {step.id} was not done:", *lines])
             try:
                 await self.drain(step, CancelledError("The run was cancelled."))
             finally:
@@ -207,16 +212,11 @@ class Steps:
     async def _enter(self, timeout: float | None, begun: float) -> None:
         """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
         self.open()
-        if timeout is None:
+        what = f"before it could start: {self.admission.inflight} steps are running"
+        with deadline(timeout, begun, what):
+            if self.dispatcher is not None and not self.dispatcher.may_start():
+                await self.dispatcher.wait_for_start()
             await self.admission.enter()
-            return
-        try:
-            with anyio.fail_after(max(0.0, timeout - (asyncio.get_running_loop().time() - begun))):
-                await self.admission.enter()
-        except TimeoutError:
-            raise DeadlineExceededError(
-                f"The run's time of {timeout} s was up before it could start: {self.admission.inflight} steps are running."
-            ) from None
 
     def start(
         self,

@@ -52,6 +52,14 @@ class TaskState:
         return replace(self, error=str(error))
 
 
+def describe(task: str, address: str, state: TaskState) -> str:
+    """A sentence on a task that is being connected to."""
+    reached = state.reached.name.lower()
+    why = state.error or _LIKELY[state.reached] or "its answer to the first request has not come"
+    who = f"{task} at {address}" if task else address
+    return f"The run waited for a connection to {who}, which got as far as: {reached} ({why})."
+
+
 def missing(cluster: ClusterSpec, states: Mapping[str, TaskState]) -> list[str]:
     """The names of the tasks that have not been accepted."""
     return [task for task in cluster.tasks if states.get(task, TaskState()).reached is not Reached.ACCEPTED]

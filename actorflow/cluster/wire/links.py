@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
+from actorflow.cluster.processes.startup import TaskState, describe
 from actorflow.cluster.wire.endpoints import Endpoints
 from actorflow.cluster.wire.messages import Attach, Hello, Request, Share
 from actorflow.cluster.wire.rpc import Handler, Rpc
 from actorflow.device.sharing import SharingDevice
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
 from actorflow.runtime.loops.root import RootTask
+from actorflow.session.deadline import note
 from actorflow.transport.base import Channel, Identity
 
 VERSION = "1"
@@ -72,6 +75,21 @@ class Link:
         self.tokens.close(reason)
 
 
+@dataclass(slots=True)
+class _Opening:
+    """A link that is being opened: when that is over, and how far it is."""
+
+    done: asyncio.Future[None]
+    progress: Callable[[str], object] | None
+    state: TaskState = TaskState()  # noqa: RUF009
+
+    def tell(self, word: str) -> None:
+        """A word of progress."""
+        self.state = self.state.told(word)
+        if self.progress is not None:
+            self.progress(word)
+
+
 class Links:
     """The links of a process: those that it opened, by task, and those that were opened to it, by identity."""
 
@@ -92,7 +110,7 @@ class Links:
         self._accepted: dict[Link, None] = {}
         """All that were opened to this process and are alive: a peer may open one anew while the former one ends."""
         self._unattached: dict[Identity, Channel] = {}
-        self._opening: dict[str, asyncio.Future[None]] = {}
+        self._opening: dict[str, _Opening] = {}
         self.endpoints = open_endpoints(me, self._accept)
         self.on_epoch: Callable[[int], object] = self.endpoints.set_epoch
         """Called with the epoch of a peer that is further than this process."""
@@ -125,22 +143,28 @@ class Links:
             HandshakeRejected: it refuses.
             FailedPreconditionError: another task is there; or shared memory is insisted on, and does not reach it.
         """
-        while True:
-            found = self.outbound.get(task)
-            if found is not None and found.alive:
-                return found
-            opening = self._opening.get(task)
-            if opening is None:
-                break
-            await asyncio.shield(opening)
-        done = self._opening[task] = asyncio.get_running_loop().create_future()
+        opening: _Opening | None = None
         try:
-            made = await self._open(task, address, key, timeout, progress)
-            self.outbound[task] = made
-            return made
-        finally:
-            del self._opening[task]
-            done.set_result(None)
+            while True:
+                found = self.outbound.get(task)
+                if found is not None and found.alive:
+                    return found
+                opening = self._opening.get(task)
+                if opening is None:
+                    break
+                await asyncio.shield(opening.done)
+            opening = self._opening[task] = _Opening(asyncio.get_running_loop().create_future(), progress)
+            try:
+                made = await self._open(task, address, key, timeout, opening.tell)
+                self.outbound[task] = made
+                return made
+            finally:
+                del self._opening[task]
+                opening.done.set_result(None)
+        except asyncio.CancelledError as error:
+            if opening is not None:
+                note(error, [describe(task, address, opening.state)])
+            raise
 
     async def _open(
         self, task: str, address: str, key: str | None, timeout: float, progress: Callable[[str], object] | None

@@ -36,6 +36,13 @@ class Hello(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class Ping(Request):
+    """Asks whether the peer's event loop turns. The reply is nil, or an error from one who answers nothing."""
+
+    method = "ping"
+
+
+@dataclass(frozen=True, slots=True)
 class Attach(Request):
     """Tells that the caller's second channel, over shared memory, carries the tokens of this link from now on."""
 
@@ -211,10 +218,11 @@ class Pending(Request):
 @dataclass(frozen=True, slots=True)
 class Waits(Request):
     """What the steps of a session wait for, on all tasks: the reply is a packed list of [step, seconds for which it has only
-    waited or nil, lines]."""
+    waited or nil, lines]. There are no lines where they are not asked for."""
 
     method = "waits"
     session: int
+    lines: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +231,7 @@ class Look(Request):
 
     method = "look"
     steps: list[int]
+    lines: bool
 
 
 @dataclass(frozen=True, slots=True)

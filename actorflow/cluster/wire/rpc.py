@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 
 from actorflow.cluster.wire.failures import decode_error, encode_error
-from actorflow.cluster.wire.messages import Request, decode
+from actorflow.cluster.wire.messages import Ping, Request, decode
 from actorflow.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -29,16 +29,20 @@ from actorflow.errors import (
     UnimplementedError,
 )
 from actorflow.runtime.loops.root import RootTask
+from actorflow.session.deadline import note, noted
 from actorflow.session.steps import Later
 from actorflow.transport.base import Channel
 
 _REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
 DRAIN_SECONDS = 2.0
-"""How long a cancelled call waits for the other side to have stopped."""
+"""How long a cancelled call waits for the other side to have stopped, if that is there."""
+PATIENCE_SECONDS = 0.05
+"""How long it waits for a sign of it."""
 MOST_CALLS = 16_384
 """So many requests of one peer are answered at a time."""
 
-_TAKEN_BACK = encode_error(CancelledError("The request was taken back."))
+_TAKEN_BACK = "The request was taken back."
+_REPLY_TO_CANCEL = encode_error(CancelledError(_TAKEN_BACK))
 
 Handler = Callable[[Any], Any]
 """Answers a request: with the result, or with a coroutine (or `Later`) that gives it and gets a task of its own."""
@@ -112,9 +116,12 @@ class Rpc:
                     await reply
                 if scope.cancelled_caught:
                     raise DeadlineExceededError(f"{self.peer} has not answered {request.method} within {timeout:g} s.")
-        except BaseException:
+        except BaseException as fault:
             if number in self._waiting and (not reply.done() or reply.cancelled()):
-                await self._take_back(number)
+                waited = await self._take_back(number, request.method)
+                if isinstance(fault, DeadlineExceededError):
+                    raise DeadlineExceededError(fault.message, details=waited) from None
+                note(fault, waited)
             raise
         finally:
             self._waiting.pop(number, None)
@@ -123,17 +130,34 @@ class Rpc:
             raise error
         return result
 
-    async def _take_back(self, number: int) -> None:
-        """Cancels a request, and waits for the reply that says that nothing of it goes on."""
+    async def _take_back(self, number: int, method: str) -> list[str]:
+        """Cancels a request, and waits for the reply that says that nothing of it goes on. A peer that does not answer at all is
+        not waited for: it hears of it when it can. Gives what is known of what the request waited for."""
         if self.ended is not None:
-            return
+            return []
         reply = self._waiting[number] = self._loop.create_future()
+        ping = next(self._numbers)
+        pong = self._waiting[ping] = self._loop.create_future()
+        reply.add_done_callback(lambda _: None if pong.done() else pong.set_result(None))  # which is a sign of life too
         try:
             self.channel.post([_CANCEL, number])
+            self.channel.post([_REQUEST, ping, Ping.method, []])
+            with anyio.move_on_after(self._patience(), shield=True):
+                await pong
+            if not pong.done() or pong.cancelled():
+                return [f"{self.peer} does not answer: its process hangs, is stopped, or can't be reached."]
+            with anyio.move_on_after(DRAIN_SECONDS, shield=True):
+                await reply
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, ResourceExhaustedError):
-            return  # the channel ends, and all that it asked for with it
-        with anyio.move_on_after(DRAIN_SECONDS, shield=True):
-            await reply
+            return []  # the channel ends, and all that it asked for with it
+        finally:
+            self._waiting.pop(ping, None)
+        error = reply.result()[1] if reply.done() and not reply.cancelled() else None
+        return list(getattr(error, "details", ())) or [f"{self.peer} had not answered {method}."]
+
+    def _patience(self) -> float:
+        """How long a peer that is asked whether it is there may take."""
+        return max(PATIENCE_SECONDS, 3 * (self.channel.statistics().round_trip or 0.0))
 
     # ---- from the peer
 
@@ -192,7 +216,7 @@ class Rpc:
         self._serving[number] = task
 
     async def _serve(self, number: int, answer: Awaitable[Any], channel: Channel) -> None:
-        reply: list[Any] = [_ERROR, number, _TAKEN_BACK]
+        reply: list[Any] = [_ERROR, number, _REPLY_TO_CANCEL]
         begins = True
         if number in self._unwanted:
             self._unwanted.remove(number)
@@ -205,6 +229,10 @@ class Rpc:
                 reply = [_RESULT, number, await answer]
         except Exception as error:
             reply = [_ERROR, number, encode_error(error)]
+        except asyncio.CancelledError as error:
+            if waited := noted(error):
+                reply = [_ERROR, number, encode_error(CancelledError(_TAKEN_BACK, details=waited))]
+            raise
         finally:
             self._serving.pop(number, None)
             self._reply(reply, channel)
