@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,29 @@ class Interpreter:
         keywords: dict[str, Any] = {a: node.attrs[a] for a in entry.attrs}
         if entry.takes_context:
             keywords["ctx"] = self.contexts.setdefault(name, KernelContext(node, self.device, self.resources))
+        if entry.takes_step:
+            keywords["step"] = Unstopped()
         result = entry.function(np, *arguments(definition, flat), **keywords)
         if entry.is_async:
             result = asyncio.run(result)
         outputs = result if len(node.dtypes) > 1 else (result,)
         for port in range(len(node.dtypes)):
             values.setdefault(Endpoint(name, port), outputs[port])
+
+
+class Unstopped:
+    """A step as kernels see it, which is never stopped and counts nothing."""
+
+    id = 0
+
+    def on_cancel(self, callback: Callable[[], None], reason: Any = None) -> Callable[[], None]:
+        return lambda: None
+
+    def waits(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        pass
 
 
 def arguments(definition: opdef.OpDef, flat: list[Any]) -> list[Any]:

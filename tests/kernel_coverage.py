@@ -21,7 +21,7 @@ def table() -> str:
         where = opdef.lookup(op).where
         if op.startswith("_") or "/actorflow/ops/" not in where:
             continue
-        module = Path(where.rpartition(":")[0]).stem
+        module = where.rpartition(":")[0].rpartition("/actorflow/ops/")[2].removesuffix(".py")
         if any(entry.device == "GPU" for entry in entries):
             own.setdefault(module, []).append(op)
         elif kernel.includes(kernel.devices_of(op), "GPU"):

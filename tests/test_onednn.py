@@ -620,13 +620,13 @@ def test_no_library_where_no_wheel_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_broken_library_is_logged_and_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = tmp_path / "libdnnl.so.3"
     broken.write_bytes(b"no library")
     monkeypatch.setattr(binding, "find", lambda: [str(broken)])
     assert binding._load.__wrapped__() is None
-    assert "not used" in capsys.readouterr().out
+    assert "not used" in caplog.text
 
 
 def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
