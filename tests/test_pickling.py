@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import copy
+import dataclasses
 import inspect
 import multiprocessing
 import pickle
@@ -61,6 +63,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.io.TFRecordOptions: lambda: af.io.TFRecordOptions("GZIP"),
     af.io.TFRecordCompressionType: lambda: af.io.TFRecordCompressionType.ZLIB,
     af.VariableScope: lambda: af.VariableScope(False, "a", af.zeros_initializer()),
+    af.TaskState: lambda: af.TaskState(1, "a", "Add", Where("a.py", 3), "waits"),
     Where: lambda: Where("a.py", 3),
     EdgeReport: lambda: EdgeReport("a:0", "x", "y", "shm", 1, 2, 3, 0.5),
     Race: lambda: Race(*(f.name for f in Race.__dataclass_fields__.values())),
@@ -206,6 +209,13 @@ def test_what_belongs_to_this_process_says_so(kind: type, way: str) -> None:
     with pytest.raises(TypeError) as caught:
         WAYS[way](made)
     assert re.fullmatch(r"[A-Z].* (is|are) not pickled.*\.", str(caught.value)), caught.value
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_the_state_of_a_node_goes_without_its_task(way: str) -> None:
+    task = asyncio.current_task()
+    state = af.TaskState(1, "a", "Add", None, "runs", task)
+    assert WAYS[way](state) == dataclasses.replace(state, task=None) and state.task is task
 
 
 @pytest.mark.parametrize("way", WAYS)

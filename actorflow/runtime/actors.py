@@ -49,6 +49,10 @@ class TaskState:
     state: State
     task: asyncio.Task[Any] | None = field(default=None, repr=False)
 
+    def __reduce__(self) -> Any:
+        """Pickled and copied without the task, which belongs to this process."""
+        return TaskState, (self.step, self.name, self.op, self.where, self.state)
+
 
 class NodeTask(asyncio.Task[None]):
     """The task of a node, which carries its name.
