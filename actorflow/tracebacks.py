@@ -16,7 +16,9 @@ from types import CodeType, TracebackType
 
 from actorflow.errors import InternalError, OpError, StarvationError, UnknownError
 
-_RUNNERS = frozenset(("actorflow", "anyio", "asyncio", "concurrent", "contextlib", "runpy", "threading", "uvloop"))
+_RUNNERS = frozenset(
+    ("actorflow", "anyio", "asyncio", "concurrent", "contextlib", "runpy", "threading", "trio", "uvloop")
+)
 """The packages whose frames lie between the lines of a program and what failed."""
 _LIBRARIES = _RUNNERS | {"llvmlite", "ml_dtypes", "msgpack", "numpy", "scipy", "structlog", "zmq"}
 _MARK = "_actorflow_told"
@@ -112,16 +114,23 @@ def arrange(error: BaseException) -> bool:
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if before is not None:
         arrange(before)
-        if _says_all(error, before):
+        if says_all(error, before):
             error.__cause__ = None
             error.__suppress_context__ = True
-        elif (theirs := _without(before.__traceback__, _RUNNERS)) is not None:
-            before.__traceback__ = theirs
+        else:
+            before.__traceback__ = theirs(before)
     return True
 
 
-def _says_all(error: BaseException, before: BaseException) -> bool:
+def theirs(error: BaseException) -> TracebackType | None:
+    """The frames of `error` that are the program's; all where none are, or all are to be seen."""
+    return error.__traceback__ if full() else _without(error.__traceback__, _RUNNERS) or error.__traceback__
+
+
+def says_all(error: BaseException, before: BaseException) -> bool:
     """Whether the error before another adds nothing: it has no line of the program, or one, which the message names."""
+    if full():
+        return False
     trace = _without(before.__traceback__, _LIBRARIES)
     if trace is None:
         return not isinstance(error, UnknownError)

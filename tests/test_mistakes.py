@@ -144,6 +144,11 @@ MISTAKES = [
     mistake(
         "concat_static", "y = af.concat([af.ones([2, 3]), af.ones([2, 4])], 0)  # <-", "ValueError", "(2, 3)", "(2, 4)"
     ),
+    mistake(
+        "one_of_many",
+        "y = af.concat([af.ones([2, 3]) for _ in range(30)] + [af.ones([2, 4])], 0)  # <-",
+        *("ValueError", "input 30: ones_30:0 float32 (2, 4)", "29 inputs more"),
+    ),
     mistake("reshape_static", "y = af.reshape(af.ones([2, 3]), [4])  # <-", "ValueError", "6", "4"),
     mistake(
         "assign_static",
@@ -459,6 +464,27 @@ MISTAKES = [
             session.run(y, {x: np.ones((5, 3))})
         """,
         *("InvalidArgumentError", "inner sizes"),
+    ),
+    mistake(
+        "cluster_kernel",
+        """
+        x = af.placeholder(af.float32)
+        y = af.reshape(x, af.placeholder_with_default([4, 4], [2]))  # <-
+        with af.blocking.LocalCluster({"worker": 1}) as cluster, af.blocking.Session(cluster.target) as session:
+            session.run(y, {x: np.ones((5, 3))})
+        """,
+        *("InvalidArgumentError", "15", "[4, 4]"),
+    ),
+    mistake(
+        "cluster_py_func",
+        """
+        def half(x):
+            return x.half()
+        y = af.py_func(half, [af.ones([2])], af.float32)  # <-
+        with af.blocking.LocalCluster({"worker": 1}) as cluster, af.blocking.Session(cluster.target) as session:
+            session.run(y)
+        """,
+        *("FailedPreconditionError", "lives in the process", "Run it in a session without a target"),
     ),
     mistake(
         "while_body",

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorflow import shapes
-from actorflow.dtypes import float32
+from actorflow.dtypes import DType, float32
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _GROWTH_WARNING = 1000
 _NONE_GRADIENTS = 20
+_MOST_INPUTS = 4
 _keys = itertools.count()
 
 
@@ -197,7 +198,7 @@ class Graph(Scoped):
             definition.check_inputs([t.dtype for t in inputs])
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
-            kinds = [f"input {i}: {t.name} {t.dtype} {shapes.show(t.static_shape)}" for i, t in enumerate(inputs)]
+            kinds = _kinds(inputs)
             raise type(error)(describe(str(error), node=node_name, op=op_type, where=where, details=kinds)) from None
         if scope.lossy and float32 in dtypes:
             attrs = {**attrs, "_lossy": True}
@@ -515,6 +516,19 @@ class Graph(Scoped):
 
     def _repr_html_(self) -> str:
         return f"<b>Graph</b> of {len(self._nodes)} nodes, version {self.version}"
+
+
+def _kinds(inputs: Sequence[Tensor]) -> list[str]:
+    """A line for each input; of many, for the first of each type and shape."""
+    lines = [f"{t.name} {t.dtype} {shapes.show(t.static_shape)}" for t in inputs]
+    shown = list(range(len(inputs)))
+    if len(shown) > _MOST_INPUTS:
+        firsts: dict[tuple[DType, shapes.Shape], int] = {}
+        for i, t in enumerate(inputs):
+            firsts.setdefault((t.dtype, t.static_shape), i)
+        shown = list(firsts.values())[:_MOST_INPUTS]
+    left = len(inputs) - len(shown)
+    return [f"input {i}: {lines[i]}" for i in shown] + [f"... and {left} inputs more"] * (left > 0)
 
 
 _process_default = Graph()

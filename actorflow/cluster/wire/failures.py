@@ -11,6 +11,7 @@ import anyio
 
 from actorflow import errors
 from actorflow.errors import OpError, UnavailableError, UnknownError
+from actorflow.tracebacks import says_all, theirs
 from actorflow.user_line import Where
 
 _MOST_TEXT = 16 * 1024
@@ -39,8 +40,9 @@ def encode_error(error: BaseException) -> dict[str, Any]:
         if isinstance(error, errors.Overloaded):
             found["retry_after"] = error.retry_after
     cause = error.__cause__ if isinstance(error, OpError) else error
-    if cause is not None:
-        found["traceback"] = _text("".join(traceback.format_exception(cause))[-_MOST_TEXT:])
+    if cause is not None and (cause is error or not says_all(error, cause)):
+        lines = traceback.format_exception(type(cause), cause, theirs(cause))
+        found["traceback"] = _text("".join(lines)[-_MOST_TEXT:])
     return found
 
 

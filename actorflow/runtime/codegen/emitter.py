@@ -15,8 +15,8 @@ from actorflow.registry import opdef
 from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit import Loop
 from actorflow.runtime.codegen.jit_groups import Fused
+from actorflow.runtime.diagnostics.misfit import Given, given
 from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
-from actorflow.runtime.misfit import Given, given
 from actorflow.shapes import Shape, is_static, num_elements
 
 _TRUSTED = "actorflow."

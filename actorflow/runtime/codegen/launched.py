@@ -16,12 +16,12 @@ from actorflow.analysis.pauses import paced
 from actorflow.device.base import AsynchronousDevice, Replay, as_asynchronous
 from actorflow.errors import InternalError
 from actorflow.graph.node import Endpoint, Node
-from actorflow.runtime import misfit
 from actorflow.runtime.codegen.jit import LaunchedLoop
 from actorflow.runtime.codegen.jit_groups import Fused, arrange, candidates
 from actorflow.runtime.codegen.region import Region
+from actorflow.runtime.diagnostics import misfit
+from actorflow.runtime.diagnostics.misfit import Given
 from actorflow.runtime.launch import bind, kernel_of
-from actorflow.runtime.misfit import Given
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.shapes import Shape
 

@@ -21,8 +21,8 @@ from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.emitter import Emitter, Places
 from actorflow.runtime.codegen.jit import Compiler, Counted
 from actorflow.runtime.codegen.jit_groups import Fused, arrange, candidates
+from actorflow.runtime.diagnostics.misfit import Given
 from actorflow.runtime.launch import ContextOf, bind, kernel_of
-from actorflow.runtime.misfit import Given
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge
 

@@ -18,7 +18,7 @@ from actorflow.errors import (
     UnknownError,
 )
 from actorflow.graph.node import Node
-from actorflow.runtime.misfit import Given, given, misfit, translated
+from actorflow.runtime.diagnostics.misfit import Given, given, misfit, translated
 from actorflow.tracebacks import is_told
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node
 from actorflow.registry import opdef
-from actorflow.runtime.misfit import given
+from actorflow.runtime.diagnostics.misfit import given
 
 _MOST_INPUTS = 4
 

@@ -28,7 +28,7 @@ def without_loop() -> FailedPreconditionError:
             hint="Start the program with anyio.run(main) or asyncio.run(main()), without backend='trio'.",
         )
     return FailedPreconditionError(
-        "No event loop is running here, and a session needs one.",
+        "No event loop of asyncio is running here, and this needs one.",
         hint="Use it inside of a coroutine that asyncio.run or anyio.run runs, or use af.blocking.Session.",
     )
 

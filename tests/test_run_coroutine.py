@@ -1,0 +1,177 @@
+"""`session.run(...)` is a coroutine to all that take coroutines, and says what is missing to those who take it for a value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+
+import actorflow as af
+from actorflow import errors
+from actorflow.runtime.loops.event_loop import running_loop
+
+Run = Callable[[], Coroutine[Any, Any, Any]]
+
+
+@pytest.fixture
+async def run() -> AsyncIterator[Run]:
+    """Starts a run that gives 3."""
+    with af.Graph().as_default() as graph:
+        y = af.constant(1) + 2
+        async with af.Session(graph=graph) as session:
+            yield lambda: session.run(y)
+
+
+async def in_a_task_group(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(coroutine)
+    return task.result()
+
+
+async def gathered(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return (await asyncio.gather(coroutine))[0]
+
+
+async def from_a_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    future = asyncio.run_coroutine_threadsafe(coroutine, asyncio.get_running_loop())
+    return await asyncio.wrap_future(future)
+
+
+async def itself(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+@pytest.mark.parametrize(
+    "take",
+    [itself, asyncio.create_task, asyncio.ensure_future, asyncio.shield, gathered, in_a_task_group, from_a_thread],
+    ids=lambda take: take.__name__,
+)
+async def test_all_that_take_coroutines_take_it(run: Run, take: Callable[[Any], Awaitable[Any]]) -> None:
+    assert await take(run()) == 3
+
+
+async def test_a_task_group_of_anyios_starts_it(run: Run) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+
+
+def test_an_event_loop_runs_it() -> None:
+    with af.Graph().as_default() as graph:
+        y = af.constant(1) + 2
+
+        async def main(session: af.Session) -> Any:
+            return await session.run(y)
+
+        async def whole() -> Any:
+            async with af.Session(graph=graph) as session:
+                return await main(session)
+
+        assert asyncio.run(whole()) == 3
+
+
+async def test_it_is_known_as_a_coroutine(run: Run) -> None:
+    made = run()
+    assert asyncio.iscoroutine(made) and inspect.isawaitable(made) and isinstance(made, Coroutine)
+    assert made.__qualname__ == "Session.run"
+    task = asyncio.create_task(made)
+    assert "Session.run" in repr(task) and await task == 3
+
+
+async def test_a_task_that_waits_in_it_is_cancelled() -> None:
+    with af.Graph().as_default() as graph:
+        value = af.FIFOQueue(1, [af.float32], [[]]).dequeue()
+        async with af.Session(graph=graph) as session:
+            task = asyncio.create_task(session.run(value))
+            while not session.statistics().steps:
+                await anyio.lowlevel.checkpoint()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert session.statistics().cancelled == 1
+
+
+async def test_it_can_be_compared_and_kept_in_sets(run: Run) -> None:
+    first, second = run(), run()
+    assert first == first and first != second and len({first, second}) == 2
+    assert await first + await second == 6
+
+
+async def test_python_warns_of_one_that_is_dropped(run: Run) -> None:
+    with pytest.warns(RuntimeWarning, match=r"'Session\.run' was never awaited"):
+        run()
+
+
+async def test_a_run_that_is_shown_says_that_it_was_not_awaited(run: Run) -> None:
+    made = run()
+    assert "was not awaited" in repr(made) and "was not awaited" in f"{made}"
+    assert await made == 3, "showing it does nothing to it"
+
+
+async def test_a_run_that_was_refused_as_a_value_is_over(run: Run) -> None:
+    """Python need not warn of it as well."""
+    with pytest.raises(TypeError, match="was not awaited"):
+        run() + 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["shape", "item", "tolist", "dtype"])
+async def test_it_has_no_attributes_of_values(run: Run, name: str) -> None:
+    made = run()
+    with pytest.raises(AttributeError, match=rf"was not awaited.*it has no '{name}'"):
+        getattr(made, name)
+    assert not hasattr(made, "__len_hint__")
+    await made
+
+
+# ---- event loops
+
+
+def test_without_an_event_loop_the_remedy_is_named() -> None:
+    with pytest.raises(errors.FailedPreconditionError, match=r"No event loop of asyncio.*\n.*af\.blocking\.Session"):
+        running_loop()
+
+
+def test_in_trio_it_says_that_asyncio_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for trio, of which one function is asked; `test_a_session_in_trio` has trio itself."""
+    trio = ModuleType("trio")
+    trio.lowlevel = SimpleNamespace(current_task=object)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "trio", trio)
+    with pytest.raises(errors.FailedPreconditionError, match="runs on asyncio only, and this is trio"):
+        running_loop()
+
+
+@pytest.mark.parametrize("open_first", [True, False], ids=["opened", "run_at_once"])
+def test_a_session_in_trio(open_first: bool) -> None:
+    pytest.importorskip("trio")
+
+    async def main() -> None:
+        with af.Graph().as_default() as graph:
+            session = af.Session(graph=graph)
+            if open_first:
+                async with session:
+                    raise AssertionError("it was opened")
+            await session.run(af.constant(1.0))
+
+    with pytest.raises(errors.FailedPreconditionError, match="runs on asyncio only, and this is trio"):
+        anyio.run(main, backend="trio")
+
+
+# ---- blocking sessions
+
+
+async def test_a_blocking_run_in_a_coroutine_is_refused_where_it_is_awaited() -> None:
+    with af.Graph().as_default() as graph, af.blocking.Session(graph=graph) as session:
+        y = af.constant(1) + 2
+        assert session.run(y) == 3
+        with pytest.raises(TypeError, match="leave `await` out"):
+            await session.run(y)
+        with pytest.raises(TypeError, match="leave `await` out"):
+            print(1, await session.run([y, y]), "more")
+        awaited = asyncio.get_running_loop().run_in_executor(None, session.run, y)
+        assert await awaited == 3 and threading.active_count() >= 1
