@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Callable
 from types import CodeType, TracebackType
+from typing import Any
 
 from actorflow.errors import InternalError, OpError, StarvationError, UnknownError
 
@@ -83,23 +86,33 @@ def _without(trace: TracebackType | None, packages: frozenset[str]) -> Traceback
 
 
 def install() -> None:
-    """Has errors that nobody catches printed without frames of actorflow, anyio and asyncio. What printed them until now still
-    does, and prints all other errors as they are."""
-    if sys.excepthook is _hook:
-        return
-    global _previous
-    _previous = sys.excepthook
-    sys.excepthook = _hook
+    """Has errors that nothing catches printed without frames of actorflow, anyio and asyncio. What printed them until now still
+    does, and prints all other errors as they are. Called once, as actorflow is imported."""
+    sys.excepthook = _hook(sys.excepthook)
+    threading.excepthook = _thread_hook(threading.excepthook)
 
 
-_previous = sys.__excepthook__
+def _hook(previous: Callable[..., Any]) -> Callable[..., None]:
+    """`sys.excepthook`: what is called with an error that ends the program."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not full() and arrange(error):
+            trace = error.__traceback__
+        previous(kind, error, trace)
+
+    return show
 
 
-def _hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not full():
-        arrange(error)
-        trace = error.__traceback__
-    _previous(kind, error, trace)
+def _thread_hook(previous: Callable[..., Any]) -> Callable[..., None]:
+    """`threading.excepthook`: what is called with an error that ends a thread."""
+
+    def show(given: threading.ExceptHookArgs) -> None:
+        error = given.exc_value
+        if error is not None and not full() and arrange(error):
+            given = threading.ExceptHookArgs((given.exc_type, error, error.__traceback__, given.thread))
+        previous(given)
+
+    return show
 
 
 def arrange(error: BaseException) -> bool:

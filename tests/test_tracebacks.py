@@ -95,6 +95,29 @@ def test_what_a_program_has_put_in_the_hooks_place_prints(tmp_path: Path) -> Non
     assert text == "ValueError caught\n"
 
 
+def test_a_thread_that_fails_shows_its_own_lines(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        dedent(
+            """
+            import threading
+            import actorflow as af
+            x = af.placeholder(af.float32)
+            def work():
+                with af.blocking.Session(graph=x.graph) as session:
+                    session.run(x, {x: "text"})
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            """
+        ),
+        encoding="utf-8",
+    )
+    text = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stderr
+    frames = [line.strip() for line in text.splitlines() if line.startswith("  File ")]
+    assert len(frames) == 1 and frames[0].endswith("in work") and len(text.splitlines()) <= MOST_LINES, text
+
+
 def test_the_errors_of_the_program_before_are_shown(tmp_path: Path) -> None:
     text = printed(
         tmp_path,
