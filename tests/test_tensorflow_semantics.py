@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 
@@ -151,6 +153,8 @@ def test_types_of_inputs_are_attributes(graph: af.Graph) -> None:
         (tf.unsorted_segment_sum(x, [0, 0, 0], 1), "Tnumsegments", tf.int32),
         (tf.random_uniform([2]), "T", tf.int32),
         (tf.random_uniform([2]), "dtype", tf.float32),
+        (tf.random_uniform(tf.constant([2], tf.int64), 0, 9, tf.int32), "T", tf.int64),
+        (tf.linspace(0.0, 1.0, 3), "Tidx", tf.int32),
         (tf.substr(["abc"], indices, indices), "T", tf.int64),
         (tf.Variable(1.0).value(), "dtype", tf.float32),
         (tf.nn.top_k(x)[0], "T", tf.float16),
@@ -359,3 +363,18 @@ def test_optimizers_change_variables_of_16_bits(graph: af.Graph, name: str, dtyp
     assert v.dtype.name == dtype and np.isfinite(after).all()
     slots = {s for s in optimizer.get_slot_names()}
     assert all(optimizer.get_slot(v, slot).dtype.base_dtype == v.dtype for slot in slots)
+
+
+async def test_a_dequeue_that_a_closing_session_ends_says_that_it_was_cancelled(graph: af.Graph) -> None:
+    taken = tf.FIFOQueue(1, tf.float32, name="q").dequeue()
+    async with anyio.create_task_group() as group:
+        session = af.Session(graph=graph)
+
+        async def take() -> None:
+            with pytest.raises(errors.CancelledError, match="operation was cancelled"):
+                await session.run(taken)
+
+        group.start_soon(take)
+        while "q_Dequeue" not in session.pending():
+            await anyio.lowlevel.checkpoint()
+        await session.close()
