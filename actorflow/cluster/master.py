@@ -33,7 +33,7 @@ from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import Observed, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.deadline import noted_by, noting
-from actorflow.session.diagnosis import users_by_resource
+from actorflow.session.diagnosis import ResourceUsers
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.standstill import Seen, joined
 from actorflow.session.steps import Later, Outcome
@@ -121,8 +121,7 @@ class MasterSession:
         self._told = 0
         self._flying: dict[int, tuple[int, MasterPlan]] = {}
         """The steps under way: the client's number and the plan of each."""
-        self._users: tuple[int, Mapping[str, Sequence[Node]]] = 0, {}
-        """The nodes that use each resource, of a graph with so many nodes."""
+        self._users = ResourceUsers(self.graph.nodes)
         self._lent: dict[Link, None] = {}
         """The links over which tasks were told of the session."""
 
@@ -257,9 +256,8 @@ class MasterSession:
     def _users_of(self, share: Share) -> dict[str, Sequence[Node]]:
         """The nodes of the graph that use the resources of a share."""
         names = [node.attrs["shared_name"] or node.name for node in share.nodes() if "shared_name" in node.attrs]
-        if names and self._users[0] != len(self.graph):
-            self._users = len(self.graph), users_by_resource(self.graph.nodes)
-        return {name: self._users[1][name] for name in names if name in self._users[1]}
+        users = self._users() if names else {}
+        return {name: users[name] for name in names if name in users}
 
     def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
         for number, edge in edges:

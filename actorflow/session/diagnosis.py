@@ -26,6 +26,22 @@ def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
     return found
 
 
+class ResourceUsers:
+    """`users_by_resource` of a graph that grows."""
+
+    __slots__ = ("_count", "_found", "_nodes")
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._count = 0
+        self._found: Mapping[str, Sequence[Node]] = {}
+
+    def __call__(self) -> Mapping[str, Sequence[Node]]:
+        if self._count != len(self._nodes):
+            self._count, self._found = len(self._nodes), users_by_resource(self._nodes)
+        return self._found
+
+
 def explained(
     report: StepReport, reports: Sequence[StepReport], users: Mapping[str, Sequence[Node]] = MappingProxyType({})
 ) -> list[str]:

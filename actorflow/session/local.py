@@ -14,7 +14,7 @@ from actorflow.registry import plugins
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.admission import Admission
 from actorflow.session.devices import open_devices, shared_resources
-from actorflow.session.diagnosis import users_by_resource
+from actorflow.session.diagnosis import ResourceUsers
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import LocalParts, Parts
 from actorflow.session.planning.planner import Compiled, Planner
@@ -40,7 +40,7 @@ class LocalEngine:
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self.planner = Planner(graph, self._devices, self.resources, options)
         self.steps = Steps(admission, plugins.load("transports", "local")())
-        self.steps.users = lambda: users_by_resource(graph.nodes)
+        self.steps.users = ResourceUsers(graph.nodes)
         self.steps.standstill = Standstill()
         self.admission = admission
         self.plan = self.planner.plan

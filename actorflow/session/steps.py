@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 import anyio
 
 from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
 from actorflow.graph.node import Endpoint, Node
+from actorflow.reports import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
@@ -26,9 +28,11 @@ from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.session.structure.values import fetched
 from actorflow.transport.base import Rendezvous, Transport
 
+_FRESH_SECONDS = 0.05
+_FRESH_TIMES = 20  # so that looking takes a small part of the time, however many steps end
+_MOST_LOOKED = 256
 GRACE = 1.0
 """Seconds that a stopped step waits for kernels that can't be stopped."""
-_FEW = 64
 
 
 class Later:
@@ -64,6 +68,8 @@ class Steps:
         self.standstill: Standstill | None = None
         """Tells of steps that only wait, where somebody wants to know."""
         self._looking: asyncio.TimerHandle | None = None
+        self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
+        """Until when that is taken for fresh, what steps waited for, and the users of resources."""
         self._transport = transport
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -181,9 +187,7 @@ class Steps:
         except BaseException as error:
             self.cancelled += 1
             if isinstance(error, asyncio.CancelledError) and not step.finished:
-                few = len(self.running) <= _FEW  # each report looks at all that run
-                lines = self.report(step) if few else step.pending().splitlines()
-                note(error, [f"Step {step.id} was not done:", *lines])
+                note(error, [f"Step {step.id} was not done:", *self.report(step)])
             try:
                 await self.drain(step, CancelledError("The run was cancelled."))
             finally:
@@ -258,7 +262,7 @@ class Steps:
     def _expire(self, step: Step, timeout: float) -> None:
         step.stop(
             DeadlineExceededError(
-                f"Step {step.id} was not done after {timeout} s.",
+                f"Step {step.id} was not done after {round(timeout, 3)} s.",
                 details=self.report(step),
                 hint="The lines name what had not finished and what it waits for.",
             )
@@ -299,9 +303,14 @@ class Steps:
         return [Seen(one.step, one.idle, explained(one, reports, users)) for one in shown]
 
     def report(self, step: Step) -> list[str]:
-        """The lines of `pending` for one step."""
-        reports = [starvation.look(other) for other in self.running.values()]
-        return explained(starvation.look(step), reports, self.users())
+        """The lines of `pending` for one step. Where many end at once, they see the same state of the others."""
+        begun = step.loop.time()
+        if self._looked is None or begun > self._looked[0]:
+            others = [starvation.look(other) for other in islice(self.running.values(), _MOST_LOOKED)]
+            users = self.users()
+            ended = step.loop.time()
+            self._looked = ended + max(_FRESH_SECONDS, _FRESH_TIMES * (ended - begun)), others, users
+        return explained(starvation.look(step), *self._looked[1:])
 
     # ---- steps that only wait
 
