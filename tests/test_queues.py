@@ -18,6 +18,7 @@ from actorflow.kernels.io.queues.core import Put, QueueCore, Take
 from actorflow.kernels.io.queues.elements import QueueSpec
 from actorflow.kernels.io.queues.shared import SharedQueue
 from actorflow.kernels.io.queues.stores import Fifo
+from actorflow.ops.io.queues import queue_size
 
 KINDS: dict[str, Callable[..., af.QueueBase]] = {
     "fifo": lambda capacity: af.FIFOQueue(capacity, af.int64, shapes=[()], name="q"),
@@ -495,7 +496,7 @@ async def test_mistakes_while_the_graph_is_built(graph: Graph) -> None:
     with pytest.raises(ValueError, match="zero or more"):
         queue.dequeue_many(-1)
     with pytest.raises(TypeError, match="handle of a queue"):
-        af.ops.queue_ops.queue_size(3)
+        queue_size(3)
 
 
 async def test_mistakes_in_the_run(graph: Graph) -> None:
