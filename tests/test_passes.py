@@ -28,7 +28,8 @@ from actorflow.passes.fold import fold
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.placement.cost_model import node_cost
-from actorflow.placement.groups import UnionFind, place
+from actorflow.placement.groups import UnionFind
+from actorflow.placement.place import place
 from actorflow.registry import kernel, plugins
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"
