@@ -22,7 +22,9 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
+from .reaching import not_reached
 from .zmq.auth import Keys
+from .zmq.greeting import refusal
 
 CONTROL, BULK = 0, 1
 _CHUNKS_PER_TURN = 16
@@ -117,12 +119,9 @@ class SimulatedEndpoint(BaseEndpoint):
 
     def _admit(self, key: str | None, expected: str | None) -> str | None:
         if (key is None) != (self.keys is None):
-            return (
-                "it does not speak ZeroMQ with the same security: only one of the two has keys, "
-                "or the port is another service's"
-            )
+            return refusal(key is not None, "NULL" if self.keys is None else "CURVE")[0]
         if self.keys is not None and expected != self.keys.public:
-            return "its key is another one than expected, or something else listens there"
+            return refusal(True, "CURVE")[0]
         if key is not None and key not in self.allowed:
             return "it does not allow this process's key"
         return None
@@ -163,10 +162,7 @@ class SimulatedEndpoint(BaseEndpoint):
                 except BaseException:
                     channel.close("not wanted any more")
                     raise
-        raise UnavailableError(
-            f"{address} did not accept a channel within {timeout:g} s; it got as far as: {reached[-1]}.",
-            hint="Is the process running there, under this address and port, and with the same keys?",
-        ) from why
+        raise not_reached(address, timeout, reached[-1]) from why
 
     def greeted(self, channel: AcceptedChannel) -> None:
         """A peer's handshake is over, in one way or the other."""

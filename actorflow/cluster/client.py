@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from math import inf
@@ -21,6 +21,7 @@ from actorflow.cluster.division import RemoteDevice
 from actorflow.cluster.flights import Flights
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial import RemoteParts
+from actorflow.cluster.processes import startup
 from actorflow.cluster.stepping import call_step
 from actorflow.cluster.wire.enclosed import enclose
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
@@ -69,6 +70,8 @@ _QUIET_STEPS = 2
 _REMEMBERED_STEPS = 32
 _WAITS_SECONDS = 2.0
 _MOST_WANTED = 3
+_TELL_SECONDS = 3.0
+"""After so long without an answer the log says how far the connection is."""
 _SLACK = 0.04
 """How many seconds more than its time a step may take before the client does not wait for the master's report any more."""
 
@@ -200,7 +203,8 @@ class RemoteEngine:
         keys = self.target.credentials
         key = None if keys is None else keys.peer_key()
         with _naming(self._source):
-            link = await self._links.to("", self.target.address, key=key, timeout=self._timeout)
+            with self._telling() as progress:
+                link = await self._links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
             self._session, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
         self._devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
         self._sent = 0
@@ -208,6 +212,25 @@ class RemoteEngine:
         self._placements.clear()
         self._states.met(_MASTER, link)
         self._link = link
+
+    @contextmanager
+    def _telling(self) -> Iterator[Callable[[str], None]]:
+        """Has the log say what a connection waits for that takes long. Gives what has to be told of its progress."""
+        state = startup.TaskState()
+
+        def progress(word: str) -> None:
+            nonlocal state
+            state = state.told(word)
+
+        def tell() -> None:
+            waited = startup.describe("", self.target.address, state)
+            _LOG.warning("the target does not answer yet", waited_for=waited, gives_up_after=self._timeout)
+
+        timer = asyncio.get_running_loop().call_later(_TELL_SECONDS, tell)
+        try:
+            yield progress
+        finally:
+            timer.cancel()
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
         """The master's plan for `signature`. What is new in the graph goes there first."""

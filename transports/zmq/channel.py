@@ -29,6 +29,8 @@ _CHUNKS_PER_TURN = 16
 _COPIED = 64 * 1024
 _ENCRYPTED_CHUNK = 128 * 1024
 _REFUSALS = 3
+_SILENT = 0.8
+"""A handshake that fails after so much of its time was not refused: there was no answer."""
 _WATCHED = (
     zmq.EVENT_CONNECTED
     | zmq.EVENT_DISCONNECTED
@@ -37,6 +39,10 @@ _WATCHED = (
     | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 )
+
+
+class Unlike(HandshakeRejected):
+    """The peer ended the handshake and did not say why."""
 
 
 class _ZmqChannel(BaseChannel):
@@ -154,6 +160,7 @@ class ConnectedChannel(_ZmqChannel):
         self.peer = Peer(Identity("", "", 0), address, (key or endpoint.keys.public) if endpoint.keys else None)
         self._tell = tell
         self._refusals = 0
+        self._connected = [0.0, 0.0]
         self._ready = [False, False]
         self._draining = [False, False]
         name = b"\1" + secrets.token_bytes(ID_SIZE - 2)
@@ -186,6 +193,7 @@ class ConnectedChannel(_ZmqChannel):
         if self.ended is not None:
             return
         if event == zmq.EVENT_CONNECTED:
+            self._connected[lane] = self.loop.time()
             self._tell("connected")
         elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             self._ready[lane] = True
@@ -198,18 +206,23 @@ class ConnectedChannel(_ZmqChannel):
         elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
             self._rejected("it does not allow this process's key")
         elif event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
-            self._rejected(
-                "it does not speak ZeroMQ with the same security: only one of the two has keys, or the port is another service's"
-            )
+            self._unlike()
         elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            if self.loop.time() - self._connected[lane] >= _SILENT * self.endpoint.handshake_seconds:
+                self._refusals = 0  # it was silent: it is starting, stopped, or busy
+                return
             self._refusals += 1
             if self._refusals >= _REFUSALS:
-                self._rejected("its key is another one than expected, or something else listens there")
+                self._unlike()
         elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
             for each in (CONTROL, BULK):  # what came before the end, a last word perhaps
                 while self.ended is None and readable(self._sockets[each]):
                     self._drain_some(each)
             self.lost(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
+
+    def _unlike(self) -> None:
+        """The peer ended the handshake: the two have different keys, or it is something else."""
+        self.lost(Unlike(f"{self.peer.address} refuses the connection."))
 
     def _rejected(self, why: str) -> None:
         self.lost(HandshakeRejected(f"{self.peer.address} refuses the connection: {why}."))

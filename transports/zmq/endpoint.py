@@ -17,14 +17,16 @@ from anyio.lowlevel import checkpoint
 
 from actorflow.errors import UnavailableError
 from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import PeerLost
+from actorflow.transport.errors import HandshakeRejected, PeerLost
 
 from ..endpoint import BaseEndpoint
 from ..protocol.frames import HEADER
 from ..protocol.intake import CHUNK_LIMIT
+from ..reaching import not_reached
 from .auth import Gate, Keys, check_bind
-from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel
+from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, Unlike
 from .doorman import Doorman
+from .greeting import refusal, security_at
 from .monitor import Monitor
 from .sockets import NOW, Socket, fd_of, readable, rest
 
@@ -54,6 +56,8 @@ class ZmqEndpoint(BaseEndpoint):
 
     name = "zmq"
     KeyPair = Keys
+    handshake_seconds = 5.0
+    """A handshake that takes longer is tried again."""
 
     def __init__(
         self,
@@ -130,16 +134,29 @@ class ZmqEndpoint(BaseEndpoint):
                     await checkpoint()
                     tell("accepted")
                     return channel
+                except Unlike as error:
+                    channel.close("not wanted any more")
+                    why = error
+                    await self._explain(address, host, port)
+                    await anyio.sleep(random.uniform(0.02, 0.2))
                 except PeerLost as error:  # it died while it was greeted; its successor may answer
                     why = error
                     await anyio.sleep(random.uniform(0.02, 0.2))
                 except BaseException:
                     channel.close("not wanted any more")
                     raise
-        raise UnavailableError(
-            f"{address} did not accept a channel within {timeout:g} s; it got as far as: {reached[-1]}.",
-            hint="Is the process running there, under this address and port, and with the same keys?",
-        ) from why
+        raise not_reached(address, timeout, reached[-1]) from why
+
+    async def _explain(self, address: str, host: str, port: int) -> None:
+        """A peer has ended a handshake. Raises HandshakeRejected, which says why, unless nothing answers there now."""
+        try:
+            found = await security_at(host, port)
+        except OSError:  # a TimeoutError is one too
+            return
+        if found == "NULL" and self.keys is None:
+            return  # the two could talk: it was ending, perhaps
+        why, hint = refusal(self.keys is not None, found)
+        raise HandshakeRejected(f"{address} refuses the connection: {why}.", hint=hint)
 
     def socket(self, kind: int) -> Socket:
         """A socket with the options that all have."""
@@ -150,7 +167,7 @@ class ZmqEndpoint(BaseEndpoint):
         found.setsockopt(zmq.HEARTBEAT_IVL, self._heartbeat)
         found.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * self._heartbeat)
         found.setsockopt(zmq.HEARTBEAT_TTL, 3 * self._heartbeat)
-        found.setsockopt(zmq.HANDSHAKE_IVL, 5000)
+        found.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * self.handshake_seconds))
         found.setsockopt(zmq.RECONNECT_IVL, 50)
         found.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
         return found

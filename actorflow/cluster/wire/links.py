@@ -183,13 +183,13 @@ class Links:
             link.about = await link.call(Hello(VERSION, epoch), timeout=timeout)
             if int(link.about.get("epoch") or 0) > control.epoch:
                 self.on_epoch(int(link.about["epoch"]))
-            await self._attach(link)
+            await self._attach(link, timeout)
         except BaseException:
             link.close()
             raise
         return link
 
-    async def _attach(self, link: Link) -> None:
+    async def _attach(self, link: Link, timeout: float) -> None:
         """Opens the channel over shared memory, where both ends have it and see each other."""
         data = self.endpoints.data
         if data is None:
@@ -203,7 +203,7 @@ class Links:
             if self.endpoints.insist:
                 raise await self._refusal(link, error) from error
             return
-        await link.call(Attach(), timeout=_ATTACH_SECONDS)
+        await link.call(Attach(), timeout=timeout)
         link.carry(tokens)
         await self._offer(link)
 

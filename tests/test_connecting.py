@@ -1,0 +1,90 @@
+"""A client that connects: whom it waits for, and what it is told where the two can't talk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from clusters import free_port, servers
+
+import actorflow as af
+from actorflow import errors
+from actorflow.cluster import client
+from actorflow.cluster.client import query_status
+from actorflow.cluster.config.credentials import Credentials
+from actorflow.transport.errors import HandshakeRejected
+from actorflow.transports.zmq.endpoint import ZmqEndpoint
+from actorflow.transports.zmq.greeting import refusal as told_refusal
+from actorflow.transports.zmq.greeting import security_at
+
+
+async def refusal(target: str, credentials: Any) -> str:
+    with pytest.raises(HandshakeRejected) as caught:
+        await query_status(target, credentials=credentials, timeout=30)
+    return str(caught.value)
+
+
+async def test_three_mistakes_with_keys_are_told_apart() -> None:
+    async with servers({"worker": 1}, "zmq", keys=True) as (locked,), servers({"ps": 1}, "zmq") as (plain,):
+        without = await refusal(locked.target.address, None)
+        others = await refusal(locked.target.address, Credentials.make())
+        needless = await refusal(plain.target.address, Credentials.make())
+    assert "it has keys, and this process has none" in without and "Set ACTORFLOW_KEYS" in without
+    assert "its key is another one than this process expects" in others and "compare ACTORFLOW_KEYS" in others
+    assert "it has no keys, but this process has" in needless and "unset ACTORFLOW_KEYS" in needless
+
+
+@contextmanager
+def listening() -> Iterator[tuple[socket.socket, str]]:
+    """A socket that takes connections, as that of a process that stands still."""
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        made.listen(64)
+        yield made, f"tcp://127.0.0.1:{made.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("keys", [False, True])
+async def test_a_task_that_stands_still_is_waited_for(monkeypatch: pytest.MonkeyPatch, keys: bool) -> None:
+    """Its machine takes connections, but it greets nobody. However many handshakes fail by that, nothing is said of keys."""
+    monkeypatch.setattr(ZmqEndpoint, "handshake_seconds", 0.05)
+    with listening() as (_, address), pytest.raises(errors.UnavailableError) as caught:
+        await query_status(address, credentials=Credentials.make() if keys else None, timeout=1.5)
+    assert "does not answer" in str(caught.value) and "key" not in str(caught.value)
+
+
+async def test_something_else_that_listens_is_called_so() -> None:
+    async def answer(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n" + bytes(64))
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, answer)
+        found = await security_at("127.0.0.1", port)
+        assert found == "" and "something else than actorflow listens there" in told_refusal(False, found)[0]
+        group.cancel_scope.cancel()
+
+
+async def test_a_wrong_port_is_told_while_the_session_waits(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert client._TELL_SECONDS < 5
+    monkeypatch.setattr(client, "_TELL_SECONDS", 0.01)
+    graph = af.Graph()
+    with graph.as_default():
+        c = af.constant(1.0)
+    port = free_port()
+    with caplog.at_level(logging.WARNING):
+        async with af.Session(f"tcp://127.0.0.1:{port}", graph, connect_timeout=0.5) as session:
+            with pytest.raises(errors.UnavailableError, match="nothing has taken a connection there"):
+                await session.run(c)
+    (told,) = [r.getMessage() for r in caplog.records if "does not answer yet" in r.getMessage()]
+    assert f"127.0.0.1:{port}" in told and "nothing listens there" in told
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

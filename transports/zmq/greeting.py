@@ -1,0 +1,56 @@
+"""What listens at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants."""
+
+from __future__ import annotations
+
+import anyio
+
+SIZE = 64
+_SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
+_MINE = _SIGNATURE + b"\x03\x00"
+"""No more: one who reads what he does not like ends the connection before he has said his part."""
+_SECONDS = 2.0
+
+
+async def security_at(host: str, port: int) -> str:
+    """The security that the ZeroMQ socket at an address wants: "NULL" or "CURVE"; "" where something else answers.
+
+    libzmq does not say why a peer ended a handshake, so this looks for itself.
+
+    Raises:
+        OSError, TimeoutError: nothing answers.
+    """
+    with anyio.fail_after(_SECONDS):
+        async with await anyio.connect_tcp(host, port) as stream:
+            await stream.send(_MINE)
+            found = b""
+            while len(found) < SIZE and _SIGNATURE.startswith(found[:1]):
+                try:
+                    found += await stream.receive(SIZE - len(found))
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    break
+    if len(found) < SIZE or found[:1] != _SIGNATURE[:1] or found[9] & 1 == 0:
+        return ""
+    return found[12:32].rstrip(b"\0").decode("ascii", "replace")
+
+
+def refusal(has_keys: bool, security: str) -> tuple[str, str]:
+    """Why two can't talk, and what to do: this process has keys or not, and its peer wants that security."""
+    if security not in ("NULL", "CURVE"):
+        return (
+            "something else than actorflow listens there",
+            "Compare the host and the port with those that the task was started with.",
+        )
+    if security == "CURVE" and not has_keys:
+        return (
+            "it has keys, and this process has none",
+            "Set ACTORFLOW_KEYS to the cluster's key file, or give that as `credentials`.",
+        )
+    if security == "NULL" and has_keys:
+        return (
+            "it has no keys, but this process has",
+            "Start the task with the keys (--keys), or connect without any: unset ACTORFLOW_KEYS, give no `credentials`.",
+        )
+    return (
+        "its key is another one than this process expects",
+        "Both sides need the keys of one cluster: compare ACTORFLOW_KEYS or `credentials` here with the task's --keys.",
+    )
