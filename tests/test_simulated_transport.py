@@ -363,7 +363,7 @@ def test_f51_a_peer_may_start_later_and_nobody_is_waited_for_in_vain() -> None:
     ("case", "message"),
     [
         ("not allowed", "does not allow this process's key"),
-        ("wrong server key", "another one than expected"),
+        ("wrong server key", "another one than this process expects"),
         ("no keys here", "it has keys, and this process has none"),
         ("no keys there", "it has no keys, but this process has"),
         ("shared", ""),
