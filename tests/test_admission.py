@@ -18,7 +18,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors, machine
-from actorflow.session.admission import Admission
+from actorflow.session.waiting.admission import Admission
 
 
 @pytest.fixture

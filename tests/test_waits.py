@@ -14,7 +14,7 @@ from channels import until
 import actorflow as af
 from actorflow.errors import DeadlineExceededError
 from actorflow.ops.state.mutex import mutex_lock
-from actorflow.session.standstill import Seen, Standstill
+from actorflow.session.waiting.standstill import Seen, Standstill
 
 
 @pytest.fixture

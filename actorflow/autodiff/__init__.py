@@ -1,1 +1,16 @@
-"""Derivatives by extending the graph (paper section 4.1)."""
+"""Derivatives by extending the graph (paper section 4.1).
+
+branches.py      gradients of branches: a Merge's gradient goes into the branch that was taken, and a Switch's comes out of it
+custom.py        `custom_gradient`: a function that says itself how to differentiate it (`tf.custom_gradient`)
+functions.py     gradients of functions: another function, traced once when a gradient is first asked for
+gradients.py     `gradients`: derivatives by extending the graph (paper section 4.1)
+hessians.py      second derivatives (`tf.hessians`), made of gradients of gradients
+loops.py         gradients of while loops: a loop that goes the iterations back
+override.py      gradient rules by name: `RegisterGradient`, `NotDifferentiable`, and which rule a node goes by
+reasons.py       `why_none`: why a gradient is None: there is no way from the tensor to the result, or no derivative goes along
+                 it
+recompute.py     `recompute`: tensors that a gradient computes again instead of keeping them (paper section 4.1)
+unbroadcast.py   undoing broadcasting: an operand that was stretched to the output's shape gets the sum over what it was
+                 stretched to
+walk.py          the backward walk: from the gradients of some tensors to those of others, one node or loop at a time
+"""

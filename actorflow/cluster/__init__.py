@@ -1,1 +1,24 @@
-"""Clusters: which tasks there are, how they prove who they are, and how they are started and reached."""
+"""Clusters: which tasks there are, how they prove who they are, and how they are started and reached.
+
+client.py        the engine of `Session(target)`: the master's session from afar (paper section 3)
+division.py      from a signature to what each task has to do: the passes over the whole graph, and the parts by task
+fed_later.py     `FedLater`: a task's part of a partial run
+flights.py       the steps that a client has in flight at its master: which of them only wait, and so lend their places to
+                 others
+gathering.py     the links from a master to all tasks of its cluster: tasks start in any order, and whoever waits for them says
+                 for whom
+master.py        the master service: sessions that divide graphs over the tasks of the cluster, and run steps on them (paper
+                 section 3)
+meeting.py       the rendezvous of a step on one of several tasks: some edges end here, others lead over links
+node_states.py   `NodeStates`: who keeps what the nodes of a session keep between runs, and whether it was lost
+partial.py       partial runs over tasks: a step is fed and fetched while its request is being answered (`Session.partial_run`)
+parts.py         A task's part of a plan: what the master registers there, and its form on the wire
+server.py        `Server`: one task of a cluster, with its worker service and its master service (paper section 3)
+stepping.py      A step asked of another task: its feeds go there and its fetches come back, small ones within the request and
+                 its reply, others as tokens
+worker.py        the worker service: a task's devices and their state, the parts of plans registered there, and the steps that
+                 run them
+config/          which tasks a cluster has, and the keys by which they know each other
+processes/       the processes of tasks: how they are started, and how they end
+wire/            requests and replies between tasks
+"""

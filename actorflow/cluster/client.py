@@ -53,11 +53,11 @@ from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.runtime.loops.root import RootTask
-from actorflow.session.admission import Admission
-from actorflow.session.deadline import deadline, note, noted
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import Parts
-from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadline import deadline, note, noted
+from actorflow.session.waiting.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0

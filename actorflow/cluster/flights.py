@@ -9,7 +9,7 @@ import anyio
 
 from actorflow.errors import OpError, Overloaded
 from actorflow.runtime.loops.root import RootTask
-from actorflow.session.admission import Admission
+from actorflow.session.waiting.admission import Admission
 
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.25

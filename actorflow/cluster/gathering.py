@@ -12,7 +12,7 @@ from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import VERSION, Link, Links
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
-from actorflow.session.deadline import note
+from actorflow.session.waiting.deadline import note
 from actorflow.transport.errors import HandshakeRejected
 
 _LOG = get_logger("cluster")

@@ -32,11 +32,11 @@ from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import Observed, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.deadline import noted_by, noting
-from actorflow.session.diagnosis import ResourceUsers
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.session.standstill import Seen, joined
 from actorflow.session.steps import Later, Outcome
+from actorflow.session.waiting.deadline import noted_by, noting
+from actorflow.session.waiting.diagnosis import ResourceUsers
+from actorflow.session.waiting.standstill import Seen, joined
 
 _ABORT_SECONDS = 1.0
 _MOST_ASKED = 4096

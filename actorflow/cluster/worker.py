@@ -27,12 +27,12 @@ from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.observed import observed
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.admission import Admission
 from actorflow.session.planning.builder import PlanBuilder
 from actorflow.session.planning.planner import Compiled
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.session.standstill import Seen
 from actorflow.session.steps import Later, Outcome, Steps
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.standstill import Seen
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024

@@ -458,16 +458,9 @@ class Graph(Scoped):
             InvalidArgumentError: the nodes form a cycle.
             KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
         """
-        from actorflow.lint.races import find_races
-        from actorflow.session.structure.fetches import Fetches
+        from actorflow.lint.races import races_of_runs
 
-        if fetches is None and not others:
-            return find_races(self._nodes)
-        found: dict[tuple[str, str, str], Race] = {}
-        for run in [Fetches(self, structure) for structure in (fetches, *others)]:
-            for race in find_races(self._nodes, run.endpoints, run.targets):
-                found.setdefault((race.variable, race.first.name, race.second.name), race)
-        return list(found.values())
+        return races_of_runs(self, () if fetches is None and not others else (fetches, *others))
 
     def to_bytes(self, since: int = 0) -> bytes:
         """The graph (or what was added after its first `since` nodes) in msgpack."""

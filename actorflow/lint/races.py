@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
+from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint, Node
 from actorflow.lint.happens_before import HappensBefore, happens_before
 from actorflow.passes.inline import inline
 from actorflow.registry import opdef
+from actorflow.session.structure.fetches import Fetches
 from actorflow.user_line import Where
 
 _COMMUTING: tuple[frozenset[str], ...] = (
@@ -77,6 +80,22 @@ class Race:
         if user is None:
             return f"{access.name} ({access.op}) at {access.where}"
         return f"{access.name} ({access.op}), used by {user.name} ({user.op}) at {user.where},"
+
+
+def races_of_runs(graph: Graph, runs: Sequence[Any]) -> list[Race]:
+    """The races within each of `runs`, structures of fetches as for `session.run`; without any, those of all of `graph`.
+
+    Raises:
+        InvalidArgumentError: the nodes form a cycle.
+        KeyError, TypeError, ValueError: something can't be fetched.
+    """
+    if not runs:
+        return find_races(graph.nodes)
+    found: dict[tuple[str, str, str], Race] = {}
+    for run in [Fetches(graph, structure) for structure in runs]:
+        for race in find_races(graph.nodes, run.endpoints, run.targets):
+            found.setdefault((race.variable, race.first.name, race.second.name), race)
+    return list(found.values())
 
 
 def find_races(

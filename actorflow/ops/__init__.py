@@ -17,4 +17,7 @@ signal/          ops of Fourier transforms (`tf.signal`)
 sparse/          ops of sparse tensors (`tf.sparse`)
 state/           ops of variables, their updates, and other state of a task
 strings/         ops of byte strings (`tf.strings`)
+declare.py          `@op`: a typed function without a body is the declaration of an op, and calling it adds a node
+indexed_slices.py   `IndexedSlices`: a gradient that is zero except in some rows, such as that of a gather from a large table
+static.py           questions about tensors that are answered as the graph is built, and shapes that broadcasting would give
 """

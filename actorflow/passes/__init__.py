@@ -1,1 +1,11 @@
-"""Rewrites of the part of a graph that a run needs, each a pure function. `compile.py` shows their order."""
+"""Rewrites of the part of a graph that a run needs, each a pure function. `compile.py` shows their order.
+coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code
+coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line
+control_loops.py    loops over several devices (paper section 4.4): where their primitives go, and the small loops that keep
+cse.py              common subexpressions: equal nodes become one (paper section 5.1)
+fold.py             constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)
+fuse.py             fusion: products and convolutions take the bias and the activation after them in, products what they are
+inline.py           calls of functions: each becomes a copy of the function's body (`actorflow.control_flow.function`)
+order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes
+partition.py        partition: one subgraph a device, with Send and Recv where edges crossed (paper section 3.2.2)
+"""

@@ -43,11 +43,12 @@ def load_kernels() -> None:
 
 @functools.cache
 def import_ops() -> None:
-    """Imports the declarations of all ops that the core has. A program's own imports load those that it uses."""
-    import actorflow.ops
-
-    for module in pkgutil.walk_packages(actorflow.ops.__path__, "actorflow.ops."):
-        importlib.import_module(module.name)
+    """Imports all declarations of ops: those of the core, and those of other packages. A program's own imports load those that
+    it uses."""
+    for entry in entries("ops"):
+        package = entry.load()
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
 
 
 @functools.cache

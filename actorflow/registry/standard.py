@@ -28,6 +28,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",
     },
+    "actorflow.ops": {
+        "standard": "actorflow.ops",
+    },
     "actorflow.transports": {
         "local": "actorflow.transports.local:LocalTransport",
         "local_endpoint": "actorflow.transports.local_endpoint:LocalEndpoint",

@@ -12,14 +12,14 @@ from actorflow.passes.compile import Options
 from actorflow.placement.measuring import Observed
 from actorflow.registry import plugins
 from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.admission import Admission
 from actorflow.session.devices import open_devices, shared_resources
-from actorflow.session.diagnosis import ResourceUsers
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial import LocalParts, Parts
 from actorflow.session.planning.planner import Compiled, Planner
-from actorflow.session.standstill import Standstill
 from actorflow.session.steps import Steps
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.diagnosis import ResourceUsers
+from actorflow.session.waiting.standstill import Standstill
 
 
 class LocalEngine:

@@ -27,9 +27,7 @@ from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.loops.event_loop import running_loop
-from actorflow.session.admission import Admission
 from actorflow.session.callable import Callable_
-from actorflow.session.deadline import deadline, noted
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.local import LocalEngine
@@ -38,6 +36,8 @@ from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.structure.feeds import Feed, fed_element
 from actorflow.session.structure.fetches import Fetches, cache_key
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadline import deadline, noted
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 

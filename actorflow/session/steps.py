@@ -20,12 +20,12 @@ from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.runtime.quiet import quiet_context
 from actorflow.runtime.step import Step
-from actorflow.session.admission import Admission
-from actorflow.session.deadline import deadline, note
-from actorflow.session.diagnosis import explained, in_a_circle
 from actorflow.session.planning.planner import Compiled
-from actorflow.session.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.session.structure.values import fetched
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadline import deadline, note
+from actorflow.session.waiting.diagnosis import explained, in_a_circle
+from actorflow.session.waiting.standstill import STANDSTILL_SECONDS, Seen, Standstill
 from actorflow.transport.base import Rendezvous, Transport
 
 _FRESH_SECONDS = 0.05

@@ -2,19 +2,15 @@
 
 """The supervisor: it sees that tasks live, restarts them, and takes training back to its last checkpoint (paper section 3.3).
 
-liveness.py     what is known of a task, as a pure state machine
-monitor.py      links to all tasks, whose ends and beats are the evidence
-restarts.py     how often a task is started again, and after which pause
-epochs.py       the numbers of epochs, in the checkpoint folder
-keeper.py       from a loss to the next epoch
-gate.py         what runs pass, while all is well
-judge.py        which errors are losses
-saves.py        when a checkpoint is due
-model.py        initial values, checkpoints and the global step of a graph
-attempts.py     the steps of a training loop, of which a loss takes some back
-events.py       what a supervisor tells
-supervisor.py   `Supervisor`, all of these together; wiring.py joins them
-blocking.py     the same for code without `await`
+liveness.py        what is known of a task, as a pure state machine
+monitor.py         links to all tasks, whose ends and beats are the evidence
+saves.py           when a checkpoint is due
+model.py           initial values, checkpoints and the global step of a graph
+shared_folder.py   whether all tasks that write checkpoints have the same folder
+events.py          what a supervisor tells
+supervisor.py      `Supervisor`, all of these together; wiring.py joins them
+blocking.py        the same for code without `await`
+recovery/          from a loss to the step after the last checkpoint
 """
 
 from actorflow.supervisor.events import CheckpointSaved as CheckpointSaved

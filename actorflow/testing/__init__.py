@@ -1,6 +1,22 @@
 """Simulated clusters: real protocols and programs on virtual time, with every fault that a seed can think of.
 
 `simulate` is the way in; docs/design.md tells how it works.
+
+events.py     `EventQueue`: what happens outside of all processes, in the order of time; and who calls it up
+faults.py     `Faults`: what befalls the machines of a simulation by chance, and how often
+files.py      `SimulatedFiles`: a file system in memory that forgets what was not flushed when its machine stops, and fails on
+              demand
+host.py       `Host`: a simulated machine with one process: its event loop, clocks, files, place in the network, and its lives
+loop.py       `VirtualLoop`: an asyncio event loop whose time passes only while nothing is ready
+network.py    `Network`: simulated machines and the links between them
+order.py      the order in which anyio cancels nested scopes: they lie in sets, whose order hangs on addresses in memory
+shared.py     `SharedFiles`: one file system for several machines, as they see it over a network
+simulate.py   `simulate`: runs a program of several machines in one thread, on virtual time, with whatever befalls them, from
+              one seed
+trace.py      `Trace`: what happened in a simulation, a line for each event that matters
+wire.py       `End`: one end of a simulated connection, with two lanes that keep their order, heartbeats, and all the ways to
+              end
+world.py      `World`: simulated machines on one virtual time, who of them runs next, and what befalls them
 """
 
 from __future__ import annotations

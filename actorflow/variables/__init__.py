@@ -1,1 +1,16 @@
-"""Variables: tensors that outlive a run, the scopes that share them, and what they start with."""
+"""Variables: tensors that outlive a run, the scopes that share them, and what they start with.
+
+collections.py    A graph's lists of variables and other things by purpose (`tf.GraphKeys`), and ops that initialise variables
+dependencies.py   initial values that are computed from other variables, which may have no value yet when an initializer runs
+getting.py        how `get_variable` makes or takes a variable, in one piece or in slices, once its name and defaults are known
+initializers.py   what variables start with: constants, random draws, and draws scaled to the size of a layer
+partitioned.py    `PartitionedVariable`: a variable that is kept in slices, which may live on several devices
+                  (`tf.PartitionedVariable`)
+partitioners.py   partitioners: functions that say into how many slices a variable of some shape and type is cut
+                  (`tf.*_partitioner`)
+scope.py          `variable_scope` and `get_variable`: variables that several parts of a program share by name
+                  (`tf.get_variable`)
+slices.py         `variable[1:3]`: a tensor that is a part of a variable's value, and can be assigned to
+store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
+variable.py       `Variable`: a tensor that is kept between runs and changed by assignments (paper section 2; `tf.Variable`)
+"""

@@ -2,6 +2,11 @@
 
 They stand beside those that compute with CuPy, and are chosen where NVIDIA's Python package of the library is there (extra
 `cudnn`). Whatever the library lacks, CuPy's kernel computes. Pools are CuPy's: that package has no call for them.
+
+binding.py   whether cuDNN is there, and the handle of each GPU
+conv.py      convolutions on GPUs by cuDNN, of two and three dimensions, in groups and of single channels, with their gradients
+norm.py      batch normalization on GPUs by cuDNN, while training and after it, with the gradients of training
+program.py   operations of cuDNN: how they are described, the plans that the library makes of them, and their runs
 """
 
 from actorflow.registry.library import provide

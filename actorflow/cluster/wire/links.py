@@ -20,7 +20,7 @@ from actorflow.cluster.wire.rpc import Handler, Rpc
 from actorflow.device.sharing import SharingDevice
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
 from actorflow.runtime.loops.root import RootTask
-from actorflow.session.deadline import note
+from actorflow.session.waiting.deadline import note
 from actorflow.transport.base import Channel, Identity
 
 VERSION = "1"

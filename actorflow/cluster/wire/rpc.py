@@ -29,8 +29,8 @@ from actorflow.errors import (
     UnimplementedError,
 )
 from actorflow.runtime.loops.root import RootTask
-from actorflow.session.deadline import note, noted
 from actorflow.session.steps import Later
+from actorflow.session.waiting.deadline import note, noted
 from actorflow.transport.base import Channel
 
 _REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4

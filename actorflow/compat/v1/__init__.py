@@ -5,6 +5,19 @@
 Spelling only: each name is actorflow's own function or class, and sessions are blocking ones. A name that is missing raises
 an AttributeError that says so. In modules that import it the sizes of a `TensorShape` are `Dimension`s, as TensorFlow 1's
 are; to other modules they stay ints and None.
+
+app.py          `tf.app`: the entry of a script with flags
+behavior.py     the version, and the switches of TensorFlow's behaviour: there is only that of version 1
+compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
+config.py       `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
+dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
+flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
+gfile.py        `tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only
+index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in
+                the sources
+logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
+namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
+sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
 """
 
 from actorflow.compat.v1 import dimensions as _dimensions

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from actorflow.errors import FailedPreconditionError, Overloaded
-from actorflow.session.deadline import note
+from actorflow.session.waiting.deadline import note
 
 
 class Admission:

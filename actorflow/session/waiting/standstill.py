@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from actorflow.logs import get_logger
-from actorflow.session.diagnosis import NOTHING
+from actorflow.session.waiting.diagnosis import NOTHING
 
 STANDSTILL_SECONDS = 1.0
 """The log tells of a step that has waited for so long while nothing else ran, or for what nothing in the graph brings."""
