@@ -10,4 +10,5 @@ starvation.py   the starvation report: which nodes of a step wait, for which cha
 trace.py        what ran when: the events of one traced step
 traced.py       `TracedPart`: a part of a traced step, which notes when tokens come
 waits.py        `Wait`: what an asynchronous kernel waits for, as it says itself when it is asked
+misfit.py       `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
 """
