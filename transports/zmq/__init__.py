@@ -7,6 +7,7 @@ doorman.py    `Doorman`: what a connection may cost before it has said who it is
 endpoint.py   the ZeroMQ transport: one ROUTER for each process that listens, two DEALERs (control and bulk) to each peer
 monitor.py    what libzmq says of a socket's connections: made, authenticated, refused, broken
 sockets.py    what is asked of ZeroMQ's sockets for each message
+greeting.py   what listens at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants
 """
 
 from .endpoint import ZmqEndpoint
