@@ -68,7 +68,7 @@ async def test_something_else_that_listens_is_called_so() -> None:
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, answer)
         found = await security_at("127.0.0.1", port)
-        assert found == "" and "something else than actorflow listens there" in told_refusal(False, found)[0]
+        assert found == "" and "something else listens there" in told_refusal(False, found)[0]
         group.cancel_scope.cancel()
 
 

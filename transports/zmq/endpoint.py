@@ -153,8 +153,8 @@ class ZmqEndpoint(BaseEndpoint):
             found = await security_at(host, port)
         except OSError:  # a TimeoutError is one too
             return
-        if not found or (found == "NULL" and self.keys is None):
-            return  # it was ending, perhaps; another program may give its port up
+        if found == "NULL" and self.keys is None:
+            return  # the two could talk: it was ending, perhaps
         why, hint = refusal(self.keys is not None, found)
         raise HandshakeRejected(f"{address} refuses the connection: {why}.", hint=hint)
 

@@ -37,7 +37,7 @@ def refusal(has_keys: bool, security: str) -> tuple[str, str]:
     """Why two can't talk, and what to do: this process has keys or not, and its peer wants that security."""
     if security not in ("NULL", "CURVE"):
         return (
-            "something else than actorflow listens there",
+            "something else listens there",
             "Compare the host and the port with those that the task was started with.",
         )
     if security == "CURVE" and not has_keys:
