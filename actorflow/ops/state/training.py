@@ -46,10 +46,6 @@ def _update(refs: int) -> ShapeRule:
     def rule(c: Inference) -> list[Shape]:
         variable = c.shapes[0]
         for index in range(refs):
-            if c.dtypes[index].base_dtype is not c.dtypes[0].base_dtype:
-                raise TypeError(
-                    f"Variables {index} and 0 differ: {c.dtypes[index].base_dtype} and {c.dtypes[0].base_dtype}."
-                )
             variable = merge(variable, c.shapes[index])
         names = [spec.name for spec in c.op.inputs]
         gradient = names.index("delta" if "delta" in names else "grad")
