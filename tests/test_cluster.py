@@ -454,7 +454,7 @@ async def test_f61_bad_input_is_refused_as_in_a_local_session(nearby: list[Serve
     with on("worker:1"):
         y = x + 1.0
     async with af.Session(nearby[0].target, graph, max_inflight_steps=1, max_queued_steps=0) as session:
-        with pytest.raises(InvalidArgumentError, match="needs a value") as caught:
+        with pytest.raises(InvalidArgumentError, match="You must feed a value") as caught:
             await session.run(y)
         assert caught.value.node == "x" and caught.value.where is not None
         with pytest.raises(InvalidArgumentError, match="does not fit"):
