@@ -15,6 +15,7 @@ import inspect
 import logging
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -24,7 +25,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+import pytest_timeout
 from hypothesis import settings
+from patience import watch
 from poison import PoisonAllocator
 
 from actorflow.devices import cpu
@@ -36,7 +39,7 @@ SHM = "/dev/shm"
 KINDS = ("tasks", "threads", "children", "fds", "shm")
 LEFT_TASKS = pytest.StashKey[list[str]]()
 
-# Times depend on the machine, and pytest-timeout already bounds a test.
+# Times depend on the machine, and the limit of a test already bounds it.
 settings.register_profile("actorflow", deadline=None, print_blob=True)
 settings.load_profile("actorflow")
 
@@ -47,6 +50,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
     config.addinivalue_line("markers", "slow: the test takes long beside what it shows; make test-all runs it")
+    # What nohup or a shell in the background ignores, processes that tests start would ignore too. SIGHUP stays: nohup means it.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
+    """The limit of a test follows the machine: `patience.py`."""
+    if settings.method != "signal" or threading.current_thread() is not threading.main_thread():
+        return None
+    item.cancel_timeout = watch(settings.timeout, lambda: pytest_timeout.timeout_sigalrm(item, settings))  # type: ignore[attr-defined]
+    return True
 
 
 def _uses_loop(item: pytest.Function) -> bool:
