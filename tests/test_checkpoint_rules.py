@@ -278,7 +278,7 @@ def test_f68_another_shape_is_a_difference_unless_it_is_asked_for() -> None:
 # ---- the command
 
 
-def test_f102_the_command_tells_by_its_status_whether_all_is_well(
+def test_f66_the_command_tells_by_its_status_whether_all_is_well(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = LocalStore(str(tmp_path))

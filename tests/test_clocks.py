@@ -44,7 +44,7 @@ def proc(root: Path, boot: str | None, namespace: str | None) -> str:
     return str(root)
 
 
-def test_f53_a_clock_is_that_of_a_boot_and_a_time_namespace(tmp_path: Path) -> None:
+def test_f96_a_clock_is_that_of_a_boot_and_a_time_namespace(tmp_path: Path) -> None:
     def name(at: str, boot: str | None, namespace: str | None) -> str:
         return machine._system_clock.__wrapped__(proc(tmp_path / at, boot, namespace))
 
@@ -75,7 +75,7 @@ class TwoHosts:
         destination.take(Record(Kind.BEAT, meta=meta))
 
 
-def test_f53_the_estimate_of_another_hosts_clock_is_within_its_bound(seed: int) -> None:
+def test_f96_the_estimate_of_another_hosts_clock_is_within_its_bound(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(50):
         hosts = TwoHosts(chance.randrange(-100 * S, 100 * S), chance.uniform(-200, 200) * PPM)
@@ -91,7 +91,7 @@ def test_f53_the_estimate_of_another_hosts_clock_is_within_its_bound(seed: int) 
             assert found.clock_error >= found.round_trip / 2
 
 
-def test_f53_one_clock_is_not_estimated() -> None:
+def test_f96_one_clock_is_not_estimated() -> None:
     hosts = TwoHosts(0, 0.0)
     hosts.here.one_clock = True
     assert (hosts.here.estimate().clock_offset, hosts.here.estimate().clock_error) == (0.0, 0.0)
@@ -102,7 +102,7 @@ def test_f53_one_clock_is_not_estimated() -> None:
         assert (found.round_trip, found.clock_offset, found.clock_error) == (0.067, 0.0, 0.0)
 
 
-def test_f53_beats_contradict_clocks_that_only_have_one_name() -> None:
+def test_f96_beats_contradict_clocks_that_only_have_one_name() -> None:
     hosts = TwoHosts(50 * MS, 0.0)  # two copies of one virtual machine
     hosts.here.one_clock = True
     hosts.beat(hosts.here, hosts.there, MS)
@@ -111,7 +111,7 @@ def test_f53_beats_contradict_clocks_that_only_have_one_name() -> None:
     assert (found.clock_offset, found.clock_error) == (0.05, pytest.approx(0.001, rel=1e-3))
 
 
-def test_f53_a_step_itself_tells_the_clock_before_any_beat_has() -> None:
+def test_f96_a_step_itself_tells_the_clock_before_any_beat_has() -> None:
     ahead = 3 * S
     assert ahead_of(None, 100, 200, ahead + 110, ahead + 190) == Ahead(ahead, 10)
     assert ahead_of(Ahead(ahead + 500, 505), 100, 200, ahead + 110, ahead + 190) == Ahead(ahead + 2, 8)
@@ -140,7 +140,7 @@ def a_step(chance: random.Random, tasks: int, length: int) -> tuple[list[list[An
     return rows, [[time for row in some for time in row[3:5]] for some in rows]
 
 
-def test_f14_f53_no_token_comes_before_it_was_sent_and_no_time_leaves_its_bound(seed: int) -> None:
+def test_f14_f96_no_token_comes_before_it_was_sent_and_no_time_leaves_its_bound(seed: int) -> None:
     chance = random.Random(seed)
     violated = 0
     for _ in range(30):
@@ -171,7 +171,7 @@ def test_f14_f53_no_token_comes_before_it_was_sent_and_no_time_leaves_its_bound(
     assert violated
 
 
-def test_f53_a_task_that_says_nonsense_holds_nobody_up() -> None:
+def test_f96_a_task_that_says_nonsense_holds_nobody_up() -> None:
     trace = Trace(clock_error=1)
     devices = "/task:0/device:CPU:0", "/task:1/device:CPU:0"
     for source, destination in (devices, devices[::-1]):
@@ -183,7 +183,7 @@ def test_f53_a_task_that_says_nonsense_holds_nobody_up() -> None:
     assert len(trace.transfers()) == 2
 
 
-def test_f14_f53_causes_come_first_in_the_traces_of_one_hosts_processes(graph: af.Graph) -> None:
+def test_f14_f96_causes_come_first_in_the_traces_of_one_hosts_processes(graph: af.Graph) -> None:
     """From the very first step on, which is when the links have not exchanged a beat yet."""
     with af.device("/job:ps"):
         v = af.Variable(1.0)

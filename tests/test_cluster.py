@@ -226,7 +226,7 @@ async def test_f104_reset_drops_containers_everywhere(cluster: list[Server], gra
                 await session.run(v)
 
 
-async def test_f53_one_trace_shows_all_tasks(cluster: list[Server], graph: af.Graph) -> None:
+async def test_f96_one_trace_shows_all_tasks(cluster: list[Server], graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [])
     with on("ps:0"):
         one = af.add(x, 1.0, name="one")
@@ -297,7 +297,7 @@ async def test_f65_an_error_on_one_task_ends_the_waits_on_each_other(
         assert not any(server.worker.steps.running for server in nearby)
 
 
-async def test_f28_cancellation_reaches_every_task(cluster: list[Server], graph: af.Graph) -> None:
+async def test_cancellation_reaches_every_task(cluster: list[Server], graph: af.Graph) -> None:
     queue = af.FIFOQueue(1, [af.float32], [[]])
     with on("worker:0"):
         waits = queue.dequeue() + 1.0
@@ -315,7 +315,7 @@ async def test_f28_cancellation_reaches_every_task(cluster: list[Server], graph:
             assert await session.run(result) == 8.0
 
 
-async def test_f30_a_deadline_says_what_waits_on_which_task(cluster: list[Server], graph: af.Graph) -> None:
+async def test_a_deadline_says_what_waits_on_which_task(cluster: list[Server], graph: af.Graph) -> None:
     with on("ps:0"):
         queue = af.FIFOQueue(1, [af.float32], [[]], name="empty")
     with on("worker:1"):
@@ -469,7 +469,7 @@ async def test_f61_bad_input_is_refused_as_in_a_local_session(nearby: list[Serve
                 await session.run(y, {x: [1, 2]})
 
 
-async def test_f32_ten_cancellations_at_random_instants(nearby: list[Server], graph: af.Graph, seed: int) -> None:
+async def test_ten_cancellations_at_random_instants(nearby: list[Server], graph: af.Graph, seed: int) -> None:
     draw = random.Random(seed)
     x = af.placeholder(af.float32, [4])
     value: af.Tensor = x

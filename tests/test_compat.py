@@ -23,7 +23,7 @@ def graph() -> Iterator[tf.Graph]:
         yield made
 
 
-def test_f122_a_linear_model_is_trained_as_in_tensorflow_1() -> None:
+def test_a_linear_model_is_trained_as_in_tensorflow_1() -> None:
     tf.disable_v2_behavior()
     x = tf.placeholder(tf.float32, [None, 1], name="x")
     y = tf.placeholder(tf.float32, shape=(None, 1), name="y")

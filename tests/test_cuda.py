@@ -361,7 +361,7 @@ def test_f37_training_goes_in_place(fake: Make) -> None:
         assert memory.reuses > 0
 
 
-def test_f8_a_read_on_a_gpu_is_not_changed_by_a_later_write(fake: Make) -> None:
+def test_f30_a_read_on_a_gpu_is_not_changed_by_a_later_write(fake: Make) -> None:
     graph = af.Graph()
     with graph.as_default():
         w = af.Variable(np.ones((4, 4), np.float32))
@@ -581,7 +581,7 @@ def test_f38_the_rows_of_the_op_tables_hold_on_a_gpu(
     assert sum(1 for n in launched if n) > 0.7 * len(launched)
 
 
-def test_f65_random_graphs_over_gpus_and_cpus_give_what_the_oracle_gives(fake: Make, seed: int) -> None:
+def test_f48_random_graphs_over_gpus_and_cpus_give_what_the_oracle_gives(fake: Make, seed: int) -> None:
     for number in range(seed, seed + 12):
         made = random_graph(number, devices=3)
         wanted = expected(made)

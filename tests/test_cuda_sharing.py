@@ -347,7 +347,7 @@ async def test_f51_a_channel_holds_a_tensor_until_the_receiver_has_copied_it(two
 
 
 @pytest.mark.parametrize("when", ["before it leaves", "before it is asked for", "after it was taken"])
-async def test_f51_f55_a_step_that_is_aborted_gives_its_tensors_back(two: Two, when: str) -> None:
+async def test_f51_f65_a_step_that_is_aborted_gives_its_tensors_back(two: Two, when: str) -> None:
     async with joined(two) as (here, there):
         here.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), here.border))
         if when == "before it leaves":
@@ -391,7 +391,7 @@ async def test_f51_what_was_never_taken_is_given_back_at_the_end(two: Two) -> No
         await settled(lambda: not here.core.sender.leases and not here.border.kept)
 
 
-async def test_f53_a_peer_that_dies_holds_nothing(two: Two) -> None:
+async def test_f63_a_peer_that_dies_holds_nothing(two: Two) -> None:
     then = (
         "channel.border.inward = True; token = await channel.recv(1, 5); print('has it', flush=True); "
         "await channel.wait_closed()"

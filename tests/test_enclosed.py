@@ -26,7 +26,7 @@ def over_the_wire(values: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda d: d.name)
-def test_f53_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DType) -> None:
+def test_f51_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DType) -> None:
     rng = np.random.default_rng(0)
     for shape in [(), (1,), (0,), (3, 0), (2, 3), (2, 1, 4)]:
         size = int(np.prod(shape)) * dtype.size
@@ -41,7 +41,7 @@ def test_f53_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DT
             assert not found.flags.writeable
 
 
-def test_f53_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
+def test_f51_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
     small = np.float32(1)
     for value in [
         b"text",
@@ -90,7 +90,7 @@ def test_f62_what_is_no_tensor_is_refused() -> None:
             disclose(junk)
 
 
-async def test_f53_small_and_large_feeds_and_fetches_of_one_step() -> None:
+async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:
     """In the request and reply, as tokens, and both: the same values."""
     graph = af.Graph()
     with graph.as_default():

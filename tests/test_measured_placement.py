@@ -78,7 +78,7 @@ async def test_f43_the_second_plan_goes_by_measured_times(cluster: list[Server],
         assert "done" in await session.explain_placement("long")
 
 
-async def test_f43_f47_what_has_state_stays_and_takes_along_what_must_be_with_it(
+async def test_f43_what_has_state_stays_and_takes_along_what_must_be_with_it(
     cluster: list[Server], graph: af.Graph
 ) -> None:
     v = af.Variable(np.ones(4, np.float32), name="v")

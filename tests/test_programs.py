@@ -41,7 +41,7 @@ def test_each_program_has_a_test_and_changes_one_import() -> None:
         assert path.read_text(encoding="utf-8").count("actorflow") == 1, path
 
 
-def test_f122_linear_regression() -> None:
+def test_linear_regression() -> None:
     found = run("linear_regression")
     assert found["slope"] == pytest.approx(3, abs=0.05)
     assert found["intercept"] == pytest.approx(-2, abs=0.05)
@@ -53,26 +53,26 @@ def test_flags_change_a_program() -> None:
     assert found["loss"] > 0.5
 
 
-def test_f122_softmax_regression_on_digits() -> None:
+def test_softmax_regression_on_digits() -> None:
     found = run("softmax_digits")
     assert found["accuracy"] > 0.92
     assert found["loss"] < 0.4
 
 
-def test_f122_convolutions_on_digits() -> None:
+def test_convolutions_on_digits() -> None:
     found = run("convolutional_digits")
     assert found["flat"] == 2 * 2 * 16
     assert found["accuracy"] > 0.93
     assert found["loss"] < 0.3
 
 
-def test_f122_word_embeddings() -> None:
+def test_word_embeddings() -> None:
     found = run("word2vec")
     assert found["loss"] < 0.8 * found["before"]
     assert found["accuracy"] > 0.9
 
 
-def test_f122_an_autoencoder_of_digits() -> None:
+def test_an_autoencoder_of_digits() -> None:
     found = run("autoencoder")
     assert found["before"] > 0.15
     assert found["loss"] < 0.045

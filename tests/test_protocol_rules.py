@@ -157,7 +157,7 @@ def test_f62_edges_steps_and_tags_have_to_fit() -> None:
             client.send(edge, step, tag, encode_token(None, False))
 
 
-def test_f52_messages_have_a_longest_one_and_so_many_may_wait() -> None:
+def test_messages_have_a_longest_one_and_so_many_may_wait() -> None:
     client, _ = pair()
     most = LIMITS.message - 5  # msgpack says the length in five bytes
     client.post(bytes(most))
@@ -169,13 +169,13 @@ def test_f52_messages_have_a_longest_one_and_so_many_may_wait() -> None:
         client.post(0)
 
 
-def test_f52_a_message_that_is_announced_too_long_ends_the_connection() -> None:
+def test_a_message_that_is_announced_too_long_ends_the_connection() -> None:
     _, server = pair()
     record = Record(Kind.MESSAGE, 0, 1, 0, 5, body=b"\x01", body_size=1, total=LIMITS.message + 1)
     assert isinstance(error_of(server.receive(memoryview(frames.encode(record)))), FrameTooLarge)
 
 
-def test_f52_frames_are_filled_and_not_too_long() -> None:
+def test_frames_are_filled_and_not_too_long() -> None:
     client, server = pair()
     for edge in range(200):
         client.send(edge, 1, b"", tensor(1000))
@@ -189,7 +189,7 @@ def test_f52_frames_are_filled_and_not_too_long() -> None:
 # ---- credit
 
 
-def test_f52_a_peer_sends_tokens_worth_its_window_and_no_more() -> None:
+def test_a_peer_sends_tokens_worth_its_window_and_no_more() -> None:
     client, server = pair()
     cost = HEADER.size + len(tensor(1000).meta) + 1000
     for edge in range(2 * WINDOW // cost):
@@ -207,7 +207,7 @@ def test_f52_a_peer_sends_tokens_worth_its_window_and_no_more() -> None:
     )
 
 
-def test_f52_messages_that_nobody_takes_hold_up_their_sender() -> None:
+def test_messages_that_nobody_takes_hold_up_their_sender() -> None:
     client, server = pair()
     for _ in range(4):
         client.post(bytes((1 << 17) - 16))
@@ -228,7 +228,7 @@ def test_f52_messages_that_nobody_takes_hold_up_their_sender() -> None:
     assert len(waiting) == 4 and client.outbox.empty
 
 
-def test_f52_a_chunk_is_at_most_half_of_the_window() -> None:
+def test_a_chunk_is_at_most_half_of_the_window() -> None:
     client, server = pair(chunk=WINDOW)
     client.send(1, 1, b"", tensor(3 * WINDOW))
     chunk = client.outbox.next_bulk()
@@ -236,7 +236,7 @@ def test_f52_a_chunk_is_at_most_half_of_the_window() -> None:
     assert server.outbox.chunk == WINDOW // 2
 
 
-def test_f52_small_tokens_count_against_the_window_of_chunks() -> None:
+def test_small_tokens_count_against_the_window_of_chunks() -> None:
     client, server = pair()
     for edge in range(3 * WINDOW // 1000):
         client.send(edge, 1, b"", tensor(1000))
@@ -250,7 +250,7 @@ def test_f52_small_tokens_count_against_the_window_of_chunks() -> None:
 
 
 @pytest.mark.parametrize("size", [0, CHUNK_LIMIT + 1])
-def test_f52_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
+def test_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
     _, server = pair()
     meta = frames.pack(["uint8", [1 << 19]])
     record = Record(Kind.TENSOR, Flag.FOLLOWS, 0, 0, 5, 1, 1, meta=meta, body_size=size, total=1 << 19)
@@ -258,7 +258,7 @@ def test_f52_a_chunk_has_from_one_byte_to_a_mebibyte(size: int) -> None:
     assert isinstance(error_of(events), FrameTooLarge)
 
 
-def test_f49_texts_travel_as_bytes() -> None:
+def test_texts_travel_as_bytes() -> None:
     client, server = pair()
     client.send(1, 1, b"", encode_token(np.array(["ä", b"b", np.bytes_(b"c"), ""], object), False))
     found = token_of(server, 1, 1)
@@ -269,7 +269,7 @@ def test_f49_texts_travel_as_bytes() -> None:
 # ---- steps and epochs
 
 
-def test_f58_a_second_token_of_a_key_ends_its_step() -> None:
+def test_f65_a_second_token_of_a_key_ends_its_step() -> None:
     client, server = pair()
     client.send(1, 1, b"", encode_token(np.float32(1), False))
     client.send(1, 1, b"", encode_token(np.float32(2), False))
@@ -329,7 +329,7 @@ def test_f62_an_abort_of_a_former_epoch_is_dropped() -> None:
     assert "of epoch 1" in str(found[0])
 
 
-def test_f58_what_is_queued_of_an_aborted_step_does_not_leave() -> None:
+def test_f65_what_is_queued_of_an_aborted_step_does_not_leave() -> None:
     client, server = pair()
     for step in (1, 2):
         client.send(1, step, b"", tensor(10))
@@ -343,7 +343,7 @@ def test_f58_what_is_queued_of_an_aborted_step_does_not_leave() -> None:
     assert len(whole[0]) == INLINE + 1 and server.inbox.ended(0, 1) and not server.inbox.ended(0, 2)
 
 
-def test_f58_the_first_error_of_a_step_stays() -> None:
+def test_f65_the_first_error_of_a_step_stays() -> None:
     inbox = Inbox()
     inbox.abort(1, AbortedError("the first"))
     inbox.abort(1, AbortedError("the second"))
@@ -372,7 +372,7 @@ def test_f63_what_came_before_the_end_can_be_taken_where_it_is_kept(keep: bool) 
 # ---- leases
 
 
-def test_f53_a_lent_array_is_held_until_its_lease_is_released() -> None:
+def test_f51_a_lent_array_is_held_until_its_lease_is_released() -> None:
     client, server = pair()
     for step in range(3):
         client.sender.send_handle(0, 1, step, b"", tensor(64), f"array {step}", 1, 64)
@@ -382,7 +382,7 @@ def test_f53_a_lent_array_is_held_until_its_lease_is_released() -> None:
     assert client.sender.leases == {1: "array 0", 3: "array 2"}
 
 
-def test_f53_many_leases_go_back_in_several_records() -> None:
+def test_f51_many_leases_go_back_in_several_records() -> None:
     client, server = pair()
     client.sender.leases = {lease: None for lease in range(1, 2501)}
     server.release(list(range(1, 2501)))
@@ -390,14 +390,14 @@ def test_f53_many_leases_go_back_in_several_records() -> None:
 
 
 @pytest.mark.parametrize("leases", [[7], ["1"], [1, 1]])
-def test_f53_a_release_of_what_is_not_held_ends_the_connection(leases: list[Any]) -> None:
+def test_f51_a_release_of_what_is_not_held_ends_the_connection(leases: list[Any]) -> None:
     client, server = pair()
     client.sender.leases = {1: None}
     server.release(leases)
     assert isinstance(error_of(carry(server, client)), ProtocolError)
 
 
-def test_f53_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> None:
+def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> None:
     asked: list[Any] = []
 
     def allocate(edge: int, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -531,7 +531,7 @@ def test_f63_both_sides_may_close_in_good_order_at_once() -> None:
 # ---- beats
 
 
-def test_f55_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> None:
+def test_f96_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> None:
     now = [10_000]
     here, there = Beats(lambda: (now[0], now[0])), Beats(lambda: (now[0] + 5000, now[0] + 7000))
     assert here.estimate() == ClockEstimate()

@@ -154,7 +154,7 @@ async def sent_and_kept(both: Pair, value: Any, step: int = 1) -> Any:
 
 
 @pytest.mark.real_memory
-async def test_f53_a_lease_goes_back_with_the_next_message() -> None:
+async def test_f51_a_lease_goes_back_with_the_next_message() -> None:
     async with pair("shm") as both:
         arrived = await sent_and_kept(both, np.ones(100_000))
         assert arrived[0] == 1.0 and both.client.statistics().handles_out == 1

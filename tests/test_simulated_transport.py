@@ -422,7 +422,7 @@ async def test_f51_outside_of_a_simulation_a_network_must_be_given() -> None:
         SimulatedEndpoint(Identity("cluster", "/job:worker/task:0", 1))
 
 
-def test_f55_a_clock_that_jumps_shows_in_the_beats() -> None:
+def test_f96_a_clock_that_jumps_shows_in_the_beats() -> None:
     async def client(world: World, channel: Channel, accepted: list[Channel]) -> None:
         await anyio.sleep(5)
         before = channel.statistics()

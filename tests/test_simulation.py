@@ -248,7 +248,7 @@ def test_frozen_slow_and_quick_processes() -> None:
     simulate(main, seed=1, hosts=["quick", "slow", "frozen"])
 
 
-def test_f55_clocks_of_machines_differ_and_jump() -> None:
+def test_f96_clocks_of_machines_differ_and_jump() -> None:
     async def clocks() -> tuple[int, int]:
         return machine.current().clocks()
 

@@ -13,7 +13,7 @@ TASKS = ("/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1")
 
 
 @pytest.mark.parametrize("failing", range(3))
-async def test_f58_an_error_on_one_task_stops_the_step_on_every_other(failing: int) -> None:
+async def test_f65_an_error_on_one_task_stops_the_step_on_every_other(failing: int) -> None:
     with af.Graph().as_default() as graph:
         fed = af.placeholder(af.float32, (), name="fed")
         waiting = []

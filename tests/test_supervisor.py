@@ -464,7 +464,7 @@ async def test_f65_steps_of_a_former_epoch_are_refused() -> None:
         assert (await session.run(made.book))[0] == 2
 
 
-async def test_f62_a_task_that_comes_back_learns_the_epoch_from_those_who_reach_it() -> None:
+async def test_f65_a_task_that_comes_back_learns_the_epoch_from_those_who_reach_it() -> None:
     made = program()
     async with servers({"ps": 1, "worker": 2}) as found:
         for server in found[:2]:
@@ -478,7 +478,7 @@ async def test_f62_a_task_that_comes_back_learns_the_epoch_from_those_who_reach_
         assert [server.epoch for server in found] == [4, 4, 4]
 
 
-async def test_f62_an_epoch_that_is_heard_of_late_takes_nothing_back() -> None:
+async def test_f65_an_epoch_that_is_heard_of_late_takes_nothing_back() -> None:
     reported: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
     async with servers({"ps": 1}) as (server,):

@@ -27,7 +27,7 @@ async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[list[Server]]
         yield found
 
 
-async def test_f53_a_node_waits_is_ready_and_runs(graph: af.Graph) -> None:
+async def test_f96_a_node_waits_is_ready_and_runs(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [], name="x")
     early = af.add(x, 1.0, name="early")
     late = af.exp(early, name="late")
@@ -46,7 +46,7 @@ async def test_f53_a_node_waits_is_ready_and_runs(graph: af.Graph) -> None:
     assert not trace.transfers()
 
 
-async def test_f53_what_waits_for_nothing_has_no_first_input(graph: af.Graph) -> None:
+async def test_f96_what_waits_for_nothing_has_no_first_input(graph: af.Graph) -> None:
     state = af.Variable(1.0, name="v")
     trace = af.Trace()
     async with af.Session(graph=graph) as session:
@@ -56,7 +56,7 @@ async def test_f53_what_waits_for_nothing_has_no_first_input(graph: af.Graph) ->
     assert handle.arrived == 0 and handle.waiting == 0 and handle.ready <= handle.begun
 
 
-async def test_f53_f45_iterations_of_a_loop_have_times_of_their_own(graph: af.Graph) -> None:
+async def test_f96_f45_iterations_of_a_loop_have_times_of_their_own(graph: af.Graph) -> None:
     limit = af.placeholder(af.int32, [])
     _, total = af.while_loop(lambda i, s: i < limit, lambda i, s: (i + 1, af.add(s, i, name="sum")), (0, 0))
     trace = af.Trace()
@@ -67,7 +67,7 @@ async def test_f53_f45_iterations_of_a_loop_have_times_of_their_own(graph: af.Gr
     assert all(a.ended <= b.ready <= b.begun for a, b in pairwise(runs))
 
 
-async def test_f53_a_trace_of_tasks_shows_transfers(cluster: list[Server], graph: af.Graph) -> None:
+async def test_f96_a_trace_of_tasks_shows_transfers(cluster: list[Server], graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [])
     with af.device("/job:worker/task:0"):
         one = af.add(x, 1.0, name="one")
@@ -84,7 +84,7 @@ async def test_f53_a_trace_of_tasks_shows_transfers(cluster: list[Server], graph
     assert all(event.arrived <= event.ready <= event.begun <= event.ended for event in trace.events)
 
 
-async def test_f53_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f96_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = set()
     fire = Part.fire
     monkeypatch.setattr(Part, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])

@@ -731,7 +731,7 @@ async def test_f62_a_channel_that_nobody_wants_is_closed(kind: str) -> None:
         there.close()
 
 
-async def test_f55_beats_carry_both_clocks(kind: str) -> None:
+async def test_f96_beats_carry_both_clocks(kind: str) -> None:
     def clock() -> tuple[int, int]:
         return 1_000_000_000_000, 5_000_000_000_000
 

@@ -97,7 +97,7 @@ async def test_f51_an_address_that_is_taken_leaves_no_socket(monkeypatch: pytest
     first.close()
 
 
-async def test_f58_tensors_of_an_aborted_step_that_wait_to_be_copied_are_not() -> None:
+async def test_f65_tensors_of_an_aborted_step_that_wait_to_be_copied_are_not() -> None:
     async with pair("shm") as both:
         for step in (1, 2):
             both.client.send(1, step, b"", np.full(50_000, float(step)))
@@ -111,7 +111,7 @@ async def test_f58_tensors_of_an_aborted_step_that_wait_to_be_copied_are_not() -
 
 
 @pytest.mark.parametrize("kind", WIRES)
-async def test_f52_a_message_that_is_taken_makes_room_at_once_for_the_next_ones(kind: str) -> None:
+async def test_a_message_that_is_taken_makes_room_at_once_for_the_next_ones(kind: str) -> None:
     """Without a beat, or anything else that is said meanwhile."""
     async with pair(kind, limits=SMALL, beat_seconds=1e6) as both:
         for number in range(6):

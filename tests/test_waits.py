@@ -153,7 +153,7 @@ async def test_a_mutex_tells_which_step_holds_it(graph: af.Graph, session: af.Se
     await stopped(waiting, holding)
 
 
-async def test_f86_a_reader_waits_for_the_name_of_a_file(graph: af.Graph, session: af.Session) -> None:
+async def test_f82_a_reader_waits_for_the_name_of_a_file(graph: af.Graph, session: af.Session) -> None:
     names = af.FIFOQueue(3, [af.string], [[]], name="names")
     reader = af.TextLineReader(name="lines")
     key, _ = reader.read(names, name="read")
