@@ -40,10 +40,15 @@ class Barrier:
         shared_name: str | None = None,
         name: str = "barrier",
     ) -> None:
-        """Adds a barrier to the default graph. Arguments are those of `FIFOQueue`; it has no capacity.
+        """Adds a barrier to the default graph.
+
+        Args:
+            types: the type of each component, or a single type.
+            shapes: the shape of each component, fully known and not empty; unknown unless given.
+            shared_name: sessions that share a container (`af.container`) find the same barrier under this name.
 
         Raises:
-            ValueError: shapes that don't go with the types, that are unknown, or that hold nothing.
+            ValueError: shapes do not match the types, are unknown, or hold no elements.
         """
         self._types = component_types(types)
         self._shapes = component_shapes(shapes, self._types, partial=False)
@@ -80,10 +85,19 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> Operation:
-        """Gives the elements of `keys`, a vector of strings, their component `component_index`: a row of `values` each.
+        """Inserts one component of several elements.
 
-        The run raises InvalidArgumentError where a key has that component already, and CancelledError where the barrier is
-        closed and the key new."""
+        The run raises InvalidArgumentError where a key has that component already, and CancelledError where the barrier
+        is closed and the key is new.
+
+        Args:
+            component_index: the number of the component, from 0 on.
+            keys: a vector of strings, the keys of the elements.
+            values: the component for each key, one row each, of shape [len(keys), ...].
+
+        Raises:
+            ValueError: the barrier does not have a component of this number.
+        """
         if not 0 <= component_index < len(self._types):
             raise ValueError(f"{self.name} has {len(self._types)} components, but no number {component_index}.")
         with composite(name, self._called("BarrierInsertMany"), self._barrier_ref) as scope:
@@ -98,10 +112,21 @@ class Barrier:
     def take_many(
         self, num_elements: TensorLike, allow_small_batch: bool = False, timeout: None = None, name: str | None = None
     ) -> Taken:
-        """Takes `num_elements` complete elements, and waits until there are so many.
+        """Takes `num_elements` complete elements, and waits until they are there.
 
-        The run raises OutOfRangeError where the barrier is closed and can't have them; with `allow_small_batch` a closed
-        barrier gives what is complete, as long as that is one element. `timeout` has to be None: `session.run` has one.
+        The run raises OutOfRangeError where the barrier is closed and not enough elements can be completed.
+
+        Args:
+            num_elements: an int32 scalar.
+            allow_small_batch: whether a closed barrier gives the elements that are complete, if there is at least one.
+            timeout: has to be None; give `session.run` a timeout instead.
+
+        Returns:
+            `(indices, keys, values)`: when each key was first seen (int64), the keys (string), and a list of the
+            components.
+
+        Raises:
+            ValueError: `timeout` is not None.
         """
         if timeout is not None:
             raise ValueError("take_many has no timeout of its own: pass one to session.run.")

@@ -36,6 +36,13 @@ class QueueBase:
         names: Sequence[str] | str | None,
         queue_ref: Tensor,
     ) -> None:
+        """
+        Args:
+            dtypes: the type of each component, or a single type.
+            shapes: the shape of each component, or None where they are unknown.
+            names: a name for each component, or None where elements are tuples.
+            queue_ref: the handle of the queue, the output of the node that makes it.
+        """
         self._dtypes = component_types(dtypes)
         self._shapes = component_shapes(shapes, self._dtypes)
         self._names = component_names(names, self._dtypes)

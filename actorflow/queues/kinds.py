@@ -16,7 +16,14 @@ from actorflow.shapes import ShapeLike
 
 @public("af", "tf.queue")
 class FIFOQueue(QueueBase):
-    """A queue, first in first out (`tf.FIFOQueue`)."""
+    """A queue that gives its elements in the order in which they came (`tf.FIFOQueue`).
+
+        queue = af.FIFOQueue(capacity=100, dtypes=[af.float32, af.int32], shapes=[[28, 28], []])
+        add = queue.enqueue([image, label])          # a run waits while the queue is full
+        images, labels = queue.dequeue_many(32)      # a run waits until 32 elements are there
+
+    An element is a tuple of tensors, its components.
+    """
 
     def __init__(
         self,
@@ -30,14 +37,14 @@ class FIFOQueue(QueueBase):
         """Adds a queue to the default graph.
 
         Args:
-            capacity: so many elements fit; below 0 any number does.
-            dtypes: the type of each component.
+            capacity: the maximum number of elements; no limit if it is below 0.
+            dtypes: the type of each component, or a single type.
             shapes: the shape of each component, fully known; `dequeue_many` needs them.
-            names: of the components; `enqueue` takes and `dequeue` gives dicts then.
-            shared_name: sessions that share a container (`af.container`) find the same queue under it.
+            names: a name for each component; `enqueue` then takes dicts, and `dequeue` gives them.
+            shared_name: sessions that share a container (`af.container`) find the same queue under this name.
 
         Raises:
-            ValueError: shapes or names that don't go with the types.
+            ValueError: shapes or names do not match the types.
         """
         types = component_types(dtypes)
         kept = component_shapes(shapes, types, partial=False)
@@ -67,7 +74,18 @@ class PaddingFIFOQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
-        """As `FIFOQueue`; a size in `shapes` that is None varies. Raises ValueError where a rank is unknown."""
+        """Adds a queue to the default graph.
+
+        Args:
+            capacity: the maximum number of elements; no limit if it is below 0.
+            dtypes: the type of each component, or a single type.
+            shapes: the shape of each component, of known rank; a size that is None varies from element to element.
+            names: a name for each component; `enqueue` then takes dicts, and `dequeue` gives them.
+            shared_name: sessions that share a container (`af.container`) find the same queue under this name.
+
+        Raises:
+            ValueError: a rank is unknown, or shapes or names do not match the types.
+        """
         types = component_types(dtypes)
         kept = component_shapes(shapes, types)
         if not kept or None in kept:
@@ -99,14 +117,20 @@ class RandomShuffleQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:
-        """As `FIFOQueue`.
+        """Adds a queue to the default graph.
 
         Args:
-            min_after_dequeue: so many elements stay in the queue until it is closed, for a good mix.
+            capacity: the maximum number of elements; no limit if it is below 0.
+            min_after_dequeue: the number of elements that stay in the queue until it is closed, for a good mix.
+            dtypes: the type of each component, or a single type.
+            shapes: the shape of each component, fully known; `dequeue_many` needs them.
+            names: a name for each component; `enqueue` then takes dicts, and `dequeue` gives them.
             seed: makes the order the same in every session, if elements come and go in the same order.
+            shared_name: sessions that share a container (`af.container`) find the same queue under this name.
 
         Raises:
-            ValueError: `min_after_dequeue` is below 0, or not below `capacity`.
+            ValueError: `min_after_dequeue` is below 0 or not below `capacity`, or shapes or names do not match the
+                types.
         """
         if min_after_dequeue < 0 or 0 <= capacity <= min_after_dequeue:
             raise ValueError(
@@ -144,7 +168,19 @@ class PriorityQueue(QueueBase):
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
-        """As `FIFOQueue`; `types` and `shapes` are those of the components after the priority, `names` of all."""
+        """Adds a queue to the default graph.
+
+        Args:
+            capacity: the maximum number of elements; no limit if it is below 0.
+            types: the type of each component after the priority, or a single type.
+            shapes: the shape of each component after the priority, fully known; `dequeue_many` needs them.
+            names: a name for each component, the priority included; `enqueue` then takes dicts, and `dequeue` gives
+                them.
+            shared_name: sessions that share a container (`af.container`) find the same queue under this name.
+
+        Raises:
+            ValueError: shapes or names do not match the types.
+        """
         given = component_types(types) if types else ()
         others = component_shapes(shapes, given, partial=False)
         all_types = (int64, *given)

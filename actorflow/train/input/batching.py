@@ -36,23 +36,33 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Batches of what `tensors` give run by run (`tf.train.batch`).
+    """Batches of the examples that `tensors` give run by run (`tf.train.batch`).
+
+        image, label = decode(reader.read(files))
+        images, labels = af.train.batch([image, label], batch_size=32, shapes=[[28, 28], []])
+
+    A queue runner fills the batches' queue: start it with `af.train.start_queue_runners`.
 
     Args:
-        tensors: one example, a sequence or a dict of tensors; with `enqueue_many` several, along dimension 0.
-        batch_size: examples in a batch.
-        num_threads: loops that run `tensors`; more than one makes the order random.
-        capacity: examples that are ready at most.
-        shapes: of an example; from the tensors unless given.
-        dynamic_pad: sizes may vary, and are padded to the largest of the batch.
-        allow_smaller_final_batch: what is left at the end of the input is a batch too, instead of dropped.
-        shared_name: of the queue.
+        tensors: one example, as a sequence or a dict of tensors; with `enqueue_many` several examples.
+        batch_size: the number of examples in a batch, an int32 scalar.
+        num_threads: the number of loops that run `tensors`; with more than one, the order of the examples is not fixed.
+        capacity: the maximum number of examples that are ready in the queue.
+        enqueue_many: whether the tensors hold several examples along dimension 0, instead of one.
+        shapes: the shape of each tensor of an example, without the batch; from the tensors unless given.
+        dynamic_pad: whether sizes may vary between examples. Each batch is padded to its largest example, with zeros or
+            empty strings.
+        allow_smaller_final_batch: whether the examples left at the end of the input make a smaller batch; otherwise
+            they are dropped.
+        shared_name: sessions that share a container (`af.container`) find the same queue under this name.
 
     Returns:
-        Tensors as they were given, with a new dimension 0; one tensor where the sequence has one.
+        Tensors in the structure of one source, with a new dimension 0 of size `batch_size`; a single tensor where the
+        source is a sequence of one.
 
     Raises:
-        ValueError: no tensors are given, or not all shapes are known.
+        ValueError: no tensors are given, not all shapes are known, or an argument does not fit the others.
+        TypeError: the sources have different types.
     """
     return _batches(
         "batch", [tensors], batch_size, True, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
@@ -74,8 +84,15 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch` of the examples for which `keep_input` is true: a scalar, or with `enqueue_many` a vector too
-    (`tf.train.maybe_batch`)."""
+    """`batch` of the examples for which `keep_input` is true (`tf.train.maybe_batch`).
+
+    Args:
+        tensors: see `batch`.
+        keep_input: a bool scalar that tells whether to keep the examples of a run; with `enqueue_many` also a bool
+            vector, one for each example.
+        batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name:
+            see `batch`.
+    """
     return _batches(
         "batch", [tensors], batch_size, keep_input, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
         _fifo(capacity, dynamic_pad, shared_name),
@@ -94,7 +111,17 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch` over several sources, each run by a loop of its own (`tf.train.batch_join`). All have the same types."""
+    """`batch` over several sources, each run by a loop of its own (`tf.train.batch_join`).
+
+    Args:
+        tensors_list: a list of sources, each a sequence or a dict of tensors, with the same types. Each source has a
+            loop of its own.
+        batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name: see `batch`.
+
+    Raises:
+        TypeError: the sources have different types.
+        ValueError: see `batch`.
+    """
     return _batches(
         "batch_join", tensors_list, batch_size, True, None, enqueue_many, shapes, allow_smaller_final_batch, name,
         _fifo(capacity, dynamic_pad, shared_name),
@@ -114,7 +141,13 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_batch_join`)."""
+    """`batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_batch_join`).
+
+    Args:
+        tensors_list: see `batch_join`.
+        keep_input: see `maybe_batch`.
+        batch_size, capacity, enqueue_many, shapes, dynamic_pad, allow_smaller_final_batch, shared_name: see `batch`.
+    """
     return _batches(
         "batch_join", tensors_list, batch_size, keep_input, None, enqueue_many, shapes, allow_smaller_final_batch, name,
         _fifo(capacity, dynamic_pad, shared_name),
@@ -135,10 +168,18 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch` in random order, out of a queue that keeps `min_after_dequeue` examples (`tf.train.shuffle_batch`).
+    """`batch` in random order (`tf.train.shuffle_batch`).
+
+    Args:
+        tensors, batch_size: see `batch`.
+        capacity: the maximum number of examples in the queue.
+        min_after_dequeue: the number of examples that stay in the queue while there is input; more mix better.
+        num_threads: see `batch`.
+        seed: makes the order the same in each session, as long as examples come in the same order.
+        enqueue_many, shapes, allow_smaller_final_batch, shared_name: see `batch`.
 
     Raises:
-        ValueError: `capacity` is not above `min_after_dequeue`.
+        ValueError: `capacity` is not above `min_after_dequeue`; or see `batch`.
     """
     return _batches(
         "shuffle_batch", [tensors], batch_size, True, num_threads, enqueue_many, shapes, allow_smaller_final_batch, name,
@@ -161,7 +202,15 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch`)."""
+    """`shuffle_batch` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch`).
+
+    Args:
+        tensors, batch_size: see `batch`.
+        capacity, min_after_dequeue, seed: see `shuffle_batch`.
+        keep_input: see `maybe_batch`.
+        num_threads: see `batch`.
+        enqueue_many, shapes, allow_smaller_final_batch, shared_name: see `batch`.
+    """
     return _batches(
         "shuffle_batch", [tensors], batch_size, keep_input, num_threads, enqueue_many, shapes,
         allow_smaller_final_batch, name, _shuffling(capacity, min_after_dequeue, seed, shared_name),
@@ -181,7 +230,14 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` over several sources, each run by a loop of its own (`tf.train.shuffle_batch_join`)."""
+    """`shuffle_batch` over several sources, each run by a loop of its own (`tf.train.shuffle_batch_join`).
+
+    Args:
+        tensors_list: see `batch_join`.
+        batch_size: see `batch`.
+        capacity, min_after_dequeue, seed: see `shuffle_batch`.
+        enqueue_many, shapes, allow_smaller_final_batch, shared_name: see `batch`.
+    """
     return _batches(
         "shuffle_batch_join", tensors_list, batch_size, True, None, enqueue_many, shapes, allow_smaller_final_batch, name,
         _shuffling(capacity, min_after_dequeue, seed, shared_name),
@@ -202,7 +258,15 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch_join`)."""
+    """`shuffle_batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch_join`).
+
+    Args:
+        tensors_list: see `batch_join`.
+        batch_size: see `batch`.
+        capacity, min_after_dequeue, seed: see `shuffle_batch`.
+        keep_input: see `maybe_batch`.
+        enqueue_many, shapes, allow_smaller_final_batch, shared_name: see `batch`.
+    """
     return _batches(
         "shuffle_batch_join", tensors_list, batch_size, keep_input, None, enqueue_many, shapes,
         allow_smaller_final_batch, name, _shuffling(capacity, min_after_dequeue, seed, shared_name),

@@ -139,11 +139,16 @@ class Coordinator:
         stop_grace_period_secs: float = GRACE,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until all threads have ended. Once a stop is asked for, they have `stop_grace_period_secs` to do so.
+        """Waits until all threads have ended.
+
+        Args:
+            threads: the threads to wait for, beside those that are registered.
+            stop_grace_period_secs: how many seconds the threads have to end once a stop is asked for.
+            ignore_live_threads: whether to return, instead of raising, when threads are left after that.
 
         Raises:
-            Exception: what was given to `request_stop`.
-            RuntimeError: threads are left after the grace; it names them. Not with `ignore_live_threads`.
+            Exception: the one that was given to `request_stop`.
+            RuntimeError: threads are left after the grace period; it names them.
         """
         with self._lock:
             waited = list(self._registered | set(threads or ()))

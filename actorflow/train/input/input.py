@@ -60,13 +60,16 @@ def input_producer(
     """A queue of the rows of `input_tensor`, with a runner that fills it (`tf.train.input_producer`).
 
     Args:
-        element_shape: of a row, where the tensor does not tell.
-        num_epochs: each row comes so many times, then OutOfRangeError; for ever unless given. It is counted by a local
-            variable, which has to be initialized.
-        shuffle: the rows of each epoch come in random order; `seed` makes that the same in every session.
-        capacity, shared_name: of the queue.
-        summary_name: changes nothing.
-        cancel_op: of the runner.
+        input_tensor: a tensor of rank 1 or more; its rows along dimension 0 are the elements of the queue.
+        element_shape: the shape of a row, where the tensor's static shape does not tell.
+        num_epochs: how often each row comes before OutOfRangeError; without end unless given. A local variable counts,
+            so run `local_variables_initializer()` first.
+        shuffle: whether the rows of each epoch come in random order.
+        seed: makes the random order the same in each session.
+        capacity: the maximum number of rows in the queue.
+        shared_name: sessions that share a container (`af.container`) find the same queue under this name.
+        summary_name: accepted for compatibility, without effect.
+        cancel_op: the operation that cancels waiting enqueues when the runner stops; closing the queue unless given.
 
     Raises:
         ValueError: the shape of a row is not known.
@@ -101,10 +104,17 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> FIFOQueue:
-    """A queue of strings, such as file names (`tf.train.string_input_producer`). See `input_producer`.
+    """A queue of strings, such as file names (`tf.train.string_input_producer`).
+
+        files = af.train.string_input_producer(["a.tfrecord", "b.tfrecord"], num_epochs=2)
+        key, record = af.TFRecordReader().read(files)
+
+    Args:
+        string_tensor: a vector of strings, or a list of them.
+        num_epochs, shuffle, seed, capacity, shared_name, cancel_op: see `input_producer`.
 
     Raises:
-        ValueError: the list is empty. InvalidArgumentError in the run, where only that can tell.
+        ValueError: the list is empty. The run raises InvalidArgumentError where only a tensor's value can tell.
     """
     problem = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not len(string_tensor):  # type: ignore[arg-type]
@@ -128,7 +138,12 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> FIFOQueue:
-    """A queue of the integers below `limit` (`tf.train.range_input_producer`). See `input_producer`."""
+    """A queue of the integers from 0 to `limit` - 1 (`tf.train.range_input_producer`).
+
+    Args:
+        limit: an int32 scalar.
+        num_epochs, shuffle, seed, capacity, shared_name: see `input_producer`.
+    """
     with composite(name, "input_producer", limit) as scope:
         return input_producer(range_(limit), (), num_epochs, shuffle, seed, capacity, shared_name, name=scope)
 
@@ -145,7 +160,15 @@ def slice_input_producer(
 ) -> list[Tensor]:
     """One row of each tensor, the same row of all, another one in each run (`tf.train.slice_input_producer`).
 
-    The tensors have the same size in dimension 0. See `input_producer`. Raises ValueError where there are none.
+    Args:
+        tensor_list: tensors with the same size in dimension 0.
+        num_epochs, shuffle, seed, capacity, shared_name: see `input_producer`.
+
+    Returns:
+        A tensor for each of `tensor_list`, without its dimension 0.
+
+    Raises:
+        ValueError: the list is empty.
     """
     if not tensor_list:
         raise ValueError("Expected at least one tensor in slice_input_producer().")
@@ -165,15 +188,23 @@ def slice_input_producer(
 
 @public("af.train")
 def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) -> Prefetch:
-    """An async iterator over the results of running `tensors` in `session`, which are up to `depth` ahead of the loop.
+    """An async iterator over the results of running `tensors` in `session`, which starts runs before the loop asks for
+    them.
 
-    One run is in flight at a time. Where runs wait for a network, say, several can (`parallel`); results come in the order in
-    which their runs began.
+        async for images, labels in af.train.prefetch(session, [images, labels], depth=4):
+            ...
 
-    It ends where a run raises OutOfRangeError, the end of the input. See `Prefetch` for what ends it early.
+    It ends where a run raises OutOfRangeError, the end of the input. See `Prefetch` for other ways to end it.
+
+    Args:
+        session: an async session.
+        tensors: fetches, in any structure that `session.run` takes.
+        depth: the maximum number of results that are ready or under way before the loop takes them, 1 or more.
+        parallel: the number of runs in flight at one time, between 1 and `depth`. More than one helps where runs wait,
+            for a network for example. Results come in the order in which their runs began.
 
     Raises:
-        TypeError: the session is no async one.
-        ValueError: `depth` is below 1, or `parallel` not between 1 and `depth`.
+        TypeError: the session is not an async one.
+        ValueError: `depth` is below 1, or `parallel` is not between 1 and `depth`.
     """
     return Prefetch(session, tensors, depth, parallel)

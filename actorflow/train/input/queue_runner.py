@@ -37,9 +37,19 @@ class QueueRunner:
     ) -> None:
         """Adds operations that close the queue to its graph, where `close_op` and `cancel_op` are not given.
 
+        Args:
+            queue: the queue to fill.
+            enqueue_ops: enqueue operations of the queue; each runs in a loop of its own. An operation may be in the
+                list several times.
+            close_op: closes the queue at the end of the input; `queue.close()` unless given.
+            cancel_op: closes the queue at a stop and cancels waiting enqueues;
+                `queue.close(cancel_pending_enqueues=True)` unless given.
+            queue_closed_exception_types: a tuple of the errors that mean the end of the input; OutOfRangeError alone
+                unless given.
+
         Raises:
             ValueError: no enqueue operation is given.
-            TypeError: the exception types are no tuple of types of `errors.OpError`.
+            TypeError: the exception types are not a tuple of subclasses of `errors.OpError`.
         """
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
@@ -94,9 +104,18 @@ class QueueRunner:
     def create_threads(
         self, sess: BlockingSession, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """Threads that run the enqueue operations in a blocking session, and one that closes the queue when `coord` stops.
+        """Threads that run the enqueue operations in a blocking session, and one that closes the queue when `coord`
+        stops.
 
-        None where those of an earlier call still run. Without `coord` errors are kept in `exceptions_raised`."""
+        Args:
+            sess: a blocking session.
+            coord: stops the threads and gets their errors. Without it errors are kept in `exceptions_raised`.
+            daemon: whether the process may end while the threads run.
+            start: whether to start the threads; otherwise the caller does.
+
+        Returns:
+            The threads; an empty list where those of an earlier call still run.
+        """
         if not self._begin(sess):
             return []
         threads = [
@@ -194,10 +213,12 @@ def start_queue_runners(
     """Starts all queue runners of the session's graph (`tf.train.start_queue_runners`).
 
     Args:
-        sess: a blocking session, whose runners get threads; or an async one, whose runners become tasks of `coord`.
-            The default session of `actorflow.compat.v1` unless given.
+        sess: a blocking session, whose runners get threads; or an async one, whose runners become tasks of `coord`. The
+            default session of `actorflow.compat.v1` unless given.
         coord: stops them; an async session needs one that is entered.
-        daemon, start: of the threads.
+        daemon: whether the process may end while the threads run.
+        start: whether to start the threads; otherwise the caller does.
+        collection: the collection of the graph that has the runners.
 
     Returns:
         The threads; none for an async session.

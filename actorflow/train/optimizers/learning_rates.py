@@ -1,6 +1,6 @@
 """Learning rates that change with the global step (`tf.train.exponential_decay` and its like).
 
-Each gives a scalar tensor of the learning rate's type, computed anew in each run.
+Each gives a scalar tensor of the learning rate's type, computed in each run.
 """
 
 from __future__ import annotations
@@ -35,9 +35,25 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate · decay_rate ^ (global_step / decay_steps); `staircase` rounds the exponent down.
+    """learning_rate · decay_rate ^ (global_step / decay_steps).
 
-    Raises ValueError where `global_step` is None."""
+        step = af.train.get_or_create_global_step()
+        rate = af.train.exponential_decay(0.1, step, decay_steps=1000, decay_rate=0.96)
+        train_op = af.train.GradientDescentOptimizer(rate).minimize(loss, global_step=step)
+
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done: an integer scalar, usually the variable that `minimize` increases.
+        decay_steps: the number of steps in which the rate is multiplied by `decay_rate` once.
+        decay_rate: the factor, a scalar.
+        staircase: whether to round the exponent down, so that the rate changes only every `decay_steps` steps.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "ExponentialDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         done = step / cast(decay_steps, rate.dtype)
@@ -50,7 +66,17 @@ def piecewise_constant(
 ) -> Tensor:
     """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., then the last value.
 
-    Raises ValueError unless there is one value more than boundaries."""
+    Args:
+        x: the position, a scalar, usually the global step.
+        boundaries: increasing numbers or scalar tensors, of the type of `x`.
+        values: numbers or scalar tensors of one type, one more than boundaries.
+
+    Returns:
+        A scalar tensor of the type of `values`.
+
+    Raises:
+        ValueError: there is not one value more than boundaries.
+    """
     if len(boundaries) != len(values) - 1:
         raise ValueError(
             describe("The length of boundaries should be 1 less than the length of values", where=user_line())
@@ -76,7 +102,21 @@ def polynomial_decay(
 ) -> Tensor:
     """From `learning_rate` to `end_learning_rate` in `decay_steps` steps, by (1 - part done) ^ power.
 
-    It stays there; with `cycle` it starts again each time, with `decay_steps` as many times longer."""
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the rate falls.
+        end_learning_rate: the rate at the end.
+        power: the exponent; 1 makes the rate fall linearly.
+        cycle: whether to start again at the end, with `decay_steps` multiplied so that the next end is ahead. Otherwise
+            the rate stays at `end_learning_rate`.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "PolynomialDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         steps, end = cast(decay_steps, rate.dtype), cast(end_learning_rate, rate.dtype)
@@ -97,7 +137,22 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate · e ^ (-decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    """learning_rate · e ^ (-decay_rate · global_step / decay_steps).
+
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the exponent falls by `decay_rate`.
+        decay_rate: how fast the rate falls, a scalar.
+        staircase: whether to round global_step / decay_steps down, so that the rate changes only every `decay_steps`
+            steps.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "NaturalExpDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         done = step / cast(decay_steps, rate.dtype)
@@ -113,7 +168,22 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate / (1 + decay_rate · global_step / decay_steps); `staircase` rounds the quotient down."""
+    """learning_rate / (1 + decay_rate · global_step / decay_steps).
+
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the divisor grows by `decay_rate`.
+        decay_rate: how fast the rate falls, a scalar.
+        staircase: whether to round global_step / decay_steps down, so that the rate changes only every `decay_steps`
+            steps.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "InverseTimeDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         done = step / cast(decay_steps, rate.dtype)
@@ -128,7 +198,20 @@ def cosine_decay(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Half a cosine, from `learning_rate` to alpha times that, in `decay_steps` steps (Loshchilov and Hutter 2016)."""
+    """Half a cosine, from `learning_rate` to alpha times that, in `decay_steps` steps (Loshchilov and Hutter 2016).
+
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the rate falls; afterwards it stays.
+        alpha: the last rate, as a share of `learning_rate`.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "CosineDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         steps = cast(decay_steps, rate.dtype)
@@ -146,8 +229,22 @@ def cosine_decay_restarts(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """`cosine_decay` that starts again when it is done: each time for `t_mul` times as many steps, from `m_mul` times the
-    learning rate (Loshchilov and Hutter 2016, SGDR)."""
+    """`cosine_decay` that starts again when it is done (SGDR, Loshchilov and Hutter 2016).
+
+    Args:
+        learning_rate: the rate at step 0, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        first_decay_steps: the number of steps of the first period.
+        t_mul: the length of each period, as a multiple of that of the period before.
+        m_mul: the rate at the start of each period, as a multiple of that of the period before.
+        alpha: the rate at the end of each period, as a share of `learning_rate`.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "SGDRDecay", learning_rate, global_step):
         rate, step = _start(learning_rate, global_step)
         done = step / cast(first_decay_steps, rate.dtype)
@@ -174,8 +271,23 @@ def linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate · ((alpha + linear) · wave + beta): `linear` falls from 1 to 0 in `decay_steps` steps, in which `wave`
-    goes through `num_periods` cosines between 1 and 0 (Bello et al. 2017)."""
+    """learning_rate · ((alpha + linear) · wave + beta): `linear` falls from 1 to 0 in `decay_steps` steps, and `wave`
+    is a cosine between 1 and 0 (Bello et al. 2017).
+
+    Args:
+        learning_rate: the factor of all, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the rate falls; afterwards it stays.
+        num_periods: the number of periods of the cosine in `decay_steps` steps.
+        alpha: is added to the linear part.
+        beta: is added to the product; it keeps the rate above 0.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "LinearCosineDecay", learning_rate, global_step):
         rate, linear, wave, _ = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
         return rate * ((alpha + linear) * wave + beta)
@@ -193,7 +305,24 @@ def noisy_linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """`linear_cosine_decay` with normal noise on `linear`, of variance initial_variance / (1 + step) ^ variance_decay."""
+    """`linear_cosine_decay` with normal noise on `linear`, of variance initial_variance / (1 + step) ^ variance_decay.
+
+    Args:
+        learning_rate: the factor of all, a floating-point scalar.
+        global_step: the number of steps done, an integer scalar.
+        decay_steps: the number of steps in which the rate falls; afterwards only the noise changes it.
+        initial_variance: the variance of the noise at step 0.
+        variance_decay: how fast the variance falls.
+        num_periods: the number of periods of the cosine in `decay_steps` steps.
+        alpha: is added to the linear part.
+        beta: is added to the product; it keeps the rate above 0.
+
+    Returns:
+        A scalar tensor of the type of `learning_rate`, with other noise in each run.
+
+    Raises:
+        ValueError: `global_step` is None.
+    """
     with composite(name, "NoisyLinearCosineDecay", learning_rate, global_step):
         rate, linear, wave, step = _linear_cosine(learning_rate, global_step, decay_steps, num_periods)
         deviation = sqrt(initial_variance / pow(1 + step, cast(variance_decay, rate.dtype)))

@@ -46,11 +46,10 @@ class ExponentialMovingAverage:
     ) -> None:
         """
         Args:
-            decay: close to 1.
-            num_updates: with it the decay is min(decay, (1 + num_updates) / (10 + num_updates)), so that averages move
-                faster at first.
-            zero_debias: averages of tensors are divided by what the start at zero takes from them (Kingma and Ba 2014,
-                section 3).
+            decay: a number or a scalar tensor, between 0 and 1, usually close to 1.
+            num_updates: a number or a scalar tensor, the updates done. With it the decay is min(decay, (1 +
+                num_updates) / (10 + num_updates)), so that averages move faster at first.
+            zero_debias: whether to correct averages of tensors for their start at zero (Kingma and Ba 2014, section 3).
         """
         self._decay = decay
         self._num_updates = num_updates

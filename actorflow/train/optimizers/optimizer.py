@@ -45,9 +45,14 @@ class Optimizer:
     _DTYPES: ClassVar[frozenset[str]] = frozenset(("bfloat16", "float16", "float32", "float64"))
 
     def __init__(self, use_locking: bool, name: str) -> None:
-        """`name` names the operations and slots. `use_locking` changes nothing: updates are atomic.
+        """
+        Args:
+            use_locking: accepted for compatibility, without effect: updates are atomic.
+            name: the prefix of the names of the operations and slots.
 
-        Raises ValueError without a name."""
+        Raises:
+            ValueError: the name is empty.
+        """
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._use_locking = use_locking
@@ -69,16 +74,21 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Tensor | None = None,
     ) -> Operation:
-        """An operation that changes `var_list` (all trainable variables) so as to make `loss` smaller.
+        """An operation that changes variables so as to make `loss` smaller.
 
         Args:
-            global_step: a variable that is counted up by 1 when all others have been changed.
-            name: of the operation; the optimizer's unless given.
-            The other arguments are those of `compute_gradients`.
+            loss: a floating-point tensor; the sum of its elements is minimised.
+            global_step: a variable that is increased by 1 when all others have been changed.
+            var_list: the variables to change; all trainable variables of the graph unless given.
+            gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH; see `compute_gradients`.
+            aggregation_method: one of `af.AggregationMethod`; see `af.gradients`.
+            colocate_gradients_with_ops: whether to place the gradient of each operation on the operation's device.
+            name: the name of the operation; the optimizer's unless given.
+            grad_loss: weights of the loss's elements, of the loss's shape; ones unless given.
 
         Raises:
-            ValueError: no variable to change, or none of them has a gradient.
-            TypeError: the loss is no floating-point tensor, or a variable has another type.
+            ValueError: there is no variable to change, or none of them has a gradient.
+            TypeError: the loss is not a floating-point tensor, or a variable has another type.
         """
         pairs = self.compute_gradients(
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
@@ -104,14 +114,23 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: Tensor | None = None,
     ) -> list[GradientAndVariable]:
-        """The pairs (gradient, variable) for `var_list` (all trainable variables); None where there is no gradient.
+        """The pairs (gradient, variable) for the variables; the gradient is None where the loss does not depend on the
+        variable.
 
         Args:
-            loss: a floating-point tensor; its sum is what is minimised.
+            loss: a floating-point tensor; the sum of its elements is minimised.
+            var_list: the variables, or a single one; all trainable variables of the loss's graph unless given.
             gate_gradients: GATE_GRAPH makes all gradients available at once. In TensorFlow GATE_OP keeps a variable
-                from being changed while another gradient of the same op still reads it; here a read is a snapshot
-                that no change touches, so GATE_OP adds nothing to GATE_NONE.
-            grad_loss: weights of the loss's elements, ones unless given.
+                from being changed while another gradient of the same op still reads it; here a read is a snapshot that
+                no change touches, so GATE_OP adds nothing to GATE_NONE.
+            aggregation_method: how several gradients of one tensor are added: one of `af.AggregationMethod`.
+            colocate_gradients_with_ops: whether to place the gradient of each operation on the operation's device.
+            grad_loss: weights of the loss's elements, of the loss's shape; ones unless given.
+
+        Raises:
+            ValueError: there is no variable, or `gate_gradients` is not one of the three.
+            TypeError: `loss` or a variable does not have a floating-point type, or an entry of `var_list` is not a
+                variable.
         """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
@@ -160,9 +179,14 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes each variable by its gradient; pairs without a gradient are left out.
 
+        Args:
+            grads_and_vars: pairs (gradient, variable), as `compute_gradients` returns them.
+            global_step: a variable that is increased by 1 when all others have been changed.
+            name: the name of the operation; the optimizer's unless given.
+
         Raises:
             ValueError: there are no pairs, or none with a gradient.
-            TypeError: an entry is no pair of a tensor and a variable.
+            TypeError: an entry is not a pair of a tensor and a variable.
         """
         pairs = list(grads_and_vars)
         if not pairs:

@@ -45,6 +45,13 @@ class GradientDescentOptimizer(Fused):
     """var -= learning_rate · gradient."""
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+        """
+        Args:
+            learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+                these.
+            use_locking: accepted for compatibility, without effect: updates are atomic.
+            name: the prefix of the names of the operations.
+        """
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
@@ -64,6 +71,14 @@ class MomentumOptimizer(Fused):
 
     With `use_nesterov` the step is learning_rate · (gradient + momentum · accumulation): the gradient as it is,
     momentum looked ahead (Sutskever et al. 2013). Slot: `momentum`, zeros at first.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        momentum: the share of the accumulation that is kept in each step, usually 0.9; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
+        use_nesterov: whether to take Nesterov's step instead of the plain one.
     """
 
     def __init__(
@@ -101,7 +116,17 @@ class MomentumOptimizer(Fused):
 class AdagradOptimizer(Fused):
     """accumulator += gradient²; var -= learning_rate · gradient / √accumulator (Duchi et al. 2011).
 
-    Slot: `accumulator`, `initial_accumulator_value` at first, which has to be positive (ValueError).
+    Slot: `accumulator`.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        initial_accumulator_value: the value of all elements of the accumulator at first, above 0.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
+
+    Raises:
+        ValueError: `initial_accumulator_value` is not positive.
     """
 
     def __init__(
@@ -137,6 +162,14 @@ class AdadeltaOptimizer(Fused):
     accum_update = rho · accum_update + (1 - rho) · step²; var -= learning_rate · step (Zeiler 2012).
 
     Slots: `accum` and `accum_update`, zeros at first. TensorFlow's learning rate is 0.001; the paper's is 1.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        rho: the decay of both averages in each step, between 0 and 1; given like `learning_rate`.
+        epsilon: a small positive number that keeps the quotient finite; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
     """
 
     def __init__(
@@ -180,6 +213,17 @@ class RMSPropOptimizer(Fused):
 
     `centered` subtracts the square of the mean gradient from rms under the root. Slots: `rms`, ones at first,
     `momentum`, zeros, and `mg` where it is centered, zeros.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        decay: the share of the mean square that is kept in each step, between 0 and 1; given like `learning_rate`.
+        momentum: the share of the last step that is added to the next one; given like `learning_rate`.
+        epsilon: a small positive number under the root, which keeps the quotient finite; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        centered: whether to divide by an estimate of the gradient's variance instead of its mean square. It costs one
+            more slot.
+        name: the prefix of the names of the operations and slots.
     """
 
     def __init__(
@@ -229,7 +273,21 @@ class AdamOptimizer(Fused):
     """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).
 
-    Slots: `m` and `v`, zeros at first; the variables `beta1_power` and `beta2_power` are shared by all.
+        loss = af.reduce_mean(af.square(model(x) - y))
+        train_op = af.train.AdamOptimizer(learning_rate=0.001).minimize(loss)
+        ...
+        await session.run(train_op, {x: examples, y: labels})
+
+    Slots: `m` and `v`, zeros at first. All variables share the variables `beta1_power` and `beta2_power`.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        beta1: the decay of the mean of the gradients (`m`) in each step, between 0 and 1; given like `learning_rate`.
+        beta2: the decay of the mean of their squares (`v`) in each step, between 0 and 1; given like `learning_rate`.
+        epsilon: a small positive number that keeps the quotient finite; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
     """
 
     def __init__(

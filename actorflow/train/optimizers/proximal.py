@@ -22,7 +22,18 @@ from actorflow.variables.variable import Variable
 @public("af.train")
 class ProximalGradientDescentOptimizer(Fused):
     """near = var - rate · gradient; var = sign(near) · max(|near| - rate · l1, 0) / (1 + rate · l2)
-    (Duchi and Singer 2009, FOBOS)."""
+    (Duchi and Singer 2009, FOBOS).
+
+    Args:
+        learning_rate: the step size (`rate`): a number, a scalar tensor, or a function without arguments that returns
+            one of these.
+        l1_regularization_strength: `l1`, 0 or more: the larger it is, the more weights become 0. Given like
+            `learning_rate`.
+        l2_regularization_strength: `l2`, 0 or more: the larger it is, the smaller all weights. Given like
+            `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations.
+    """
 
     def __init__(
         self,
@@ -50,7 +61,18 @@ class ProximalGradientDescentOptimizer(Fused):
 class ProximalAdagradOptimizer(Fused):
     """accumulator += gradient²; then as `ProximalGradientDescentOptimizer`, with rate = learning_rate / √accumulator.
 
-    Slot: `accumulator`, `initial_accumulator_value` at first, which has to be positive (ValueError).
+    Slot: `accumulator`.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        initial_accumulator_value: the value of all elements of the accumulator at first, above 0.
+        l1_regularization_strength, l2_regularization_strength: `l1` and `l2`, 0 or more; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
+
+    Raises:
+        ValueError: `initial_accumulator_value` is not positive.
     """
 
     def __init__(
@@ -98,12 +120,25 @@ class _GradientFirst(Fused):
 
 @public("af.train")
 class AdagradDAOptimizer(_GradientFirst):
-    """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all gradients
+    """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all
+    gradients
     and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
 
-    Weights start at zero in effect: what a variable holds before does not count. `global_step` counts the steps done.
-    Slots: `gradient_accumulator`, zeros at first, and `gradient_squared_accumulator`,
-    `initial_gradient_squared_accumulator_value`, which has to be positive (ValueError).
+    Weights start at zero in effect: the value that a variable has before the first step does not count. Slots:
+    `gradient_accumulator`, zeros at first, and `gradient_squared_accumulator`.
+
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        global_step: an integer variable or tensor, the number of steps done. Pass the same variable to `minimize`,
+            which increases it.
+        initial_gradient_squared_accumulator_value: the value of all elements of q at first, above 0.
+        l1_regularization_strength, l2_regularization_strength: `l1` and `l2`, 0 or more; given like `learning_rate`.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
+
+    Raises:
+        ValueError: `initial_gradient_squared_accumulator_value` is not positive.
     """
 
     _kept = ("gradient_accumulator", "gradient_squared_accumulator")
@@ -152,10 +187,22 @@ class FtrlOptimizer(_GradientFirst):
     linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;
     var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.
 
-    With `l2_shrinkage_regularization_strength`, linear gets gradient + 2 · that · var instead. Slots: `accum`,
-    `initial_accumulator_value` at first, and `linear`, zeros. `accum_name` and `linear_name` name them.
+    Slots: `accum`, and `linear`, zeros at first.
 
-    Raises ValueError for a negative initial value or strength, or a positive power.
+    Args:
+        learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
+            these.
+        learning_rate_power: how the step size shrinks with `accum`, 0 or less; 0 keeps it.
+        initial_accumulator_value: the value of all elements of `accum` at first, 0 or more.
+        l1_regularization_strength, l2_regularization_strength: `l1` and `l2`, 0 or more.
+        use_locking: accepted for compatibility, without effect: updates are atomic.
+        name: the prefix of the names of the operations and slots.
+        accum_name, linear_name: the prefix of the slots' names; `name` unless given.
+        l2_shrinkage_regularization_strength: 0 or more; where it is above 0, `linear` gets gradient + 2 · this · var
+            instead of the gradient.
+
+    Raises:
+        ValueError: the initial value or a strength is negative, or `learning_rate_power` is positive.
     """
 
     def __init__(

@@ -71,15 +71,17 @@ class SyncReplicasOptimizer(Optimizer):
     ) -> None:
         """
         Args:
-            opt: updates the variables.
-            replicas_to_aggregate: how many gradients make an update.
-            total_num_replicas: how many workers there are, `replicas_to_aggregate` unless given. If there are more, the
-                rest are backups; if there are fewer, each gives several gradients for an update.
-            variable_averages, variables_to_average: averages that are moved after each update.
-            worker_index: the number of the worker whose graph this is, from 0 on, no two alike.
+            opt: the optimizer that updates the variables.
+            replicas_to_aggregate: the number of gradients that make an update.
+            total_num_replicas: the number of workers, `replicas_to_aggregate` unless given. If there are more, the rest
+                are backups; if there are fewer, each gives several gradients for an update.
+            variable_averages: the averages that are moved after each update.
+            variables_to_average: the variables whose averages are moved.
+            use_locking: accepted for compatibility, without effect: updates are atomic.
+            worker_index: the number of the worker whose graph this is, from 0 on, different for each worker.
 
         Raises:
-            ValueError: there is no name, or a number is not positive.
+            ValueError: the name is empty, or a number is not positive.
         """
         super().__init__(use_locking, name)
         total = replicas_to_aggregate if total_num_replicas is None else total_num_replicas

@@ -153,8 +153,16 @@ def update_checkpoint_state(
     all_model_checkpoint_paths: Sequence[str] | None = None,
     latest_filename: str | None = None,
 ) -> None:
-    """Writes the folder's file `checkpoint` (`tf.train.update_checkpoint_state`), by one atomic step. Paths in the folder
-    are written without it, so that the folder may be moved."""
+    """Writes the folder's file `checkpoint`, which names the latest checkpoint, by one atomic step
+    (`tf.train.update_checkpoint_state`). Paths in the folder are written without it, so that the folder may be moved.
+
+    Args:
+        save_dir: the folder.
+        model_checkpoint_path: the path of the latest checkpoint.
+        all_model_checkpoint_paths: the paths of all checkpoints that are kept, oldest first; the latest is added to
+            them if it is not there.
+        latest_filename: the name of the file; `checkpoint` unless given.
+    """
     folder = os.fspath(save_dir)
     every = list(all_model_checkpoint_paths or ())
     if model_checkpoint_path not in every:

@@ -101,24 +101,30 @@ class Saver:
         """Adds the nodes to the graph of the variables, unless `defer_build`.
 
         Args:
-            var_list: the variables, under their own names; or by the names that they have in the checkpoint. All global
-                variables of the default graph unless given. Slices of a partitioned variable are saved as parts of one
-                tensor under its name, and restored from one that was saved whole or in other slices.
-            reshape: a value in a checkpoint may have another shape, if it has as many elements.
-            max_to_keep: how many checkpoints are kept; the oldest is removed. 0 or None keeps all.
-            keep_checkpoint_every_n_hours: of those that would be removed, one in so many hours is kept for good.
-            allow_empty: no variables are no mistake.
-            pad_step_number: the step in a path has eight digits.
-            state: counters of random numbers and places of readers are saved and restored as well.
-            clock: the time in seconds.
-
-        `sharded`, `restore_sequentially`, `write_version` and `save_relative_paths` change nothing: each device has its
-        file, values are read one after another, and a folder may always be moved. `saver_def`, `builder` and `filename`
-        belong to TensorFlow's stored graphs and have to be None.
+            var_list: the variables, under their own names; or a dict of variables by the names that they have in the
+                checkpoint. All global variables of the default graph unless given. Slices of a partitioned variable are
+                saved as parts of one tensor under its name, and restored from one that was saved whole or in other
+                slices.
+            reshape: whether a value in a checkpoint may have another shape, if it has as many elements.
+            sharded: accepted for compatibility, without effect: each device always has its file.
+            max_to_keep: the number of checkpoints to keep; the oldest is removed. 0 or None keeps all.
+            keep_checkpoint_every_n_hours: of the checkpoints that would be removed, one per this many hours is kept for
+                good.
+            name: the name scope of the nodes; `save` unless given.
+            restore_sequentially: accepted for compatibility, without effect: values are always read one after another.
+            saver_def, builder, filename: belong to TensorFlow's stored graphs; they have to be None.
+            defer_build: whether to add the nodes later, in `build` or the first save or restore.
+            allow_empty: whether a saver without variables is accepted.
+            write_version: accepted for compatibility, without effect: there is one format.
+            pad_step_number: whether to write the step in a path with eight digits.
+            save_relative_paths: accepted for compatibility, without effect: a folder of checkpoints may always be
+                moved.
+            state: whether to save and restore counters of random numbers and places of readers as well.
+            clock: a function that returns the time in seconds.
 
         Raises:
-            ValueError: there are no variables, or two have one name.
-            TypeError: something of `var_list` is no variable.
+            ValueError: there are no variables, two have the same name, or an argument that has to be None is not.
+            TypeError: something in `var_list` is not a variable.
         """
         if saver_def is not None or builder is not None or filename is not None:
             raise ValueError(
@@ -205,20 +211,24 @@ class Saver:
         """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
 
         Args:
+            sess: the session, blocking or asynchronous, on the graph of the variables.
             save_path: the beginning of the path, such as "models/model.ckpt"; a URL goes through `fsspec`.
             global_step: a number, or a tensor or variable that holds it, which is appended to the path.
             latest_filename: the file of the folder that names the latest checkpoint; `checkpoint` unless given.
-            write_meta_graph: the graph's nodes are written beside, as `Graph.to_bytes` gives them.
-            write_state: the file that names the latest checkpoint is written.
-            consistent: waits for the steps in flight and holds up others until the values are taken, so that each step's
-                effects are in the checkpoint entirely or not at all. Without it, a step that runs may be halfway.
-            taken: called when the values are taken; what is done from then on is not in the checkpoint.
+            meta_graph_suffix: the suffix of the file that holds the graph.
+            write_meta_graph: whether to write the graph's nodes beside the checkpoint, as `Graph.to_bytes` gives them.
+            write_state: whether to write the file that names the latest checkpoint.
+            consistent: whether to wait for the steps in flight and hold up others until the values are taken, so that
+                each step's effects are in the checkpoint entirely or not at all. Without it, a step that runs may be
+                halfway.
+            taken: a function that is called when the values are taken; later changes are not in the checkpoint.
 
         Raises:
             FailedPreconditionError: variables have no value; all are named.
-            AbortedError: a connection between tasks has ended amid the save, and the values that were taken are gone with it.
+            AbortedError: a connection between tasks ended during the save, and the values that were taken are gone with
+                it.
             ValueError: the path can't be one, or latest_filename has a folder.
-            OpError: writing failed. The checkpoints of before are as they were.
+            OpError: writing failed. Earlier checkpoints are unchanged.
         """
         path = os.fspath(save_path)
         if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
@@ -301,8 +311,12 @@ class Saver:
     def restore(self, sess: Any, save_path: str | os.PathLike[str], *, strict: bool = False) -> Any:
         """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
 
-        All is read and checked first; where anything is wrong no variable is changed. With `strict`, variables that only
-        the checkpoint has are a mistake too.
+        All values are read and checked first; if anything is wrong, no variable is changed.
+
+        Args:
+            sess: the session, blocking or asynchronous, on the graph of the variables.
+            save_path: the path that `save` returned, such as "models/model.ckpt-100".
+            strict: whether variables that only the checkpoint has are an error too.
 
         Raises:
             ValueError: there is no checkpoint of that path.
