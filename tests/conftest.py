@@ -201,6 +201,15 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     request.node.stash[LEFT_TASKS] = [_say_task(task) for task in new]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def graphs_are_valid_after_each_pass() -> Iterator[None]:
+    """Whatever plan a test makes, the graph is looked at after each of its passes."""
+    from actorflow.passes.pipeline import validate, watched
+
+    with watched(validate):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """A test may make the log of its process quiet, which is that of all tests."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from actorflow.device.base import Device
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes import coalesce as coalescing
 from actorflow.passes.coalesce import coalesce, members_of
-from actorflow.passes.compile import PASSES
+from actorflow.passes.compile import listed
 from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.fold import fold
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
+from actorflow.passes.pipeline import PassReport, validate, watched
 from actorflow.placement.cost_model import node_cost
 from actorflow.placement.groups import UnionFind
 from actorflow.placement.place import place
@@ -97,22 +99,35 @@ def descendants(graph: Subgraph) -> dict[str, set[str]]:
     return found
 
 
-def test_f16_the_passes_are_listed() -> None:
-    assert PASSES == (
-        "inline",
-        "place",
-        "prune",
-        "fold",
-        "merge_duplicates",
-        "partition",
-        "fuse",
-        "schedule_recvs",
-        "order_writes",
-        "coalesce_loops",
-        "coalesce",
-        "order_memory",
-        "swap",
-    )
+def test_f16_the_passes_are_listed_in_their_order() -> None:
+    design = (Path(__file__).resolve().parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    assert listed() in " ".join(design.split()), f"docs/design.md should have: {listed()}"
+
+
+async def test_each_pass_can_be_watched(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2])
+    y = x * (af.constant(1.0) + 2.0) + x * 3.0
+    seen: list[PassReport] = []
+    async with af.Session(graph=graph) as session:
+        with watched(seen.append):
+            await session.run(y, {x: [1, 2]})
+        await session.run([y, x * 2.0], {x: [1, 2]})
+    names = [report.name for report in seen]
+    assert names[0] == "prune" and "coalesce" in names and all(name in listed() for name in names)
+    folded = next(report for report in seen if report.name == "fold")
+    assert str(folded).startswith("fold: ") and len(folded.after[""].nodes) < len(folded.before[""].nodes)
+
+
+def test_a_pass_that_breaks_the_graph_is_named(graph: af.Graph) -> None:
+    a = af.constant(1.0, name="a")
+    b = af.identity(a, name="b")
+    whole = subgraph(graph, [b])
+    without = replace(whole, nodes={"b": whole.nodes["b"]})
+    turned = replace(whole, nodes=dict(reversed(whole.nodes.items())))
+    with pytest.raises(AssertionError, match="after lose: b takes a:0, which nothing makes"):
+        validate(PassReport("lose", {"": whole}, {"": without}, 0.0))
+    with pytest.raises(AssertionError, match="after turn: b comes before a"):
+        validate(PassReport("turn", {"": whole}, {"": turned}, 0.0))
 
 
 # ---- prune

@@ -66,8 +66,6 @@ async def test_f16_passes_run_once(graph: af.Graph, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(planner_module, "divide", counted)
     x = af.placeholder(af.float32)
     y = x + 1.0
-    assert compile_module.PASSES[:2] == ("inline", "place") and "coalesce" in compile_module.PASSES
-    assert all(name.isidentifier() for name in compile_module.PASSES)
     async with af.Session(graph=graph) as session:
         assert (session.statistics().plans, len(made)) == (0, 0)
         assert await session.run(y, {x: 1}) == 2.0

@@ -23,26 +23,9 @@ from actorflow.passes.fuse import fuse
 from actorflow.passes.memory.budget import Memory, save_memory, without_large
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
+from actorflow.passes.pipeline import Pass, run_passes
 from actorflow.placement.schedule_recvs import schedule_recvs
 from actorflow.shapes import Shape
-
-PASSES = (
-    "inline",
-    "place",
-    "prune",
-    "fold",
-    "merge_duplicates",
-    "partition",
-    "fuse",
-    "schedule_recvs",
-    "order_writes",
-    "coalesce_loops",
-    "coalesce",
-    "order_memory",
-    "swap",
-)
-"""The order: `inline` and `place` over the whole graph (the session's planner runs them), then up to `schedule_recvs` over what
-the signature needs, then on each part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +72,107 @@ class Options:
     check_numerics: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What the passes over the whole graph ask: the nodes of the program, and the device of each; see `divide`."""
+
+    nodes: Mapping[str, Node]
+    placed: Mapping[str, str]
+    refused: Mapping[str, OpError]
+    evaluate: Evaluate
+    options: Options
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What the passes over the part of one device ask; see `finish`."""
+
+    options: Options
+    mergeable: Callable[[Node], bool]
+    partial: frozenset[Endpoint] = frozenset()
+    loopable: Loopable = never
+    memory: Memory | None = None
+    launched: bool = False
+
+
+def _refuse(graph: Subgraph, context: Whole) -> Subgraph:
+    """Raises why a node that is needed has no device."""
+    for name in graph.nodes:
+        if name in context.refused:
+            raise context.refused[name].located()
+    return graph
+
+
+def _check_loops(graph: Subgraph, context: Whole) -> Subgraph:
+    check_loops(graph)
+    return graph
+
+
+def _devices(graph: Subgraph, context: Whole) -> Subgraph:
+    placed = context.placed
+    return graph.with_nodes(
+        [replace(node, device=placed.get(node.name, node.device)) for node in paced(graph.nodes.values())]
+    )
+
+
+def _mergeable(graph: Subgraph, context: Here) -> Callable[[Node], bool]:
+    if context.memory is None:
+        return context.mergeable
+    return without_large(graph, context.memory, context.mergeable)
+
+
+def _coalesce(graph: Subgraph, context: Here) -> Subgraph:
+    mergeable = _mergeable(graph, context)
+    if context.launched:
+        return coalesce(graph, mergeable, context.partial, cost=launch_cost)
+    return coalesce(graph, mergeable, context.partial, context.loopable)
+
+
+def _save_memory(graph: Subgraph, context: Here) -> Subgraph:
+    assert context.memory is not None
+    return save_memory(graph, context.memory, context.partial)
+
+
+GRAPH_PASSES: tuple[Pass[Subgraph, Whole], ...] = (
+    Pass("prune", lambda graph, c: prune(graph)),
+    Pass("watch_targets", lambda graph, c: watch_targets(graph, c.placed), lambda c: c.partial),
+    Pass("refuse", _refuse, lambda c: bool(c.refused)),
+    Pass("check_loops", _check_loops),
+    Pass("with_loops", lambda graph, c: with_loops(graph)),
+    Pass("forget_fed_values", lambda graph, c: forget_fed_values(graph, c.nodes)),
+    Pass("devices", _devices),
+    Pass("fold", lambda graph, c: prune(fold(graph, c.evaluate)), lambda c: c.options.fold),
+    Pass("merge_duplicates", lambda graph, c: merge_duplicates(graph), lambda c: c.options.merge_duplicates),
+)
+"""Over what a signature needs of the whole graph."""
+
+DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], Options], ...] = (
+    Pass("fuse", lambda parts, c: {device: fuse(part) for device, part in parts.items()}, lambda c: c.fuse),
+    Pass("schedule_recvs", lambda parts, c: schedule_recvs(parts), lambda c: c.schedule_recvs),
+)
+"""Over the parts of all devices together."""
+
+PART_PASSES: tuple[Pass[Subgraph, Here], ...] = (
+    Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
+    Pass(
+        "coalesce_loops",
+        lambda graph, c: coalesce_loops(graph, _mergeable(graph, c), c.partial),
+        lambda c: c.options.coalesce and not c.launched,
+    ),
+    Pass("coalesce", _coalesce, lambda c: c.options.coalesce),
+    Pass("save_memory", _save_memory, lambda c: c.memory is not None),
+)
+"""Over the part of each device by itself."""
+
+
+def listed() -> str:
+    """All passes in their order, as docs/design.md shows them."""
+    whole = [one.name for one in GRAPH_PASSES]
+    divided = [one.name for one in DIVIDED_PASSES] + [one.name for one in PART_PASSES]
+    return " ► ".join(("inline", "place", *whole, "partition", *divided))
+
+
 def divide(
     nodes: Mapping[str, Node],
     placed: Mapping[str, str],
@@ -99,32 +183,21 @@ def divide(
     refused: Mapping[str, OpError] = MappingProxyType({}),
 ) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
     """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
-    and as which of its fetches. `placed` gives each node's device; fetches that are fed come out of the first one.
-    `refused` says why a node has none; the error is raised where the node is needed.
+    and as which of its fetches. The session's planner has run `inline` and `place` over the whole graph before.
+
+    Args:
+        nodes: those of the program, calls expanded.
+        placed: the full name of each node's device.
+        signature: the feeds, fetches and targets of a run.
+        options: which passes run.
+        evaluate: runs a node's kernel, for constants.
+        first_device: where fetches come out that are fed.
+        refused: why a node has no device; the error is raised where the node is needed.
     """
-    graph = prune(Subgraph(nodes, signature.feeds, signature.fetches, signature.targets))
-    if signature.partial:
-        graph = watch_targets(graph, placed)
-    if refused:
-        for name in graph.nodes:
-            if name in refused:
-                raise refused[name].located()
-    check_loops(graph)
-    graph = with_loops(graph)
-    graph = forget_fed_values(graph, nodes)
-    graph = graph.with_nodes(
-        [replace(node, device=placed.get(node.name, node.device)) for node in paced(graph.nodes.values())]
-    )
-    if options.fold:
-        graph = fold(graph, evaluate)
-        graph = prune(graph)
-    if options.merge_duplicates:
-        graph = merge_duplicates(graph)
+    graph = Subgraph(nodes, signature.feeds, signature.fetches, signature.targets)
+    graph = run_passes(GRAPH_PASSES, graph, Whole(nodes, placed, refused, evaluate, options, signature.partial))
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
-    if options.fuse:
-        parts = {device: fuse(part) for device, part in parts.items()}
-    if options.schedule_recvs:
-        parts = schedule_recvs(parts)
+    parts = run_passes(DIVIDED_PASSES, parts, options)
     return parts, _places(graph, parts)
 
 
@@ -137,19 +210,18 @@ def finish(
     memory: Memory | None = None,
     launched: bool = False,
 ) -> Subgraph:
-    """One part as its device runs it. Its fetches may get other names, and keep their order. `partial` are the feeds that
-    come while the part runs. Where `memory` is given, less of it may be used. `launched` says that
-    kernels are only launched there: such loops stay frames."""
-    part = order_writes(part, partial)
-    if options.coalesce:
-        if memory is not None:
-            mergeable = without_large(part, memory, mergeable)
-        if launched:
-            part = coalesce(part, mergeable, partial, cost=launch_cost)
-        else:
-            part = coalesce_loops(part, mergeable, partial)
-            part = coalesce(part, mergeable, partial, loopable)
-    return part if memory is None else save_memory(part, memory, partial)
+    """One part as its device runs it. Its fetches may get other names, and keep their order.
+
+    Args:
+        part: a part that `divide` gave.
+        options: which passes run.
+        mergeable: whether a node may become part of a region.
+        partial: the feeds that come while the part runs.
+        loopable: which nodes one compiled loop can compute.
+        memory: the device's memory, where less of it may be used.
+        launched: kernels are only launched there: such loops stay frames.
+    """
+    return run_passes(PART_PASSES, part, Here(options, mergeable, partial, loopable, memory, launched))
 
 
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:

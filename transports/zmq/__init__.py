@@ -5,9 +5,9 @@ channel.py    the two ends of a channel over ZeroMQ: the listening one speaks th
               DEALERs
 doorman.py    `Doorman`: what a connection may cost before it has said who it is
 endpoint.py   the ZeroMQ transport: one ROUTER for each process that listens, two DEALERs (control and bulk) to each peer
+greeting.py   what listens at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants
 monitor.py    what libzmq says of a socket's connections: made, authenticated, refused, broken
 sockets.py    what is asked of ZeroMQ's sockets for each message
-greeting.py   what listens at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants
 """
 
 from .endpoint import ZmqEndpoint
