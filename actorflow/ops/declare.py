@@ -193,15 +193,26 @@ def op(
     """Declares the op `type`.
 
     Args:
-        shape: from the inputs' shapes to the output's, or a list for several outputs.
+        type: the op's name in graphs, such as "MatMul".
+        shape: the shape rule: from the inputs' shapes (an `Inference`) to the output's, or a list for several outputs.
         dtypes: the element types that the inputs may share. All inputs share one type, except those in `types`.
         result: the outputs' types: `T` (the shared one), a type, the name of an attribute that holds it, a rule of the
             `Inference`, a tuple of these for several outputs, or None for no output.
         types: inputs with a type of their own.
+        gradient: the rule `(node, *output_gradients)`, which gives one tensor or None an input; None where there is no
+            gradient. `Op.gradient` gives it afterwards.
         prefer: the type that plain Python values take where no tensor decides.
-
-    The other arguments are the traits of `OpDef`. Give `work` where kernels are known to be short: without it the first run of
-    a node goes to its device's thread, constants are not folded through it, and a loop around it is run node by node.
+        stateful: the op has an effect or another result each time, so it is never folded, merged or left out of order.
+        commutative: the inputs may be exchanged.
+        broadcasts: the inputs are broadcast to one shape.
+        view: an output may be a view of an input's buffer.
+        asynchronous: each kernel is `async def` or calls a continuation, so no thread waits.
+        fires_dead: the op runs although an input is dead, as Merge does.
+        emits_dead: it may give a dead token although it is alive itself, as Switch does.
+        writes: it writes the variable that is its first input.
+        work: arithmetic operations for each output element, or a rule that gives the total. Give it where kernels are
+            known to be short: without it the first run of a node goes to its device's thread, constants are not folded
+            through it, and a loop around it is run node by node.
 
     Raises:
         TypeError: the signature is none of an op, or another op has the name.

@@ -34,10 +34,12 @@ class IndexedSlicesValue(NamedTuple):
 class IndexedSlices:
     """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
 
-    values: shape `[n, d1, d2, ...]`. indices: `[n]`, int32 or int64; an index that occurs several times stands for the
-    sum of its rows. dense_shape: the vector `[d0, d1, d2, ...]`, or None where it is not known.
-
     Where an op wants a tensor, it gets the dense one. An optimizer applies the rows alone.
+
+    Args:
+        values: shape `[n, d1, d2, ...]`.
+        indices: `[n]`, int32 or int64; an index that occurs several times stands for the sum of its rows.
+        dense_shape: the vector `[d0, d1, d2, ...]`, or None where it is not known.
     """
 
     __slots__ = ("dense_shape", "indices", "values")

@@ -43,6 +43,7 @@ def constant(
     """A tensor that holds `value` (paper section 2; `tf.constant`).
 
     Args:
+        value: a number, text, a truth value, a numpy array, or nested lists of them.
         dtype: its element type; by default that of a numpy array, float32 for Python floats, int32 for ints.
         shape: the value is filled up to it with its last element.
         verify_shape: the value has to have exactly this shape.
@@ -147,6 +148,11 @@ def zeros_like(
     """Zeros of the shape of `tensor` and its type, or `dtype` (`tf.zeros_like`).
 
     A constant where the shape is known, unless `optimize` is off.
+
+    Args:
+        tensor: a tensor of any shape.
+        dtype: the element type of the result; that of `tensor` by default.
+        optimize: whether the result is a constant where the shape is known as the graph is built.
     """
     source = convert_to_tensor(tensor)
     kind = source.dtype.base_dtype if dtype is None else as_dtype(dtype)
@@ -160,7 +166,13 @@ def zeros_like(
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Ones of the shape of `tensor` and its type, or `dtype` (`tf.ones_like`)."""
+    """Ones of the shape of `tensor` and its type, or `dtype` (`tf.ones_like`).
+
+    Args:
+        tensor: a tensor of any shape.
+        dtype: the element type of the result; that of `tensor` by default.
+        optimize: whether the result is a constant where the shape is known as the graph is built.
+    """
     source = convert_to_tensor(tensor)
     kind = source.dtype.base_dtype if dtype is None else as_dtype(dtype)
     if optimize and is_static(source.static_shape) or kind is not source.dtype:

@@ -116,6 +116,7 @@ def gather(
     Args:
         params: of shape (before, n, after), where n is the size of `axis`.
         indices: int32 or int64, each in [0, n).
+        validate_indices: taken, and not used: indices are always checked.
         axis: `batch_dims` by default.
         batch_dims: so many leading dimensions are common to `params` and `indices`, and each of their entries is
             gathered from by itself. A negative number counts from the rank of `indices`.
@@ -154,10 +155,18 @@ def gather_nd_op(params: TensorLike, indices: TensorLike, *, name: str | None = 
 def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """The elements or slices of `params` at points: `indices[..., :]` indexes its first dimensions (`tf.gather_nd`).
 
-    The shape is that of `indices` without its last dimension, and then those of `params` that a point leaves open. With
-    `batch_dims`, so many leading dimensions are common to both, and points index the dimensions after them. Raises
-    ValueError where the batch dimensions are not less than the rank of `indices`, which then has to be known, and
-    InvalidArgumentError in the run for a point outside.
+    Args:
+        params: a tensor of rank 1 or more, of any type.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        batch_dims: so many leading dimensions are common to both, and points index the dimensions after them.
+
+    Returns:
+        A tensor of the shape of `indices` without its last dimension, and then of the dimensions of `params` that a
+        point leaves open.
+
+    Raises:
+        ValueError: the batch dimensions are not less than the rank of `indices`, which then has to be known.
+        InvalidArgumentError: a point is outside, in the run.
     """
     if not batch_dims:
         return gather_nd_op(params, indices, name=name)
@@ -205,7 +214,9 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
     """The elements or slices of `tensor` for which `mask` is true (`tf.boolean_mask`).
 
     Args:
+        tensor: a tensor of any type, of the rank of the mask or more.
         mask: a bool tensor of rank 1 or more, of the shape of `tensor` from dimension `axis` (0) on.
+        axis: the first dimension that the mask chooses from; 0 by default.
 
     Returns:
         `tensor` with the dimensions of the mask replaced by one, as long as the mask has true elements.

@@ -78,8 +78,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
     """The part of `input_` of `size[d]` elements from `begin[d]` on in each dimension d (`tf.slice`).
 
-    A size of -1 takes all that is left. Raises ValueError, or InvalidArgumentError in the run, where the part leaves the
-    tensor.
+    Args:
+        input_: a tensor of any type.
+        begin: a vector of int32 or int64: the first index in each dimension.
+        size: a vector of the same type: how many elements in each dimension; -1 takes all that are left.
+
+    Raises:
+        ValueError: the part leaves the tensor; InvalidArgumentError where only the run knows.
     """
     return slice_op(input_, begin, size, name=name)
 
@@ -231,10 +236,18 @@ def strided_slice(
 ) -> Tensor:
     """Every `strides[i]`-th element from `begin[i]` to before `end[i]` in dimension i (`tf.strided_slice`).
 
-    Negative bounds count from the end, and bounds outside the tensor are cut, as in Python. Bit i of a mask changes
-    entry i: `begin_mask` and `end_mask` leave that bound open, `ellipsis_mask` makes it stand for all dimensions that no
-    entry names, `new_axis_mask` for a new dimension of 1, `shrink_axis_mask` for the one element at `begin[i]`.
-    `x[...]` with Python's own notation builds all this.
+    Negative bounds count from the end, and bounds outside the tensor are cut, as in Python. `x[...]` with Python's own
+    notation builds all this. Bit i of a mask changes entry i.
+
+    Args:
+        input_: a tensor of any type.
+        begin, end, strides: vectors of int32 or int64, with one entry for each dimension from the first on. Strides are
+            1 by default, and may be negative.
+        begin_mask, end_mask: leave that bound of the entry open.
+        ellipsis_mask: the entry stands for all dimensions that no entry names; at most one does.
+        new_axis_mask: the entry makes a new dimension of 1.
+        shrink_axis_mask: the entry stands for the one element at `begin[i]`, and the dimension goes.
+        var: taken, and not used.
 
     Raises:
         ValueError: more entries than dimensions, a stride of 0, or a single index outside its dimension.

@@ -148,9 +148,17 @@ def split(
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
-    """`value` cut along `axis` (`tf.split`): an int gives so many equal parts, a vector the size of each.
+    """`value` cut along `axis` (`tf.split`).
 
-    One size may be -1. `num` says how many parts there are where the length of the vector is not known.
+    Args:
+        value: a tensor of any type.
+        num_or_size_splits: an int for so many equal parts, or a vector of the size of each; one size may be -1, for
+            what is left.
+        axis: the dimension to cut, an int or a scalar; negative ones count from the end.
+        num: how many parts there are, where the length of the vector is not known.
+
+    Returns:
+        A list of the parts.
 
     Raises:
         ValueError: the parts don't add up, or nothing says how many there are. InvalidArgumentError in the run.
@@ -241,7 +249,16 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The parts of `value` along its dimension `axis`, which they lose (`tf.unstack`).
 
-    Raises ValueError where neither `num` nor the static shape says how many there are.
+    Args:
+        value: a tensor of rank 1 or more.
+        num: the size of that dimension, where the static shape does not say it.
+        axis: the dimension to take apart; negative ones count from the end.
+
+    Returns:
+        A list of `num` tensors.
+
+    Raises:
+        ValueError: neither `num` nor the static shape says how many there are.
     """
     tensor = convert_to_tensor(value)
     source = tensor.static_shape

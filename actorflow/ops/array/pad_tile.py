@@ -119,8 +119,11 @@ def pad(
     """`tensor` with `paddings[d, 0]` elements before and `paddings[d, 1]` after it in each dimension d (`tf.pad`).
 
     Args:
+        tensor: a tensor of any type.
+        paddings: [rank, 2], int32 or int64: the widths before and after each dimension.
         mode: what is put there. CONSTANT: the scalar `constant_values`. REFLECT: the mirror image without the edge,
             SYMMETRIC: with it.
+        constant_values: the scalar that CONSTANT puts there; 0 by default.
 
     Raises:
         ValueError: another mode, a negative width, or one longer than the image. InvalidArgumentError in the run.
@@ -184,6 +187,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
     """Each element along `axis` repeated `repeats` times, where it stands (`tf.repeat`).
 
     Args:
+        input: a tensor of any type.
         repeats: an integer for all elements, or a vector of one each; a negative number counts as 0.
         axis: without it, the tensor is taken as the vector of all its elements.
 

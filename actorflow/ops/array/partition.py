@@ -59,10 +59,20 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """`num_partitions` tensors: part i has the elements of `data` whose entry in `partitions` is i (`tf.dynamic_partition`).
+    """The elements of `data`, put into parts: part i has those whose entry in `partitions` is i
+    (`tf.dynamic_partition`).
 
-    Raises ValueError where the shape of `data` does not begin with that of `partitions`, and InvalidArgumentError in the
-    run for an entry outside [0, num_partitions).
+    Args:
+        data: a tensor of any type.
+        partitions: int32, of the shape of the first dimensions of `data`: the part of each element or slice.
+        num_partitions: how many parts there are, 1 or more.
+
+    Returns:
+        A list of `num_partitions` tensors, of shape [how many, the other dimensions of `data`...].
+
+    Raises:
+        ValueError: the shape of `data` does not begin with that of `partitions`.
+        InvalidArgumentError: an entry is outside [0, num_partitions), in the run.
     """
     return outputs_of(dynamic_partition_op(data, partitions, num_partitions=num_partitions, name=name))
 

@@ -59,6 +59,12 @@ def range_(
 
     Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
 
+    Args:
+        start, limit: scalars of real numbers: the first number, and the one before which the vector ends. One argument
+            alone is the limit, and the start is 0.
+        delta: the step, a scalar; it may be negative.
+        dtype: the element type of the result.
+
     Raises:
         ValueError: `delta` is 0 or leads away from `limit`; InvalidArgumentError where only the run knows.
     """
@@ -102,6 +108,10 @@ def _linspace(c: Inference) -> Shape:
 @op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
 def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
     """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
+
+    Args:
+        start, stop: scalars of one floating type: the first and the last number.
+        num: how many numbers, a scalar of int32 or int64, 1 or more.
 
     Raises ValueError, or InvalidArgumentError in the run, where `num` is less than 1.
     """
@@ -151,10 +161,18 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """A new dimension of size `depth` at `axis` (the last), `on_value` where its position is the index (`tf.one_hot`).
+    """A new dimension of size `depth`, with `on_value` where its position is the index and `off_value` elsewhere
+    (`tf.one_hot`).
 
-    The values are 1 and 0 of `dtype` (float32) by default. An index outside [0, depth) gives `off_value` throughout.
-    Raises TypeError where `dtype` and the values' types differ.
+    Args:
+        indices: a tensor of uint8, int8, int32 or int64. An index outside [0, depth) gives `off_value` throughout.
+        depth: the size of the new dimension, an int32 scalar.
+        on_value, off_value: scalars of one type; 1 and 0 by default, True and False of bool.
+        axis: where the new dimension is put; -1 (by default) makes it the last.
+        dtype: the element type of the result; that of the values by default, float32 without any.
+
+    Raises:
+        TypeError: `dtype` and the values' types differ, or a value for strings is left out.
     """
     kinds = [k for k in (None if v is None else _type_of(v, dtype) for v in (on_value, off_value)) if k is not None]
     kind = as_dtype(dtype) if dtype is not None else kinds[0] if kinds else dt.float32
@@ -182,7 +200,16 @@ def _type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
 def sequence_mask(
     lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dt.bool, name: str | None = None
 ) -> Tensor:
-    """For each length n a row of n ones (True) and zeros up to `maxlen`, by default the longest (`tf.sequence_mask`)."""
+    """For each length n a row whose first n elements are True (or 1), and the others False (or 0) (`tf.sequence_mask`).
+
+    Args:
+        lengths: a tensor of integers.
+        maxlen: the length of the rows, a scalar; by default the largest of `lengths`.
+        dtype: the element type of the result, bool by default.
+
+    Returns:
+        A tensor of the shape of `lengths` and a dimension of `maxlen` more.
+    """
     from actorflow.ops.math.arithmetic import maximum
     from actorflow.ops.math.cast import cast
     from actorflow.ops.math.reduction import reduce_max

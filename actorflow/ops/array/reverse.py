@@ -63,10 +63,19 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """For each entry i of dimension `batch_axis`, the first `seq_lengths[i]` elements along `seq_axis` reversed, the rest
-    as it is (`tf.reverse_sequence`). `seq_dim` and `batch_dim` are the older names.
+    """For each entry i of dimension `batch_axis`, the first `seq_lengths[i]` elements along `seq_axis` reversed, the
+    rest as it is (`tf.reverse_sequence`).
 
-    Raises InvalidArgumentError in the run for a length that is negative or larger than the dimension.
+    Args:
+        input: a tensor of any type.
+        seq_lengths: a vector of int32 or int64, as long as the dimension `batch_axis`.
+        seq_axis: the dimension that is reversed in part; it has to be given.
+        batch_axis: the dimension whose entries have a length each; 0 by default.
+        seq_dim, batch_dim: the older names of `seq_axis` and `batch_axis`.
+
+    Raises:
+        ValueError: there is no `seq_axis`.
+        InvalidArgumentError: a length is negative or larger than the dimension, in the run.
     """
     along = seq_axis if seq_dim is None else seq_dim
     batch = batch_axis if batch_dim is None else batch_dim
@@ -98,6 +107,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | 
         input: of rank 1 or more.
         shift: a number, negative to move to the front, or a vector of them, one for each of a vector `axis`. Shifts
             along equal axes add up.
+        axis: an int32 or int64 scalar or vector: the dimensions along which elements move.
 
     Raises:
         ValueError: a scalar input, an axis outside the rank, other shapes; InvalidArgumentError in the run.

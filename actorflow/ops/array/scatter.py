@@ -53,7 +53,16 @@ def tensor_scatter_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """A copy of `tensor` with `updates` added at the points `indices[..., :]`, of which equal ones add up
-    (`tf.tensor_scatter_nd_add`). See `tensor_scatter_update`."""
+    (`tf.tensor_scatter_nd_add`).
+
+    Args:
+        tensor: of rank 1 or more, of a type of numbers.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice].
+
+    Raises:
+        ValueError: the shapes don't fit. InvalidArgumentError in the run, also for a point outside.
+    """
 
 
 @public("af", "af:tensor_scatter_nd_sub")
@@ -61,8 +70,17 @@ def tensor_scatter_add(
 def tensor_scatter_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]` (`tf.tensor_scatter_nd_sub`).
-    See `tensor_scatter_update`."""
+    """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]`, of which equal ones add up
+    (`tf.tensor_scatter_nd_sub`).
+
+    Args:
+        tensor: of rank 1 or more, of a type of numbers.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice].
+
+    Raises:
+        ValueError: the shapes don't fit. InvalidArgumentError in the run, also for a point outside.
+    """
 
 
 @public("af")
@@ -71,7 +89,16 @@ def tensor_scatter_nd_min(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """A copy of `tensor` with the lesser of its element and the update at the points `indices[..., :]`
-    (`tf.tensor_scatter_nd_min`). See `tensor_scatter_update`."""
+    (`tf.tensor_scatter_nd_min`).
+
+    Args:
+        tensor: of rank 1 or more, of a real type.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice].
+
+    Raises:
+        ValueError: the shapes don't fit. InvalidArgumentError in the run, also for a point outside.
+    """
 
 
 @public("af")
@@ -80,7 +107,16 @@ def tensor_scatter_nd_max(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """A copy of `tensor` with the greater of its element and the update at the points `indices[..., :]`
-    (`tf.tensor_scatter_nd_max`). See `tensor_scatter_update`."""
+    (`tf.tensor_scatter_nd_max`).
+
+    Args:
+        tensor: of rank 1 or more, of a real type.
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice].
+
+    Raises:
+        ValueError: the shapes don't fit. InvalidArgumentError in the run, also for a point outside.
+    """
 
 
 # TensorFlow's later names of the same functions.
@@ -137,7 +173,14 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, *, n
 
     Truth values add up by "or", strings by appending.
 
-    Raises ValueError where the shapes don't fit, and InvalidArgumentError in the run for a point outside.
+    Args:
+        indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
+        updates: [..., the shape of such a slice], of any type.
+        shape: a vector of the type of `indices`: the shape of the result.
+
+    Raises:
+        ValueError: the shapes don't fit.
+        InvalidArgumentError: a point is outside, in the run.
     """
 
 

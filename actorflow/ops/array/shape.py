@@ -155,10 +155,15 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Tensor:
-    """`input` with a dimension of 1 put in at `axis`, which may be negative: -1 makes it the last (`tf.expand_dims`).
+    """`input` with a dimension of 1 put in (`tf.expand_dims`).
 
-    `dim` is TensorFlow's older name of `axis`. Raises ValueError, or InvalidArgumentError in the run, where the axis is
-    outside [-rank - 1, rank].
+    Args:
+        input: a tensor of any type.
+        axis: where the new dimension is, an int or a scalar; negative ones count from the end: -1 makes it the last.
+        dim: TensorFlow's older name of `axis`.
+
+    Raises:
+        ValueError: the axis is outside [-rank - 1, rank]; InvalidArgumentError where only the run knows.
     """
     return expand_dims_op(input, _either(axis, dim, "axis", "dim"), name=name)
 
@@ -193,9 +198,15 @@ def squeeze(
     name: str | None = None,
     squeeze_dims: int | Sequence[int] | None = None,
 ) -> Tensor:
-    """`input` without its dimensions of 1: those in `axis`, else all (`tf.squeeze`).
+    """`input` without its dimensions of 1 (`tf.squeeze`).
 
-    Raises ValueError, or InvalidArgumentError in the run, where a dimension of `axis` has another size.
+    Args:
+        input: a tensor of any type.
+        axis: the dimensions to leave out, an int or a list of them; by default all of size 1.
+        squeeze_dims: the older name of `axis`.
+
+    Raises:
+        ValueError: a dimension of `axis` has another size; InvalidArgumentError where only the run knows.
     """
     axes = axis if squeeze_dims is None else _either(axis, squeeze_dims, "axis", "squeeze_dims")
     if axes is None:
@@ -243,10 +254,16 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """`a` with its dimensions in the order of `perm`, by default reversed (`tf.transpose`).
+    """`a` with its dimensions in another order (`tf.transpose`).
 
-    `conjugate` takes the complex conjugate as well. Raises ValueError, or InvalidArgumentError in the run, where `perm`
-    is no permutation of the dimensions.
+    Args:
+        a: a tensor of any type.
+        perm: a vector of int32 or int64: dimension i of the result is dimension `perm[i]` of `a`. By default the order
+            is reversed.
+        conjugate: takes the complex conjugate as well.
+
+    Raises:
+        ValueError: `perm` is no permutation of the dimensions; InvalidArgumentError where only the run knows.
     """
     with composite(name, "transpose", a, perm) as scope:
         tensor = convert_to_tensor(a)

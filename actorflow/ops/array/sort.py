@@ -28,6 +28,7 @@ def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING"
 
     Args:
         values: of a real type and of rank 1 or more. The place of a NaN is not defined.
+        axis: the dimension to sort along, an int or a scalar; the last by default.
         direction: ASCENDING or DESCENDING.
 
     Raises:
@@ -46,8 +47,13 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The int32 indices along `axis` that sort `values` (`tf.argsort`); equal elements stay in their order, whether
-    `stable` says so or not. Arguments and errors are those of `sort`.
+    """The int32 indices along `axis` that sort `values` (`tf.argsort`). Errors are those of `sort`.
+
+    Args:
+        values: of a real type and of rank 1 or more. The place of a NaN is not defined.
+        axis: the dimension to sort along, an int or a scalar; the last by default.
+        direction: ASCENDING or DESCENDING.
+        stable: taken, and not used: equal elements always stay in their order.
     """
     with composite(name, "argsort", values, axis) as scope:
         return _along(convert_to_tensor(values), axis, direction, scope, indices=True)
@@ -234,10 +240,17 @@ def _(node: Operation, dy: Tensor, _: Any) -> list[Any]:
 
 @public("af.math", "af.nn")
 def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None) -> TopK:
-    """The `k` largest elements along the last dimension, largest first, and their int32 indices (`tf.nn.top_k`).
+    """The `k` largest elements along the last dimension, and their int32 indices (`tf.nn.top_k`).
 
-    Of equal elements that with the lower index comes first. Raises ValueError, or InvalidArgumentError in the run, where
-    there are fewer than k.
+    Of equal elements that with the lower index comes first.
+
+    Args:
+        input: of a real type and of rank 1 or more.
+        k: how many, an int32 scalar.
+        sorted: False lets the elements come in any order; by default the largest is first.
+
+    Raises:
+        ValueError: there are fewer than k; InvalidArgumentError where only the run knows.
     """
     return TopK(*top_k_op(input, k, sorted=sorted, name=name))
 
@@ -268,4 +281,8 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, *, nam
     Args:
         predictions: float32 [batch, classes].
         targets: [batch], int32 or int64.
+        k: how many predictions of a row count as its best, a scalar of int32 or int64.
+
+    Returns:
+        bool [batch].
     """

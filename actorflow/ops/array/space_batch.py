@@ -123,8 +123,14 @@ def batch_to_space_nd(
 ) -> Tensor:
     """The inverse of `space_to_batch_nd`, with `crops` cut off instead of paddings put on (`tf.batch_to_space_nd`).
 
-    Raises ValueError, or InvalidArgumentError in the run, where the batch is no multiple of the block's elements, or
-    where more would be cut off than there is.
+    Args:
+        input: of shape [batch, space..., rest...], of any type.
+        block_shape: int32 or int64, one size for each spatial dimension.
+        crops: a matrix of the widths to cut off before and after each spatial dimension.
+
+    Raises:
+        ValueError: the batch is no multiple of the block's elements, or more would be cut off than there is;
+            InvalidArgumentError where only the run knows.
     """
 
 
@@ -152,7 +158,14 @@ def space_to_batch(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Tensor:
-    """`space_to_batch_nd` with square blocks of `block_size` (`tf.space_to_batch`), or with `block_shape`."""
+    """`space_to_batch_nd` of images (`tf.space_to_batch`).
+
+    Args:
+        input: of shape [batch, height, width, channels], of any type.
+        paddings: a matrix [2, 2] of the widths of zeros before and after height and width.
+        block_size: the side of square blocks.
+        block_shape: the height and the width of the blocks, where they are not square.
+    """
     return space_to_batch_nd(input, _block_of(block_size, block_shape), paddings, name=name)
 
 
@@ -164,7 +177,14 @@ def batch_to_space(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Tensor:
-    """`batch_to_space_nd` with square blocks of `block_size` (`tf.batch_to_space`), or with `block_shape`."""
+    """`batch_to_space_nd` of images (`tf.batch_to_space`).
+
+    Args:
+        input: of shape [batch, height, width, channels], of any type.
+        crops: a matrix [2, 2] of the widths to cut off before and after height and width.
+        block_size: the side of square blocks.
+        block_shape: the height and the width of the blocks, where they are not square.
+    """
     return batch_to_space_nd(input, _block_of(block_size, block_shape), crops, name=name)
 
 
@@ -234,6 +254,7 @@ def with_space_to_batch(
         filter_shape: the size of the window in each spatial dimension, needed for "SAME".
         spatial_dims: the spatial dimensions in ascending order; 1, 2, ... by default, 2, 3, ... where `data_format`
             starts with "NC".
+        data_format: "NHWC" (by default) and its like, or "NCHW": where the channels are.
 
     Raises:
         ValueError: the rates are not known or below 1, or the dimensions or the padding can't be.
@@ -360,10 +381,17 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Each square block of an image as channels of one element (`tf.space_to_depth`).
 
-    `input` [batch, height, width, channels] (NCHW: [batch, channels, height, width]) becomes
-    [batch, height / block_size, width / block_size, channels · block_size²]. Of any type.
+    Args:
+        input: [batch, height, width, channels], or [batch, channels, height, width] for NCHW; of any type.
+        block_size: the side of the blocks, 2 or more.
+        data_format: NHWC or NCHW.
 
-    Raises ValueError, or InvalidArgumentError in the run, where the block is smaller than 2 or space is no multiple.
+    Returns:
+        [batch, height / block_size, width / block_size, channels · block_size²], in the order of the input.
+
+    Raises:
+        ValueError: the block is smaller than 2, or space is no multiple of it; InvalidArgumentError where only the run
+            knows.
     """
     return space_to_depth_op(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -371,6 +399,14 @@ def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, 
 @public("af", "af.nn")
 def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """The inverse of `space_to_depth` (`tf.depth_to_space`).
+
+    Args:
+        input: [batch, height, width, channels], or [batch, channels, height, width] for NCHW; of any type.
+        block_size: the side of the blocks, 2 or more.
+        data_format: NHWC or NCHW.
+
+    Returns:
+        [batch, height · block_size, width · block_size, channels / block_size²], in the order of the input.
 
     Raises ValueError, or InvalidArgumentError in the run, where the channels are no multiple of block_size².
     """

@@ -91,5 +91,11 @@ def list_diff_op(
 @public("af")
 def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = int32, name: str | None = None) -> ListDiff:
     """The elements of the vector `x` that are not in the vector `y`, in order and with repetitions, and their indices
-    (`tf.setdiff1d`, formerly `tf.listdiff`)."""
+    (`tf.setdiff1d`, formerly `tf.listdiff`).
+
+    Args:
+        x: a vector of any type but a complex one.
+        y: a vector of the same type.
+        index_dtype: the type of the indices, int32 or int64.
+    """
     return ListDiff(*list_diff_op(x, y, out_idx=index_dtype, name=name))

@@ -73,6 +73,12 @@ def assert_equal(
 ) -> Operation:
     """Asserts that x == y elementwise, after broadcasting; true for tensors without elements (`tf.assert_equal`).
 
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+
     Raises:
         InvalidArgumentError: it does not hold: in the run, or here where both are constants.
         ValueError: the shapes can't be broadcast. TypeError: the types differ.
@@ -89,7 +95,14 @@ def assert_none_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x != y for each pair of elements (`tf.assert_none_equal`). See `assert_equal`."""
+    """Asserts that x != y for each pair of elements (`tf.assert_none_equal`). See `assert_equal`.
+
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _compare("assert_none_equal", "!=", logic.not_equal, np.not_equal, x, y, data, summarize, message, name)
 
 
@@ -102,7 +115,14 @@ def assert_less(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x < y elementwise (`tf.assert_less`). See `assert_equal`."""
+    """Asserts that x < y elementwise (`tf.assert_less`). See `assert_equal`.
+
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _compare("assert_less", "<", logic.less, np.less, x, y, data, summarize, message, name)
 
 
@@ -115,7 +135,14 @@ def assert_less_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x <= y elementwise (`tf.assert_less_equal`). See `assert_equal`."""
+    """Asserts that x <= y elementwise (`tf.assert_less_equal`). See `assert_equal`.
+
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _compare("assert_less_equal", "<=", logic.less_equal, np.less_equal, x, y, data, summarize, message, name)
 
 
@@ -128,7 +155,14 @@ def assert_greater(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x > y elementwise (`tf.assert_greater`). See `assert_equal`."""
+    """Asserts that x > y elementwise (`tf.assert_greater`). See `assert_equal`.
+
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _compare("assert_greater", ">", logic.greater, np.greater, x, y, data, summarize, message, name)
 
 
@@ -141,7 +175,14 @@ def assert_greater_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x >= y elementwise (`tf.assert_greater_equal`). See `assert_equal`."""
+    """Asserts that x >= y elementwise (`tf.assert_greater_equal`). See `assert_equal`.
+
+    Args:
+        x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
+        data: texts and tensors for the message; by default `x` and `y`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _compare(
         "assert_greater_equal", ">=", logic.greater_equal, np.greater_equal, x, y, data, summarize, message, name
     )
@@ -155,7 +196,14 @@ def assert_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x < 0 elementwise (`tf.assert_negative`). See `assert_equal`."""
+    """Asserts that x < 0 elementwise (`tf.assert_negative`). See `assert_equal`.
+
+    Args:
+        x: a tensor of a real type.
+        data: texts and tensors for the message; by default `x`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _with_zero("assert_negative", "<", assert_less, x, data, summarize, message, name)
 
 
@@ -167,7 +215,14 @@ def assert_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x > 0 elementwise (`tf.assert_positive`). See `assert_equal`."""
+    """Asserts that x > 0 elementwise (`tf.assert_positive`). See `assert_equal`.
+
+    Args:
+        x: a tensor of a real type.
+        data: texts and tensors for the message; by default `x`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _with_zero("assert_positive", ">", assert_greater, x, data, summarize, message, name)
 
 
@@ -179,7 +234,14 @@ def assert_non_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x >= 0 elementwise (`tf.assert_non_negative`). See `assert_equal`."""
+    """Asserts that x >= 0 elementwise (`tf.assert_non_negative`). See `assert_equal`.
+
+    Args:
+        x: a tensor of a real type.
+        data: texts and tensors for the message; by default `x`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _with_zero("assert_non_negative", ">=", assert_greater_equal, x, data, summarize, message, name)
 
 
@@ -191,7 +253,14 @@ def assert_non_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that x <= 0 elementwise (`tf.assert_non_positive`). See `assert_equal`."""
+    """Asserts that x <= 0 elementwise (`tf.assert_non_positive`). See `assert_equal`.
+
+    Args:
+        x: a tensor of a real type.
+        data: texts and tensors for the message; by default `x`.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _with_zero("assert_non_positive", "<=", assert_less_equal, x, data, summarize, message, name)
 
 
@@ -227,8 +296,13 @@ def assert_near(
     """Asserts that |x - y| <= atol + rtol * |y| elementwise (`tf.assert_near`).
 
     Args:
-        x: of a floating or complex type.
-        rtol: the tolerance, a scalar; both are ten times the type's machine epsilon by default.
+        x, y: tensors of one floating or complex type, of the same shape or of shapes that can be broadcast; of integers
+            only with both tolerances.
+        rtol, atol: the tolerances relative to |y| and absolute, scalars; each is ten times the type's machine epsilon
+            by default.
+        data: texts and tensors for the message; by default `x`, `y` and the tolerances.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
 
     Raises:
         InvalidArgumentError: in the run where it does not hold.

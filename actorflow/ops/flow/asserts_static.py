@@ -31,6 +31,13 @@ def assert_rank(
 ) -> Operation:
     """Asserts that `x` has `rank` dimensions, an int32 scalar (`tf.assert_rank`).
 
+    Args:
+        x: a tensor of any type.
+        rank: the number of dimensions, an int32 scalar.
+        data: texts and tensors for the message; by default `x` and its shape.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+
     Raises ValueError where the graph shows another rank, and InvalidArgumentError in the run where only that does; TypeError
     and ValueError for a rank that is no integer or no scalar.
     """
@@ -46,7 +53,15 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that `x` has `rank` dimensions or more (`tf.assert_rank_at_least`). See `assert_rank`."""
+    """Asserts that `x` has `rank` dimensions or more (`tf.assert_rank_at_least`). See `assert_rank`.
+
+    Args:
+        x: a tensor of any type.
+        rank: the number of dimensions, an int32 scalar.
+        data: texts and tensors for the message; by default `x` and its shape.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _assert_rank("assert_rank_at_least", "rank at least", x, [rank], data, summarize, message, name)
 
 
@@ -59,7 +74,15 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that the number of dimensions of `x` is one of `ranks` (`tf.assert_rank_in`). See `assert_rank`."""
+    """Asserts that the number of dimensions of `x` is one of `ranks` (`tf.assert_rank_in`). See `assert_rank`.
+
+    Args:
+        x: a tensor of any type.
+        ranks: a list of int32 scalars.
+        data: texts and tensors for the message; by default `x` and its shape.
+        summarize: how many elements of each tensor the message shows; 3 by default, -1 for all.
+        message: the text with which the message begins.
+    """
     return _assert_rank("assert_rank_in", "rank in", x, list(ranks), data, summarize, message, name)
 
 
@@ -113,8 +136,16 @@ def _assert_rank(
 def assert_type(
     tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Raises TypeError unless the elements of `tensor` are of `tf_type` (`tf.assert_type`). Gives an operation that does
-    nothing."""
+    """Checks the element type as the graph is built; gives an operation that does nothing (`tf.assert_type`).
+
+    Args:
+        tensor: a tensor of any shape.
+        tf_type: the element type that it has to have.
+        message: the text with which the message begins.
+
+    Raises:
+        TypeError: the elements of `tensor` are of another type.
+    """
     with composite(name, "assert_type", tensor):
         found = convert_to_tensor(tensor)
         if found.dtype is not as_dtype(tf_type):

@@ -55,7 +55,13 @@ def assert_op(condition: TensorLike, data: Sequence[Any], *, summarize: int = 3,
 def Assert(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:
-    """An operation that raises InvalidArgumentError with `data` unless all of `condition` is true (`tf.Assert`)."""
+    """An operation that raises InvalidArgumentError with `data` unless all of `condition` is true (`tf.Assert`).
+
+    Args:
+        condition: a bool tensor of any shape.
+        data: texts and tensors that the message shows.
+        summarize: how many elements of each tensor; 3 by default, -1 for all.
+    """
     return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)
 
 

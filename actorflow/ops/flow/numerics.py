@@ -24,8 +24,14 @@ def verify_tensor_all_finite(
 ) -> Tensor:
     """`t` itself, after a check that all of it is finite (`tf.verify_tensor_all_finite`).
 
-    `x` and `message` are other names of `t` and `msg`. Raises InvalidArgumentError with the message in the run where
-    there is a NaN or an infinity.
+    Args:
+        t: a floating tensor.
+        msg: the text with which the error begins.
+        x, message: other names of `t` and `msg`.
+
+    Raises:
+        InvalidArgumentError: there is a NaN or an infinity, in the run.
+        ValueError: the tensor or the message is left out.
     """
     given: Any = t if x is None else x
     text = msg if message is None else message

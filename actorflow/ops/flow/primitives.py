@@ -93,8 +93,19 @@ def enter(
     shape: ShapeLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """`data` in the frame `frame_name`: in its first iteration, or in each one where `is_constant`. With `invariant` the
-    static shape is `shape`, to which all iterations keep."""
+    """`data` in the frame of a loop: in its first iteration, or in each one.
+
+    Args:
+        data: a tensor or a variable's handle, of any type.
+        frame_name: the loop's frame; all its Enter nodes name the same.
+        is_constant: gives the value to each iteration, rather than to the first alone.
+        parallel_iterations: how many iterations of the frame may run at once.
+        invariant: the static shape is `shape`, to which all iterations keep.
+        shape: the loop invariant; used only with `invariant`.
+
+    Raises:
+        ValueError: the value's shape is not what the invariant allows.
+    """
 
 
 @public("af:exit")

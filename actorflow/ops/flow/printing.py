@@ -45,6 +45,7 @@ def print_(
             loss = af.identity(loss)
 
     Args:
+        *inputs: texts, tensors, other Python values, and nested structures of them.
         output_stream: `sys.stderr` (by default), `sys.stdout`, or "log(info)", with one of the levels debug, info, warning and
             error. They are those of the process in which the node runs. There are no files (TensorFlow's "file://").
         summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
@@ -143,6 +144,9 @@ def Print(
     """`input_` itself, and prints `data` each time it is computed (`tf.Print`).
 
     Args:
+        input_: a tensor of any type, which is the result.
+        data: a list of tensors to print.
+        message: a text before them; none by default.
         first_n: prints only so many times; always by default.
         summarize: so many entries of each tensor; 3 by default, -1 for all.
     """

@@ -91,6 +91,8 @@ def py_func(
     `async def` function is awaited on the session's event loop, and cancelled with its step.
 
     Args:
+        func: a function of as many arguments as `inp` has; it may be an `async def`.
+        inp: a list of tensors.
         Tout: the element type of the result, or a list of those of several results. With an empty list there is none.
         stateful: False where the function always gives the same for the same inputs, so that it may be called less often.
 
@@ -131,5 +133,11 @@ def _keep(graph: Graph, function: PythonFunction) -> None:
 
 @public("af")
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
-    """`py_func` for a function with effects (`tf.numpy_function`)."""
+    """`py_func` for a function with effects (`tf.numpy_function`). Results and errors are those of `py_func`.
+
+    Args:
+        func: a function of as many arguments as `inp` has.
+        inp: a list of tensors.
+        Tout: the element type of the result, or a list of those of several results.
+    """
     return py_func(func, inp, Tout, True, name)

@@ -45,9 +45,10 @@ def decode_raw(
     """The bytes of strings as numbers, in a dimension more (`tf.decode_raw`).
 
     Args:
-        input_bytes: strings, all of one length. `bytes` is its older name.
+        input_bytes: strings, all of one length.
         out_type: any element type but string, uint32 and uint64.
         little_endian: the order of the bytes of a number.
+        bytes: the older name of `input_bytes`.
 
     Raises:
         TypeError: there are no such numbers.

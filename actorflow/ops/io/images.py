@@ -39,8 +39,15 @@ def _encoded(c: Inference) -> Shape:
 def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """A PNG image as `[height, width, channels]` (`tf.image.decode_png`).
 
-    `channels` 0 keeps the image's; 1 is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. Images of 16 bits with colours are
-    not supported. Raises InvalidArgumentError in the run where the string is no PNG.
+    Images of 16 bits with colours are not supported.
+
+    Args:
+        contents: a scalar string, the file's bytes.
+        channels: 0 keeps the image's; 1 is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
+        dtype: uint8 or uint16.
+
+    Raises:
+        InvalidArgumentError: the string is no PNG, in the run.
     """
 
 
@@ -59,9 +66,17 @@ def decode_jpeg(
 ) -> Tensor:
     """A JPEG image as uint8 `[height, width, channels]` (`tf.image.decode_jpeg`).
 
-    `channels` is 0 (the image's), 1 or 3. `ratio` 1, 2, 4 or 8 shrinks. Values differ from TensorFlow's by a few units, because
-    libraries round otherwise; `fancy_upscaling` and `dct_method` are taken and not used. Raises InvalidArgumentError in the
-    run where the string is no JPEG, or is cut off without `try_recover_truncated`.
+    Values differ from TensorFlow's by a few units, because libraries round otherwise.
+
+    Args:
+        contents: a scalar string, the file's bytes.
+        channels: 0 keeps the image's; 1 is grey, 3 is RGB.
+        ratio: 1, 2, 4 or 8: the image is shrunk by it in both dimensions.
+        fancy_upscaling, acceptable_fraction, dct_method: taken, and not used.
+        try_recover_truncated: decodes what there is of a file that is cut off.
+
+    Raises:
+        InvalidArgumentError: the string is no JPEG, or is cut off without `try_recover_truncated`, in the run.
     """
 
 
@@ -79,6 +94,11 @@ def decode_image(
     """A PNG, JPEG, GIF or BMP image, by its first bytes, as `[height, width, channels]` (`tf.image.decode_image`).
 
     Of an animated GIF the first frame, as with `expand_animations=False`.
+
+    Args:
+        contents: a scalar string, the file's bytes.
+        channels: 0 (or None) keeps the image's; 1 is grey, 3 RGB, 4 RGB and alpha.
+        dtype: the element type of the result; uint8 or uint16.
     """
     return decode_image_op(contents, channels=channels or 0, dtype=as_dtype(dtype), name=name or "decode_image")
 
@@ -106,5 +126,9 @@ def encode_jpeg(
 ) -> Tensor:
     """`[height, width, channels]` of uint8 as a JPEG (`tf.image.encode_jpeg`), a scalar string.
 
-    `format` "" goes by the channels (1 or 3); "grayscale" and "rgb" demand one. `quality` is 0 to 100.
+    Args:
+        image: of one or three channels.
+        format: "" goes by the channels; "grayscale" and "rgb" demand one and three.
+        quality: 0 to 100; higher is better and larger.
+        progressive: writes a file that shows the whole image before all of it is there.
     """

@@ -172,6 +172,11 @@ def parse_single_example(
     """`parse_example` of one message, a scalar string: without the dimension of the batch (`tf.parse_single_example`).
 
     `example_names` is not used.
+
+    Args:
+        serialized: a scalar string, the message.
+        features: the features to find, by name; see `parse_example`.
+        example_names: taken, and not used.
     """
     return _parse(parse_single_example_op, "ParseSingleExample", serialized, features, name)
 

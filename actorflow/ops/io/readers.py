@@ -237,6 +237,7 @@ class FixedLengthRecordReader(ReaderBase):
     """Records of `record_bytes` (`tf.FixedLengthRecordReader`); the key has the record's number, from 0.
 
     Args:
+        record_bytes: the size of a record in bytes, 1 or more.
         header_bytes, footer_bytes: what to leave out at a file's begin and end.
         hop_bytes: from the start of one record to the start of the next; 0 stands for `record_bytes`.
         encoding: "", "ZLIB" or "GZIP".

@@ -128,10 +128,15 @@ def _matrix(c: Inference) -> Shape:
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """Matrices (the last two dimensions) with zeros outside a band around the diagonal (`tf.matrix_band_part`).
+    """Matrices with zeros outside a band around the diagonal (`tf.matrix_band_part`).
 
-    `num_lower` diagonals below the main one are kept and `num_upper` above it; negative keeps all on that side. Raises
-    InvalidArgumentError in the run for more diagonals than there are.
+    Args:
+        input: a tensor of shape (..., m, n), of any type but string.
+        num_lower, num_upper: how many diagonals below and above the main one are kept, scalars of int32 or int64;
+            negative keeps all on that side.
+
+    Raises:
+        InvalidArgumentError: there are not as many diagonals, in the run.
     """
 
 

@@ -172,7 +172,18 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Matrices of shape (..., m, n) times vectors of shape (..., n) (`tf.linalg.matvec`). See `matmul`."""
+    """Matrices of shape (..., m, n) times vectors of shape (..., n) (`tf.linalg.matvec`). See `matmul`.
+
+    Args:
+        a: matrices of shape (..., m, n), or (..., n, m) where they are transposed; of a type that `matmul` takes.
+        b: vectors of shape (..., n), of the same type.
+        transpose_a: transposes the matrices.
+        adjoint_a: transposes and conjugates them.
+        a_is_sparse, b_is_sparse: accepted, and of no effect.
+
+    Returns:
+        A tensor of shape (..., m).
+    """
     with composite(name, "MatVec", a, b) as scope:
         product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
         return squeeze(product, [-1], name=scope)

@@ -94,10 +94,19 @@ def _solution(c: Inference) -> Shape:
 @public("af", "af.linalg:solve")
 @op("MatrixSolve", shape=_solution, dtypes=SOLVABLE, work=cubic)
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """X with matrix · X = rhs (`tf.matrix_solve`); with `adjoint` the conjugate transpose of the matrix stands there.
+    """X with matrix · X = rhs (`tf.matrix_solve`).
 
-    `matrix` has shape (..., m, m), `rhs` and the result (..., m, k). Raises InvalidArgumentError in the run for a
-    matrix that has no inverse."""
+    Args:
+        matrix: floating or complex, of shape (..., m, m).
+        rhs: of the same type and shape (..., m, k).
+        adjoint: the conjugate transpose of the matrix stands there instead.
+
+    Returns:
+        X, of shape (..., m, k).
+
+    Raises:
+        InvalidArgumentError: a matrix has no inverse, in the run.
+    """
 
 
 @matrix_solve.gradient
@@ -176,8 +185,9 @@ def eye(
     """Ones on the diagonal, else zeros (`tf.eye`).
 
     Args:
-        num_rows: an int or a scalar tensor; so is `num_columns`, which is the same by default.
+        num_rows, num_columns: ints or scalar tensors; there are as many columns as rows by default.
         batch_shape: the dimensions before those of the matrix: a list or a vector.
+        dtype: the element type, float32 by default.
 
     Returns:
         A tensor of shape (*batch_shape, num_rows, num_columns).

@@ -33,6 +33,7 @@ def norm(
         axis: the dimension of the vectors; a pair for matrices, for which "euclidean", "fro", 1 and inf are known. By
             default all elements are one vector.
         keepdims: whether the dimensions stay, with size 1.
+        keep_dims: the older name of `keepdims`.
 
     Raises:
         ValueError: `ord` is no norm of this kind.
@@ -65,7 +66,17 @@ def l2_normalize(
     name: str | None = None,
     dim: Any = None,
 ) -> Tensor:
-    """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`). `dim` is the older name of `axis`."""
+    """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`).
+
+    Args:
+        x: a floating tensor.
+        axis: the dimensions over which the sum is taken, an int or a list of them; all by default.
+        epsilon: the least sum of squares to divide by, so that a vector of zeros stays one.
+        dim: the older name of `axis`.
+
+    Returns:
+        A tensor of the shape of `x`.
+    """
     with composite(name, "l2_normalize", x) as scope:
         tensor = convert_to_tensor(x)
         total = reduce_sum(square(tensor), dim if axis is None else axis, keepdims=True)
@@ -76,9 +87,16 @@ def l2_normalize(
 def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """A floating tensor over its norm, and the norm, whose dimensions stay with size 1 (`tf.linalg.normalize`).
+    """A floating tensor over its norm (`tf.linalg.normalize`).
 
-    Arguments are those of `norm`."""
+    Args:
+        tensor: a floating tensor.
+        ord: the norm, as `norm` takes it; "euclidean" by default.
+        axis: the dimension of the vectors, or a pair for matrices; by default all elements are one vector.
+
+    Returns:
+        The tensor over its norm, and the norm, whose dimensions stay with size 1.
+    """
     with composite(name, "normalize", tensor) as scope:
         values = convert_to_tensor(tensor)
         size = cast(norm(values, ord, axis, keepdims=True), values.dtype)

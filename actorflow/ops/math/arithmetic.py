@@ -291,7 +291,13 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 def accumulate_n(
     inputs: Sequence[TensorLike], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """`add_n` with a static shape and type to check (`tf.accumulate_n`). Raises ValueError and TypeError as it does."""
+    """`add_n` with a static shape and type to check (`tf.accumulate_n`). Raises ValueError and TypeError as it does.
+
+    Args:
+        inputs: a list of tensors of one type and shape.
+        shape: the static shape that the sum has to have.
+        tensor_dtype: the element type that it has to have.
+    """
     total = add_n(inputs, name=name or "AccumulateNV2")
     if tensor_dtype is not None and total.dtype is not dt.as_dtype(tensor_dtype):
         raise TypeError(f"accumulate_n was asked for {dt.as_dtype(tensor_dtype)}, but the inputs are {total.dtype}.")

@@ -23,7 +23,7 @@ def clip_by_value(
 
     Args:
         t: a tensor of a real type.
-        clip_value_min: a scalar, or a tensor that broadcasts to t's shape, as is `clip_value_max`. Where it is the
+        clip_value_min, clip_value_max: scalars, or tensors that broadcast to t's shape. Where the lower bound is the
             larger of the two, it wins.
 
     Raises:
@@ -38,9 +38,12 @@ def clip_by_value(
 
 @public("af")
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
-    """`t`, a floating tensor, scaled down so that its Euclidean norm is at most the scalar `clip_norm`.
+    """`t` scaled down so that its Euclidean norm is at most `clip_norm` (`tf.clip_by_norm`).
 
-    With `axes` the norms along these are bounded, each by itself.
+    Args:
+        t: a floating tensor.
+        clip_norm: the bound, a scalar above 0.
+        axes: the dimensions over which norms are taken, each bounded by itself; all by default.
     """
     with composite(name, "clip_by_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t)

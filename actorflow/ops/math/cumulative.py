@@ -62,6 +62,7 @@ def cumsum(
 
     Args:
         x: a tensor of numbers.
+        axis: the dimension to sum along, an int or a scalar; 0 by default.
         exclusive: each sum leaves its own element out: [0, a, a + b].
         reverse: sums from the end: [a + b + c, b + c, c].
 
@@ -75,7 +76,15 @@ def cumsum(
 def cumprod(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Cumulative products along `axis`; see `cumsum`. The product of nothing is 1."""
+    """Cumulative products along `axis`: [a, b, c] gives [a, a · b, a · b · c] (`tf.cumprod`). Errors are those of
+    `cumsum`.
+
+    Args:
+        x: a tensor of numbers.
+        axis: the dimension to multiply along, an int or a scalar; 0 by default.
+        exclusive: each product leaves its own element out: [1, a, a · b].
+        reverse: products from the end: [a · b · c, b · c, c].
+    """
     return cumprod_op(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
@@ -107,6 +116,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def cumulative_logsumexp(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """log(cumsum(exp(x))) along `axis` without overflow (`tf.math.cumulative_logsumexp`); see `cumsum`. That of nothing
-    is -inf."""
+    """log(cumsum(exp(x))) along `axis` without overflow (`tf.math.cumulative_logsumexp`). Errors are those of `cumsum`.
+
+    Args:
+        x: a floating tensor.
+        axis: the dimension to sum along, an int or a scalar; 0 by default.
+        exclusive: each sum leaves its own element out; the sum of nothing gives -inf.
+        reverse: sums from the end.
+    """
     return cumulative_logsumexp_op(x, axis, exclusive=exclusive, reverse=reverse, name=name or "CumulativeLogsumexp")

@@ -123,9 +123,11 @@ def histogram_fixed_width(
     Args:
         values: numbers of any shape. Those outside the range count in the first or the last bin.
         value_range: a vector of two numbers of their type: the ends of the range.
+        nbins: how many bins, an int32 scalar.
         dtype: the type of the counts, int32 or int64.
 
-    Raises InvalidArgumentError in the run for a range that is empty, or a value that is NaN.
+    Raises:
+        InvalidArgumentError: the range is empty, or a value is NaN, in the run.
     """
     return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=name or "histogram_fixed_width")
 
@@ -139,7 +141,14 @@ def histogram_fixed_width_bins(
     name: str | None = None,
 ) -> Tensor:
     """The bin of each of `values` in the histogram of `histogram_fixed_width`, in their shape
-    (`tf.histogram_fixed_width_bins`)."""
+    (`tf.histogram_fixed_width_bins`).
+
+    Args:
+        values: numbers of any shape. Those outside the range are in the first or the last bin.
+        value_range: a vector of two numbers of their type: the ends of the range.
+        nbins: how many bins, an int32 scalar.
+        dtype: the type of the bins' numbers, int32 or int64.
+    """
     with composite(name, "histogram_fixed_width_bins", values, value_range, nbins) as scope:
         source = convert_to_tensor(values)
         ends = convert_to_tensor(value_range, source.dtype)

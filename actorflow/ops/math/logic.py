@@ -107,7 +107,12 @@ def select(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | N
 @public("af")
 @op("SelectV2", shape=elementwise, types={"condition": BOOLEAN}, broadcasts=True)
 def where_v2(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """`x` where `condition` is true, else `y`, elementwise with broadcasting of all three."""
+    """`x` where `condition` is true, else `y`, elementwise with broadcasting of all three (`tf.where` of TensorFlow 2).
+
+    Args:
+        condition: a bool tensor.
+        x, y: tensors of one type, any.
+    """
 
 
 @where_v2.gradient
@@ -142,8 +147,8 @@ def where(
 
     Args:
         condition: a bool tensor.
-        x: with `y`, the values to choose from, of one shape and type. The condition has their shape, or is a scalar, or
-            a vector that chooses row by row. `where_v2` broadcasts instead.
+        x, y: the values to choose from, of one shape and type. The condition has their shape, or is a scalar, or a
+            vector that chooses row by row. `where_v2` broadcasts instead.
 
     Returns:
         `x` where the condition is true, else `y`; without them the int64 indices of its true elements, of shape

@@ -126,8 +126,9 @@ def matmul(
         a: a tensor of shape (..., m, k), (..., k, m) where it is transposed: floating, complex, or an integer of 32 or
             64 bits or unsigned.
         b: a tensor of the same type and shape (..., k, n), (..., n, k) where it is transposed.
-        adjoint_a: transposes and conjugates; so does `adjoint_b`.
-        a_is_sparse: accepted, and of no effect; so is `b_is_sparse`.
+        transpose_a, transpose_b: transpose the matrix.
+        adjoint_a, adjoint_b: transpose and conjugate it.
+        a_is_sparse, b_is_sparse: accepted, and of no effect.
 
     Returns:
         A tensor of shape (..., m, n).
@@ -160,7 +161,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
     """The sum of products over pairs of axes, one of `a` and one of `b` each (`tf.tensordot`).
 
     Args:
-        a: a tensor; b is one of the same type.
+        a, b: tensors of one type, of any rank.
         axes: a number n for the last n axes of `a` and the first n of `b`; else a list of axes of `a` and one of `b`.
 
     Returns:

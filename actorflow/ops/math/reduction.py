@@ -233,7 +233,7 @@ def reduce_sum(
         axis: the dimensions to reduce: an int, a list of them (an empty one reduces nothing), or a tensor of them;
             negative ones count from the end. All by default.
         keepdims: whether a reduced dimension stays, with size 1.
-        reduction_indices: the old name of `axis`, as `keep_dims` is that of `keepdims`.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
 
     Returns:
         A tensor of the input's type.
@@ -253,7 +253,15 @@ def reduce_mean(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The mean over dimensions, NaN over none; of integers it is truncated. Arguments are those of `reduce_sum`."""
+    """The mean over dimensions, NaN over none; of integers it is truncated (`tf.reduce_mean`). Errors are those of
+    `reduce_sum`.
+
+    Args:
+        input_tensor: a tensor of numbers.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -266,7 +274,14 @@ def reduce_prod(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The product over dimensions. Arguments are those of `reduce_sum`."""
+    """The product over dimensions (`tf.reduce_prod`). Errors are those of `reduce_sum`.
+
+    Args:
+        input_tensor: a tensor of numbers.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -279,7 +294,15 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The maximum over dimensions of real numbers, -inf (an integer type's smallest) over none. See `reduce_sum`."""
+    """The maximum over dimensions, -inf (an integer type's smallest) over none (`tf.reduce_max`). Errors are those of
+    `reduce_sum`.
+
+    Args:
+        input_tensor: a tensor of real numbers.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -292,7 +315,15 @@ def reduce_min(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The minimum over dimensions of real numbers, inf (an integer type's largest) over none. See `reduce_sum`."""
+    """The minimum over dimensions, inf (an integer type's largest) over none (`tf.reduce_min`). Errors are those of
+    `reduce_sum`.
+
+    Args:
+        input_tensor: a tensor of real numbers.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -305,7 +336,15 @@ def reduce_any(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether any element of a bool tensor is true, over dimensions. Arguments are those of `reduce_sum`."""
+    """Whether any element is true, over dimensions; False over none (`tf.reduce_any`). Errors are those of
+    `reduce_sum`.
+
+    Args:
+        input_tensor: a bool tensor.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -318,7 +357,15 @@ def reduce_all(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether all elements of a bool tensor are true, over dimensions. Arguments are those of `reduce_sum`."""
+    """Whether all elements are true, over dimensions; True over none (`tf.reduce_all`). Errors are those of
+    `reduce_sum`.
+
+    Args:
+        input_tensor: a bool tensor.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+    """
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -383,6 +430,7 @@ def argmax(
 
     Args:
         input: a tensor of real numbers of rank 1 or more.
+        axis: the dimension to search, an int or a scalar; negative ones count from the end.
         dimension: the old name of `axis`.
         output_type: int32 or int64.
 
@@ -403,5 +451,12 @@ def argmin(
     dimension: Any = None,
     output_type: DTypeLike = dt.int64,
 ) -> Tensor:
-    """The index of the smallest element along `axis` (0 by default), the first of several. See `argmax`."""
+    """The index of the smallest element along `axis` (0 by default), the first of several (`tf.argmin`). See `argmax`.
+
+    Args:
+        input: a tensor of real numbers of rank 1 or more.
+        axis: the dimension to search, an int or a scalar; negative ones count from the end.
+        dimension: the old name of `axis`.
+        output_type: int32 or int64.
+    """
     return argmin_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)

@@ -152,10 +152,19 @@ def _unsorted(c: Inference) -> Shape:
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
-    """Row i is the sum of the elements of `data` whose id is i (`tf.unsorted_segment_sum`), for i up to `num_segments`.
+    """Row i is the sum of the elements of `data` whose id is i (`tf.unsorted_segment_sum`); zeros where there are none.
 
-    The shape of `segment_ids` is a prefix of that of `data`. Elements with a negative id are left out. Raises
-    InvalidArgumentError in the run for an id of `num_segments` or more.
+    Args:
+        data: a tensor of numbers.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`. Elements with a negative id are
+            left out.
+        num_segments: how many rows the result has, an integer scalar.
+
+    Returns:
+        A tensor of shape [num_segments, the other dimensions of `data`...].
+
+    Raises:
+        InvalidArgumentError: an id is `num_segments` or more, in the run.
     """
 
 
@@ -185,7 +194,13 @@ def unsorted_segment_max(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the maximum of the elements of `data` whose id is i (`tf.unsorted_segment_max`); the type's smallest value
-    where there are none. Ids are as in `unsorted_segment_sum`."""
+    where there are none. Ids are as in `unsorted_segment_sum`.
+
+    Args:
+        data: a tensor of real numbers.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`.
+        num_segments: how many rows the result has, an integer scalar.
+    """
 
 
 @public("af", "af.math")
@@ -194,7 +209,13 @@ def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the minimum of the elements of `data` whose id is i (`tf.unsorted_segment_min`); the type's largest value
-    where there are none. Ids are as in `unsorted_segment_sum`."""
+    where there are none. Ids are as in `unsorted_segment_sum`.
+
+    Args:
+        data: a tensor of real numbers.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`.
+        num_segments: how many rows the result has, an integer scalar.
+    """
 
 
 @unsorted_segment_max.gradient
@@ -218,7 +239,13 @@ def unsorted_segment_prod(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the product of the elements of `data` whose id is i (`tf.unsorted_segment_prod`); ones where there are
-    none. Ids are as in `unsorted_segment_sum`."""
+    none. Ids are as in `unsorted_segment_sum`.
+
+    Args:
+        data: a tensor of numbers.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`.
+        num_segments: how many rows the result has, an integer scalar.
+    """
 
 
 @unsorted_segment_prod.gradient
@@ -243,7 +270,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none."""
+    """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none.
+
+    Args:
+        data: a tensor of numbers that can be divided: floating or complex.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`, as in `unsorted_segment_sum`.
+        num_segments: how many rows the result has, an integer scalar.
+    """
     from actorflow.ops.math.arithmetic import realdiv
 
     with composite(name, "UnsortedSegmentMean", data, segment_ids) as scope:
@@ -258,7 +291,13 @@ def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """Row i is the sum of the elements of `data` whose id is i over the root of their number
-    (`tf.unsorted_segment_sqrt_n`); zeros where there are none."""
+    (`tf.unsorted_segment_sqrt_n`); zeros where there are none.
+
+    Args:
+        data: a tensor of numbers that can be divided: floating or complex.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `data`, as in `unsorted_segment_sum`.
+        num_segments: how many rows the result has, an integer scalar.
+    """
     from actorflow.ops.math.arithmetic import realdiv
     from actorflow.ops.math.elementwise import sqrt
 

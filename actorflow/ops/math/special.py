@@ -230,9 +230,14 @@ def _betainc_shape(c: Inference) -> Shape:
 @public("af", "af.math")
 @op("Betainc", shape=_betainc_shape, dtypes=_WIDE_FLOATS, broadcasts=True, work=100)
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The regularized incomplete beta function of x in [0, 1], elementwise (`tf.betainc`).
+    """The regularized incomplete beta function I_x(a, b), elementwise (`tf.betainc`).
 
-    The inputs have one shape, but for those that are scalars. Only x has a gradient."""
+    The inputs have one shape, but for those that are scalars. Only x has a gradient.
+
+    Args:
+        a, b: the parameters, float32 or float64, above 0.
+        x: of the same type, in [0, 1].
+    """
 
 
 @betainc.gradient

@@ -29,9 +29,13 @@ def reduce_logsumexp(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """log(Σ exp(x)) over dimensions of a floating tensor, without overflow (`tf.reduce_logsumexp`).
+    """log(Σ exp(x)) over dimensions, without overflow (`tf.reduce_logsumexp`). Errors are those of `reduce_sum`.
 
-    Arguments are those of `reduce_sum`.
+    Args:
+        input_tensor: a floating tensor.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
     """
     axis, keep = _one_of(axis, reduction_indices), bool(_one_of(keepdims, keep_dims))
     with composite(name, "ReduceLogSumExp", input_tensor, axis) as scope:
@@ -47,7 +51,13 @@ def reduce_logsumexp(
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """√(Σ x²) over dimensions (`tf.math.reduce_euclidean_norm`). Arguments are those of `reduce_sum`."""
+    """√(Σ |x|²) over dimensions (`tf.math.reduce_euclidean_norm`). Errors are those of `reduce_sum`.
+
+    Args:
+        input_tensor: a tensor of numbers of which roots can be taken: floating or complex.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+    """
     with composite(name, "EuclideanNorm", input_tensor, axis) as scope:
         values = convert_to_tensor(input_tensor)
         return sqrt(reduce_sum(values * conj(values), axis, keepdims=keepdims), name=scope)
@@ -57,7 +67,16 @@ def reduce_euclidean_norm(
 def reduce_variance(
     input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean of (x - mean)² over dimensions of a floating tensor (`tf.math.reduce_variance`)."""
+    """The mean of (x - mean)² over dimensions (`tf.math.reduce_variance`).
+
+    Args:
+        input_tensor: a floating tensor.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+
+    Raises:
+        TypeError: the tensor has another type.
+    """
     with composite(name, "reduce_variance", input_tensor, axis) as scope:
         values = convert_to_tensor(input_tensor)
         if not values.dtype.is_floating:
@@ -68,7 +87,13 @@ def reduce_variance(
 
 @public("af", "af.math")
 def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """The root of `reduce_variance` (`tf.math.reduce_std`)."""
+    """The root of `reduce_variance` (`tf.math.reduce_std`).
+
+    Args:
+        input_tensor: a floating tensor.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+    """
     with composite(name, "reduce_std", input_tensor, axis) as scope:
         return sqrt(reduce_variance(input_tensor, axis, keepdims), name=scope)
 
@@ -83,9 +108,14 @@ def count_nonzero(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """How many elements over dimensions are not zero (for strings: not empty), as `dtype` (`tf.count_nonzero`).
+    """How many elements over dimensions are not zero (`tf.count_nonzero`).
 
-    Other arguments are those of `reduce_sum`.
+    Args:
+        input_tensor: a tensor of any type; of strings, those that are not empty count.
+        axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        dtype: the type of the counts, int64 by default.
+        reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
     """
     axis, keep = _one_of(axis, reduction_indices), bool(_one_of(keepdims, keep_dims))
     with composite(name, "count_nonzero", input_tensor, axis) as scope:
