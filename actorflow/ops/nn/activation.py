@@ -237,7 +237,10 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` with the vector `bias` added to its channels (`tf.nn.bias_add`).
 
-    The channels are the last dimension, or dimension 1 where `data_format` is "NCHW".
+    Args:
+        value: numbers, of rank 2 or more.
+        bias: of the same type, [channels].
+        data_format: "NHWC" (by default): the channels are the last dimension; "NCHW": they are dimension 1.
 
     Raises:
         ValueError: the bias is not as long as there are channels, `value` has fewer than two dimensions, or another
@@ -295,18 +298,36 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af.math", "af.nn")
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """exp(logits) / sum(exp(logits)) along `axis`, the last dimension by default, without overflow (`tf.nn.softmax`).
+    """exp(logits) / sum(exp(logits)), without overflow (`tf.nn.softmax`).
 
-    `dim` is the older name of `axis`. Raises ValueError where there is no such dimension.
+    Args:
+        logits: floating, of rank 1 or more.
+        axis: the dimension of the classes; the last by default.
+        dim: the older name of `axis`.
+
+    Returns:
+        A tensor of the shape of the logits.
+
+    Raises:
+        ValueError: there is no such dimension.
     """
     return softmax_op(logits, axis=_axis(logits, axis, dim), name=name)
 
 
 @public("af.math", "af.nn")
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """logits - log(sum(exp(logits))) along `axis`, the last dimension by default, without overflow (`tf.nn.log_softmax`).
+    """logits - log(sum(exp(logits))), without overflow (`tf.nn.log_softmax`).
 
-    `dim` is the older name of `axis`. Raises ValueError where there is no such dimension.
+    Args:
+        logits: floating, of rank 1 or more.
+        axis: the dimension of the classes; the last by default.
+        dim: the older name of `axis`.
+
+    Returns:
+        A tensor of the shape of the logits.
+
+    Raises:
+        ValueError: there is no such dimension.
     """
     return log_softmax_op(logits, axis=_axis(logits, axis, dim), name=name)
 

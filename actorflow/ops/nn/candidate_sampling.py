@@ -162,7 +162,11 @@ def uniform_candidate_sampler(
 
     Args:
         true_classes: int64 [batch, num_true].
-        unique: no class is drawn twice.
+        num_true: how many true classes an example has.
+        num_sampled: how many classes to draw.
+        unique: whether no class is drawn twice.
+        range_max: how many classes there are.
+        seed: makes the draws the same in every session; see `get_seed`.
 
     Returns:
         sampled_candidates int64 [num_sampled], true_expected_count float32 [batch, num_true],
@@ -186,8 +190,18 @@ def log_uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """`uniform_candidate_sampler` with the probabilities log((c + 2) / (c + 1)) / log(range_max + 1) of classes c: for
-    words in the order of their frequency."""
+    """Draws classes c with the probabilities log((c + 2) / (c + 1)) / log(range_max + 1): for words in the order of
+    their frequency (`tf.random.log_uniform_candidate_sampler`). Results and errors are those of
+    `uniform_candidate_sampler`.
+
+    Args:
+        true_classes: int64 [batch, num_true].
+        num_true: how many true classes an example has.
+        num_sampled: how many classes to draw.
+        unique: whether no class is drawn twice.
+        range_max: how many classes there are.
+        seed: makes the draws the same in every session; see `get_seed`.
+    """
     attrs: dict[str, Any] = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
     return log_uniform_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
@@ -202,8 +216,17 @@ def learned_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """`uniform_candidate_sampler` with probabilities that go with 1 + how often a class was true in earlier runs of the
-    session."""
+    """Draws classes with probabilities that go with 1 + how often a class was true in earlier runs of the session
+    (`tf.random.learned_unigram_candidate_sampler`). Results and errors are those of `uniform_candidate_sampler`.
+
+    Args:
+        true_classes: int64 [batch, num_true].
+        num_true: how many true classes an example has.
+        num_sampled: how many classes to draw.
+        unique: whether no class is drawn twice.
+        range_max: how many classes there are.
+        seed: makes the draws the same in every session; see `get_seed`.
+    """
     attrs: dict[str, Any] = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique, "range_max": range_max}
     return learned_unigram_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
@@ -224,13 +247,21 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """`uniform_candidate_sampler` with given weights, to the power of `distortion`.
+    """Draws classes by given weights (`tf.random.fixed_unigram_candidate_sampler`). Results are those of
+    `uniform_candidate_sampler`.
 
     Args:
-        vocab_file: a file with one class a line, the weight behind its last comma; or
-        unigrams: the weights.
+        true_classes: int64 [batch, num_true].
+        num_true: how many true classes an example has.
+        num_sampled: how many classes to draw.
+        unique: whether no class is drawn twice.
+        range_max: how many classes there are.
+        vocab_file: a file with one class a line, the weight behind its last comma.
+        distortion: the weights are raised to this power; 1 by default.
         num_reserved_ids: so many classes before these, which are never drawn.
         num_shards, shard: only the classes c with c % num_shards == shard are kept, and count from 0.
+        unigrams: the weights, instead of a file.
+        seed: makes the draws the same in every session; see `get_seed`.
 
     Raises:
         ValueError: not exactly one of `vocab_file` and `unigrams`.
@@ -264,7 +295,15 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """All classes [0, num_sampled) in order, each expected once: training against all, in a sampler's form."""
+    """All classes [0, num_sampled) in order, each expected once: training against all, in a sampler's form
+    (`tf.random.all_candidate_sampler`). Results are those of `uniform_candidate_sampler`.
+
+    Args:
+        true_classes: int64 [batch, num_true].
+        num_true: how many true classes an example has.
+        num_sampled: how many classes there are.
+        unique, seed: taken, and not used: nothing is drawn.
+    """
     attrs: dict[str, Any] = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
     return all_sampler_op(true_classes, **attrs, **seeds(seed, graph_of([true_classes])), name=name)
 
@@ -277,8 +316,18 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Where sampled classes are true ones: the rows int32 of `true_classes`, the places int64 in `sampled_candidates`, and
-    for each the weight -3.4e38 (the least float32), which added to the logits takes the sample away.
+    """Where sampled classes are true ones (`tf.nn.compute_accidental_hits`).
 
-    A class that was sampled more than once is found at its last place. `seed` changes nothing."""
+    A class that was sampled more than once is found at its last place.
+
+    Args:
+        true_classes: int64 [batch, num_true].
+        sampled_candidates: int64 [num_sampled], as a candidate sampler gives them.
+        num_true: how many true classes an example has.
+        seed: taken, and not used.
+
+    Returns:
+        The rows int32 of `true_classes`, the places int64 in `sampled_candidates`, and for each the weight -3.4e38 (the
+        least float32), which added to the logits takes the sample away.
+    """
     return compute_accidental_hits_op(true_classes, sampled_candidates, num_true=num_true, name=name)

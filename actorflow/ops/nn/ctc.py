@@ -95,13 +95,14 @@ def ctc_loss(
 
     Args:
         labels: an int32 SparseTensor; `labels.indices[i] == [b, t]` says that `labels.values[i]` is label t of sequence b.
-        inputs: logits, float32 or float64: [time, batch, classes], or [batch, time, classes] without `time_major`. The last
-            class is the blank. `logits` is another name.
+        inputs, logits: the logits, float32 or float64, [time, batch, classes]; the last class is the blank. `logits` is
+            another name.
         sequence_length: int32, [batch]: how long each sequence is.
         preprocess_collapse_repeated: labels that repeat the one before are dropped first.
         ctc_merge_repeated: labels that repeat in an alignment without a blank between count once.
         ignore_longer_outputs_than_inputs: a sequence shorter than its labels has loss 0 and no gradient, instead of an
             error.
+        time_major: False where the logits are [batch, time, classes].
 
     Returns:
         The losses, [batch], of the type of the logits. There is no second derivative.
@@ -242,7 +243,14 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """`ctc_beam_search_decoder` that keeps labels that repeat (`tf.nn.ctc_beam_search_decoder_v2`)."""
+    """`ctc_beam_search_decoder` that keeps labels that repeat (`tf.nn.ctc_beam_search_decoder_v2`).
+
+    Args:
+        inputs: logits, [time, batch, classes], float32 or float64; the last class is the blank.
+        sequence_length: int32, [batch]: how long each sequence is.
+        beam_width: how many beginnings are kept at each time.
+        top_paths: how many sequences are wanted.
+    """
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 

@@ -38,9 +38,10 @@ def ctc_loss_v2(
 
     Args:
         labels: integers, [batch, most labels]; or a SparseTensor, as in `ctc_loss`.
-        logits: float32 or float64: [time, batch, classes], or [batch, time, classes] without `logits_time_major`.
+        logits: float32 or float64, [time, batch, classes].
         label_length: [batch]: how many labels of each row count. None for a SparseTensor.
         logit_length: [batch]: how long each sequence is.
+        logits_time_major: False where the logits are [batch, time, classes].
         unique: what `ctc_unique_labels(labels)` gives. The loss is the same with it and without.
         blank_index: which class is the blank; a negative number counts from the last. By default the first one; for a
             SparseTensor it has to be given.

@@ -47,6 +47,7 @@ def embedding_lookup(
         ids: int32 or int64, of any shape.
         partition_strategy: how they are divided. "mod": row i is row i // n of table i % n; "div": consecutive rows are
             together, the first tables having one more where they don't divide evenly.
+        validate_indices: taken, and not used: ids are always checked.
         max_norm: rows with a larger L2 norm are scaled down to it.
 
     Returns:
@@ -181,9 +182,22 @@ def safe_embedding_lookup_sparse(
     """`embedding_lookup_sparse` that leaves out negative ids and gives a row for each example
     (`tf.nn.safe_embedding_lookup_sparse`).
 
-    Ids whose weight is not positive are left out, too, unless the combiner is "sum". An example without an id gets the
-    embedding of `default_id`, or zeros where that is None. `sparse_ids` has rank 2 or more; the result has the shape of
-    all but its last dimension, and then that of an embedding.
+    Args:
+        embedding_weights: the table, or a list of tables among which the rows are divided, as in `embedding_lookup`.
+        sparse_ids: int32 or int64, of rank 2 or more: the ids of each example along the last dimension.
+        sparse_weights: one weight for each id, at the same places; None for 1. Ids whose weight is not positive are
+            left out, unless the combiner is "sum".
+        combiner: "sum", "mean" or "sqrtn", as in `embedding_lookup_sparse`.
+        default_id: an example without an id gets this one's embedding, or zeros where it is None.
+        partition_strategy: "div" or "mod", as in `embedding_lookup`.
+        max_norm: rows with a larger L2 norm are scaled down to it.
+
+    Returns:
+        A tensor of the shape of all but the last dimension of `sparse_ids`, and then that of an embedding.
+
+    Raises:
+        TypeError: ids or weights that are not sparse.
+        ValueError: another combiner.
     """
     _check_combiner(combiner)
     given = sparse_of(sparse_ids, "sparse_ids")

@@ -22,14 +22,32 @@ from actorflow.shapes import as_shape
 
 @public("af.nn")
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
-    """matmul(x, weights) + biases, of [batch, in], [in, out] and [out] (`tf.nn.xw_plus_b`)."""
+    """matmul(x, weights) + biases (`tf.nn.xw_plus_b`).
+
+    Args:
+        x: [batch, in], of a type that `matmul` takes.
+        weights: [in, out], of the same type.
+        biases: [out], of the same type.
+
+    Returns:
+        A tensor of shape [batch, out].
+    """
     with composite(name, "xw_plus_b", x, weights, biases) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
 
 
 @public("af.nn")
 def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
-    """relu(matmul(x, weights) + biases) (`tf.nn.relu_layer`)."""
+    """relu(matmul(x, weights) + biases) (`tf.nn.relu_layer`).
+
+    Args:
+        x: [batch, in], of a type that `matmul` takes.
+        weights: [in, out], of the same type.
+        biases: [out], of the same type.
+
+    Returns:
+        A tensor of shape [batch, out].
+    """
     with composite(name, "relu_layer", x, weights, biases) as scope:
         return relu(bias_add(matmul(x, weights), biases), name=scope)
 
@@ -62,8 +80,11 @@ def dropout(
     """`x` with each element set to 0 with probability `rate`, the others divided by 1 - rate (`tf.nn.dropout`).
 
     Args:
+        x: a floating tensor.
         keep_prob: 1 - rate, the older way to say it.
         noise_shape: the shape of the random choices, which is broadcast to x: sizes of 1 drop or keep together.
+        seed: makes the choices the same in every session; see `get_seed`.
+        rate: the probability that an element is dropped, a number or a scalar in [0, 1).
 
     Raises:
         ValueError: `rate` is outside [0, 1), neither or both were given, or `x` is not floating.

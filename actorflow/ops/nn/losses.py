@@ -118,8 +118,10 @@ def softmax_cross_entropy_with_logits(
     No gradient goes into the labels; `softmax_cross_entropy_with_logits_v2` has one.
 
     Args:
+        _sentinel: stands first so that the others have to be named; leave it out.
         labels: probabilities of the classes, of the shape and type of the logits.
         logits: floating; usually [batch, classes].
+        dim, axis: the dimension of the classes, the last by default; `axis` is the newer name.
 
     Returns:
         The loss, of the shape of the logits without dimension `dim`.
@@ -140,7 +142,20 @@ def softmax_cross_entropy_with_logits(
 def softmax_cross_entropy_with_logits_v2(
     labels: TensorLike, logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """`softmax_cross_entropy_with_logits` with a gradient for the labels too."""
+    """-sum(labels · log(softmax(logits))) along `axis`, with a gradient for the labels too
+    (`tf.nn.softmax_cross_entropy_with_logits_v2`).
+
+    Args:
+        labels: probabilities of the classes, of the shape and type of the logits.
+        logits: floating; usually [batch, classes].
+        axis, dim: the dimension of the classes, the last by default; `dim` is the older name.
+
+    Returns:
+        The loss, of the shape of the logits without that dimension.
+
+    Raises:
+        ValueError: the shapes differ.
+    """
     with composite(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
         x, t, kind = _precise(logits, labels)
         along = -1 if axis is None and dim is None else dim if axis is None else axis
@@ -205,6 +220,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """-log(softmax(logits)[labels]) for each row of classes (`tf.nn.sparse_softmax_cross_entropy_with_logits`).
 
     Args:
+        _sentinel: stands first so that the others have to be named; leave it out.
         labels: the number of the true class, int32 or int64, of the shape of the logits without the last dimension.
         logits: floating; usually [batch, classes].
 
@@ -247,6 +263,14 @@ def sigmoid_cross_entropy_with_logits(
 
     Computed as max(x, 0) - x · z + log(1 + exp(-|x|)), which does not overflow.
 
+    Args:
+        _sentinel: stands first so that the others have to be named; leave it out.
+        labels: of the type and shape of the logits, in [0, 1].
+        logits: floating, of any shape.
+
+    Returns:
+        The loss, of the shape of the logits.
+
     Raises:
         ValueError: arguments were given without their names, or the shapes differ.
     """
@@ -269,7 +293,19 @@ def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
     """`sigmoid_cross_entropy_with_logits` with the part of positive labels times `pos_weight`
-    (`tf.nn.weighted_cross_entropy_with_logits`). Raises ValueError where the shapes differ."""
+    (`tf.nn.weighted_cross_entropy_with_logits`).
+
+    Args:
+        labels: of the type and shape of the logits, in [0, 1].
+        logits: floating, of any shape.
+        pos_weight: the factor, of the type of the logits, usually a scalar; it is broadcast to their shape.
+
+    Returns:
+        The loss, of the shape of the logits.
+
+    Raises:
+        ValueError: the shapes differ.
+    """
     with composite(name, "logistic_loss", logits, labels) as scope:
         from actorflow.ops.math.arithmetic import add
 

@@ -35,8 +35,9 @@ def sufficient_statistics(
 
     Args:
         x: floating.
+        axes: a list of the dimensions to sum over.
         shift: subtracted first, which loses less where it is close to the mean.
-        keepdims: whether the dimensions stay, with size 1. The older name is `keep_dims`.
+        keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
 
     Returns:
         How many elements went into each sum (a scalar of x's type), the sum, the sum of the squares, and the shift.
@@ -71,7 +72,14 @@ def normalize_moments(
     shift: TensorLike | None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the variance from what `sufficient_statistics` gives (`tf.nn.normalize_moments`)."""
+    """The mean and the variance from what `sufficient_statistics` gives (`tf.nn.normalize_moments`).
+
+    Args:
+        counts: how many elements went into each sum, a floating scalar.
+        mean_ss: the sum of the elements, or of their differences from `shift`.
+        variance_ss: the sum of their squares.
+        shift: what was subtracted, or None.
+    """
     with composite(name, "normalize", counts, mean_ss, variance_ss, shift):
         share = reciprocal(counts, name="divisor")
         if shift is None:
@@ -94,8 +102,13 @@ def weighted_moments(
     """The mean and the variance of `x` over `axes`, each element counting as often as `frequency_weights` says
     (`tf.nn.weighted_moments`).
 
-    The weights are of x's type and broadcast to it. float16 is computed in float32. The older name of `keepdims` is
-    `keep_dims`.
+    float16 is computed in float32.
+
+    Args:
+        x: floating.
+        axes: a list of the dimensions to reduce.
+        frequency_weights: of x's type, of a shape that broadcasts to it.
+        keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
     """
     keep = bool(keep_dims if keepdims is None else keepdims)
     with composite(name, "weighted_moments", x, frequency_weights):
@@ -127,11 +140,23 @@ def batch_norm_with_global_normalization(
     mean: TensorLike | None = None,
     variance: TensorLike | None = None,
 ) -> Tensor:
-    """`batch_normalization` of t by the mean m and the variance v, with the offset beta and, where
-    `scale_after_normalization` is True, the scale gamma (`tf.nn.batch_norm_with_global_normalization`).
+    """`batch_normalization` by its TensorFlow 0.x name (`tf.nn.batch_norm_with_global_normalization`).
 
-    `input`, `mean` and `variance` are newer names of t, m and v. Raises ValueError where one of these, beta or the
-    epsilon is missing.
+    Args:
+        t, input: the tensor to normalize, floating, usually [batch, height, width, channels]; `input` is the newer
+            name.
+        m, mean: its mean, usually [channels]; `mean` is the newer name.
+        v, variance: its variance, likewise; `variance` is the newer name.
+        beta: the offset, likewise.
+        gamma: the scale, likewise; used where `scale_after_normalization` is True.
+        variance_epsilon: a small number that is added to the variance.
+        scale_after_normalization: whether to multiply by `gamma`.
+
+    Returns:
+        A tensor of the shape of `t`.
+
+    Raises:
+        ValueError: the tensor, its mean, its variance, beta or the epsilon is missing.
     """
     t, m, v = (new if old is None else old for old, new in ((t, input), (m, mean), (v, variance)))
     if t is None or m is None or v is None or beta is None or variance_epsilon is None:
@@ -152,7 +177,13 @@ def moments(
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance of `x` over `axes` (`tf.nn.moments`).
 
-    float16 is computed in float32. `shift` is ignored, as in TensorFlow. The older name of `keepdims` is `keep_dims`.
+    float16 is computed in float32.
+
+    Args:
+        x: floating.
+        axes: a list of the dimensions to reduce.
+        shift: ignored, as in TensorFlow.
+        keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
     """
     keep = bool(keep_dims if keepdims is None else keepdims)
     with composite(name, "moments", x, axes):
@@ -176,8 +207,17 @@ def batch_normalization(
     name: str | None = None,
 ) -> Tensor:
     """scale · (x - mean) / sqrt(variance + variance_epsilon) + offset, with broadcasting (`tf.nn.batch_normalization`).
+    Ioffe and Szegedy, Batch Normalization.
 
-    `offset` and `scale` may be None. Ioffe and Szegedy, Batch Normalization.
+    Args:
+        x: floating, of any shape.
+        mean, variance: of a shape that broadcasts to that of `x`.
+        offset: what is added, likewise; or None.
+        scale: the factor, likewise; or None.
+        variance_epsilon: a small number, so that nothing is divided by 0.
+
+    Returns:
+        A tensor of the shape and type of `x`.
     """
     with composite(name, "batchnorm", x, mean, variance, scale, offset):
         tensor = convert_to_tensor(x)

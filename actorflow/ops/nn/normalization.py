@@ -82,6 +82,7 @@ def local_response_normalization(
     Args:
         input: floating, of shape [batch, height, width, channels].
         depth_radius: s is the sum of the squares of the channels up to so far away.
+        bias, alpha, beta: the numbers of this formula; `bias` is usually positive, so that nothing is divided by 0.
 
     Raises:
         ValueError: another rank, or InvalidArgumentError in the run.
@@ -269,6 +270,7 @@ def fused_batch_norm(
         offset: of the same kind, added then.
         mean, variance: of the same kind, what x is normalized by where `is_training` is False.
         epsilon: added to the variance; at least 1.001e-5.
+        data_format: "NHWC" or "NCHW".
         is_training: whether x is normalized by its own mean and variance.
 
     Returns:

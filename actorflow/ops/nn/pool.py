@@ -60,12 +60,13 @@ def max_pool(
     """The largest element of each window of images (`tf.nn.max_pool`). The gradient goes to the first of equal ones.
 
     Args:
-        value: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
-            `data_format` is "NCHW". `input` is its newer name.
+        value, input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
+            `data_format` is "NCHW"; `input` is the newer name.
         ksize: the size of the window: one number, one for height and width each, or one for each dimension. Either
             space is pooled, or the channels are, in windows that don't overlap.
         strides: how far the window moves, given in the same way.
         padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NHWC" or "NCHW".
 
     Returns:
         A tensor of the same type, with a place for each window.
@@ -87,9 +88,16 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """The mean of the elements in each window of images (`tf.nn.avg_pool`), of those that there are.
+    """The mean of the elements in each window of images (`tf.nn.avg_pool`), of those that there are. Errors are those
+    of `max_pool`.
 
-    `value` is floating, and the channels are not pooled; otherwise arguments and errors are those of `max_pool`.
+    Args:
+        value, input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
+            `data_format` is "NCHW"; `input` is the newer name.
+        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NHWC" or "NCHW".
     """
     return _pooled(avg_pool_op, either(input, value, "`value` and `input`"), ksize, strides, padding, data_format, name)
 
@@ -98,7 +106,16 @@ def avg_pool(
 def max_pool2d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
-    """The same as `max_pool` (`tf.nn.max_pool2d`)."""
+    """The same as `max_pool` (`tf.nn.max_pool2d`).
+
+    Args:
+        input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
+            `data_format` is "NCHW".
+        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NHWC" or "NCHW".
+    """
     return _pooled(max_pool_op, input, ksize, strides, padding, data_format, name or "max_pool2d")
 
 
@@ -106,7 +123,16 @@ def max_pool2d(
 def avg_pool2d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
-    """The same as `avg_pool` (`tf.nn.avg_pool2d`)."""
+    """The same as `avg_pool` (`tf.nn.avg_pool2d`).
+
+    Args:
+        input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
+            `data_format` is "NCHW".
+        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NHWC" or "NCHW".
+    """
     return _pooled(avg_pool_op, input, ksize, strides, padding, data_format, name or "avg_pool2d")
 
 
@@ -114,10 +140,15 @@ def avg_pool2d(
 def max_pool3d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
-    """The largest element of each window of volumes (`tf.nn.max_pool3d`).
+    """The largest element of each window of volumes (`tf.nn.max_pool3d`). Errors are those of `max_pool`.
 
-    `input` is floating and of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
-    where `data_format` is "NCDHW". Other arguments, and errors, are those of `max_pool`; only space is pooled.
+    Args:
+        input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
+            where `data_format` is "NCDHW".
+        ksize: the size of the window in space: one number, three, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NDHWC" or "NCDHW".
     """
     return _pooled(max_pool3d_op, input, ksize, strides, padding, data_format, name or "max_pool3d")
 
@@ -126,7 +157,16 @@ def max_pool3d(
 def avg_pool3d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
-    """The mean of each window of volumes (`tf.nn.avg_pool3d`); see `max_pool3d`."""
+    """The mean of each window of volumes (`tf.nn.avg_pool3d`). Errors are those of `max_pool`.
+
+    Args:
+        input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
+            where `data_format` is "NCDHW".
+        ksize: the size of the window in space: one number, three, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NDHWC" or "NCDHW".
+    """
     return _pooled(avg_pool3d_op, input, ksize, strides, padding, data_format, name or "avg_pool3d")
 
 
@@ -134,10 +174,15 @@ def avg_pool3d(
 def max_pool1d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
-    """The largest element of each window of sequences (`tf.nn.max_pool1d`).
+    """The largest element of each window of sequences (`tf.nn.max_pool1d`). Errors are those of `max_pool`.
 
-    `input` has the shape [batch, width, channels], or [batch, channels, width] where `data_format` is "NCW". Other
-    arguments, and errors, are those of `max_pool`.
+    Args:
+        input: a real tensor of shape [batch, width, channels], or [batch, channels, width] where `data_format` is
+            "NCW".
+        ksize: the size of the window: one number, or three.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NWC" or "NCW".
     """
     return _pooled_sequence(max_pool_op, input, ksize, strides, padding, data_format, name, "max_pool1d")
 
@@ -146,7 +191,15 @@ def max_pool1d(
 def avg_pool1d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
-    """The mean of each window of sequences (`tf.nn.avg_pool1d`); see `max_pool1d`."""
+    """The mean of each window of sequences (`tf.nn.avg_pool1d`). Errors are those of `max_pool`.
+
+    Args:
+        input: floating, of shape [batch, width, channels], or [batch, channels, width] where `data_format` is "NCW".
+        ksize: the size of the window: one number, or three.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NWC" or "NCW".
+    """
     return _pooled_sequence(avg_pool_op, input, ksize, strides, padding, data_format, name, "avg_pool1d")
 
 
@@ -166,7 +219,11 @@ def max_pool_with_argmax(
 
     Args:
         input: a real tensor of shape [batch, height, width, channels].
-        Targmax: the type of the places, int64 (by default) or int32. `output_dtype` is its newer name.
+        ksize: the size of the window: one number, one for height and width each, or one for each dimension.
+        strides: how far the window moves, given in the same way.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        data_format: "NHWC".
+        Targmax, output_dtype: the type of the places, int64 (by default) or int32; `output_dtype` is the newer name.
         include_batch_in_index: whether places count the elements of the whole batch, rather than of their own image.
 
     Returns:
@@ -208,9 +265,14 @@ def pool(
             starts with "NC".
         window_shape: the size of the window in each spatial dimension.
         pooling_type: "MAX" or "AVG".
-        dilation_rate: how far the elements of a window are from each other; 1 by default, more only with the padding
-            "VALID". `dilations` is its newer name.
+        padding: "SAME" (windows may lie partly outside, where there is nothing) or "VALID" (none does).
+        dilation_rate, dilations: how far the elements of a window are from each other; 1 by default, more only with the
+            padding "VALID". `dilations` is the newer name.
         strides: how far the window moves; 1 by default.
+        data_format: where the channels are: "NWC", "NHWC" or "NDHWC" (by default), or "NCW", "NCHW" or "NCDHW".
+
+    Returns:
+        A tensor of the same type, with a place for each window.
 
     Raises:
         ValueError: another type, a list of another length, strides and dilations that are both more than 1, or

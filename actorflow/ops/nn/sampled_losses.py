@@ -49,6 +49,8 @@ def nce_loss(
         labels: the true classes, [batch, num_true], converted to int64.
         inputs: [batch, dim], the forward activations.
         num_sampled: how many classes are sampled for the batch.
+        num_classes: how many classes there are.
+        num_true: how many true classes an example has; 1 by default.
         sampled_values: the sample and the expected counts of the true and of the sampled classes, as a candidate sampler
             gives them; by default those of `log_uniform_candidate_sampler`.
         remove_accidental_hits: sampled classes that are true ones of an example don't count as false there.
@@ -95,7 +97,25 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """The softmax cross entropy over the true and some sampled classes (`tf.nn.sampled_softmax_loss`; Jean et al.).
 
-    Arguments, result and errors are those of `nce_loss`; `seed` is the sampler's.
+    Args:
+        weights: [classes, dim], or a list of tables among which the classes are divided; variables usually.
+        biases: [classes], or a list of them.
+        labels: the true classes, [batch, num_true], converted to int64.
+        inputs: [batch, dim], the forward activations.
+        num_sampled: how many classes are sampled for the batch.
+        num_classes: how many classes there are.
+        num_true: how many true classes an example has; 1 by default.
+        sampled_values: the sample and the expected counts of the true and of the sampled classes, as a candidate
+            sampler gives them; by default those of `log_uniform_candidate_sampler`.
+        remove_accidental_hits: whether sampled classes that are true ones of an example don't count as false there.
+        partition_strategy: "mod" or "div", as of `embedding_lookup`.
+        seed: the sampler's; makes the samples the same in every session.
+
+    Returns:
+        The loss of each example, [batch].
+
+    Raises:
+        InvalidArgumentError: a label is no class, in the run.
     """
     with composite(name, "sampled_softmax_loss", labels, inputs):
         logits, targets = _sampled_logits(

@@ -38,9 +38,16 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """float32 `inputs` rounded to the steps of the range [min, max] (`tf.fake_quant_with_min_max_args`).
+    """`inputs` rounded to the steps of the range [min, max] (`tf.fake_quant_with_min_max_args`).
 
-    Raises InvalidArgumentError in the run unless min < max and `num_bits` is in [2, 16].
+    Args:
+        inputs: float32, of any shape.
+        min, max: the ends of the range, numbers; -6 and 6 by default.
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+
+    Raises:
+        InvalidArgumentError: min >= max, or `num_bits` is outside [2, 16], in the run.
     """
 
 
@@ -56,8 +63,16 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`gradients` where `inputs` are in the range, else 0: the gradient of `fake_quant_with_min_max_args`, which has none
-    itself."""
+    """The gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, else 0. It has no
+    gradient itself.
+
+    Args:
+        gradients: float32, the gradients for the results.
+        inputs: float32, of the same shape.
+        min, max: the ends of the range, numbers; -6 and 6 by default.
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+    """
 
 
 @fake_quant_with_min_max_args.gradient
@@ -86,10 +101,17 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """float32 `inputs` rounded to the steps of the range between the scalars `min` and `max`, which may be trained
-    (`tf.fake_quant_with_min_max_vars`). Zeros where both are 0.
+    """`inputs` rounded to the steps of the range [min, max], which may be trained (`tf.fake_quant_with_min_max_vars`).
+    Zeros where both are 0.
 
-    Raises InvalidArgumentError in the run unless `num_bits` is in [2, 16].
+    Args:
+        inputs: float32, of any shape.
+        min, max: the ends of the range, float32 scalars.
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+
+    Raises:
+        InvalidArgumentError: `num_bits` is outside [2, 16], in the run.
     """
 
 
@@ -117,8 +139,18 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `fake_quant_with_min_max_vars` by its three inputs: `gradients` where `inputs` are in the range, the
-    sum of those below it, and the sum of those above it."""
+    """The gradients of `fake_quant_with_min_max_vars` by its three inputs.
+
+    Args:
+        gradients: float32, the gradients for the results.
+        inputs: float32, of the same shape.
+        min, max: the ends of the range, float32 scalars.
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+
+    Returns:
+        `gradients` where `inputs` are in the range, the sum of those below it, and the sum of those above it.
+    """
 
 
 @fake_quant_with_min_max_vars.gradient
@@ -146,8 +178,15 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """float32 `inputs` [..., d] rounded to the steps of a range for each of the d channels, whose bounds are the vectors
-    `min` and `max` [d] (`tf.fake_quant_with_min_max_vars_per_channel`). See `fake_quant_with_min_max_vars`."""
+    """`inputs` rounded to the steps of a range for each channel (`tf.fake_quant_with_min_max_vars_per_channel`). Errors
+    are those of `fake_quant_with_min_max_vars`.
+
+    Args:
+        inputs: float32 [..., channels].
+        min, max: the ends of the ranges, float32 [channels].
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+    """
 
 
 def _range_per_channel_gradient(c: Inference) -> list[Shape]:
@@ -174,7 +213,19 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `fake_quant_with_min_max_vars_per_channel` by its three inputs, with the sums for each channel."""
+    """The gradients of `fake_quant_with_min_max_vars_per_channel` by its three inputs.
+
+    Args:
+        gradients: float32, the gradients for the results.
+        inputs: float32 [..., channels], of the same shape.
+        min, max: the ends of the ranges, float32 [channels].
+        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        narrow_range: leaves the lowest step out.
+
+    Returns:
+        `gradients` where `inputs` are in the range, and for each channel the sum of those below it and of those above
+        it.
+    """
 
 
 @fake_quant_with_min_max_vars_per_channel.gradient

@@ -94,8 +94,9 @@ def quantize_v2(
     """float32 `input`, clamped to [min_range, max_range], as integers of type `T` (`tf.quantize_v2`).
 
     Args:
-        min_range: a float32 scalar; with `axis` a vector of the size of that dimension. So is `max_range`. The range
-            always includes 0.
+        input: float32, of any shape.
+        min_range, max_range: float32 scalars; with `axis` vectors of the size of that dimension. The range always
+            includes 0.
         T: int8, uint8, int16, uint16 or int32, in the place of TensorFlow's qint8, quint8, ...
         mode: MIN_COMBINED, MIN_FIRST or SCALED; see this module.
         round_mode: HALF_AWAY_FROM_ZERO, or for SCALED also HALF_TO_EVEN.
@@ -144,7 +145,19 @@ def quantize(
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> Quantized:
-    """`quantize_v2` with its arguments in another order (`tf.quantize`)."""
+    """`quantize_v2` with its arguments in another order (`tf.quantize`), with the same results and errors.
+
+    Args:
+        input: float32, of any shape.
+        min_range, max_range: float32 scalars; with `axis` vectors of the size of that dimension. The range always
+            includes 0.
+        T: int8, uint8, int16, uint16 or int32, in the place of TensorFlow's qint8, quint8, ...
+        mode: MIN_COMBINED, MIN_FIRST or SCALED; see this module.
+        round_mode: HALF_AWAY_FROM_ZERO, or for SCALED also HALF_TO_EVEN.
+        narrow_range: in mode SCALED leaves the type's least integer out.
+        axis: the dimension whose entries have a range of their own; not in mode MIN_FIRST.
+        ensure_minimum_range: how far apart the bounds are at least, in parts of the larger of them and 1.
+    """
     return quantize_v2(input, min_range, max_range, T, mode, name, round_mode, narrow_range, axis, ensure_minimum_range)
 
 
@@ -200,7 +213,8 @@ def dequantize(
 
     Args:
         input: int8, uint8, int16, uint16 or int32, in the place of TensorFlow's qint8, quint8, ...
-        mode: that of the quantization, as are `narrow_range` and `axis`.
+        min_range, max_range: the range that `quantize_v2` gave.
+        mode, narrow_range, axis: those of the quantization.
         dtype: float32; or bfloat16 in mode MIN_COMBINED.
 
     Raises:

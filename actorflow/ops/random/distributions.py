@@ -173,11 +173,12 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values drawn uniformly from [minval, maxval), anew in each run (`tf.random_uniform`).
+    """Values drawn uniformly from [minval, maxval), others in each run (`tf.random_uniform`).
 
     Args:
         shape: of the result; may be a tensor.
-        maxval: 1 by default; has to be given for integers.
+        minval: the least value, a number or a tensor that broadcasts to `shape`; 0 by default.
+        maxval: the bound above, likewise; 1 by default. It has to be given for integers.
         dtype: float16, bfloat16, float32, float64, int32 or int64.
         seed: makes the numbers the same in every session; see `get_seed`.
 
@@ -217,9 +218,13 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values from a normal distribution, anew in each run (`tf.random_normal`).
+    """Values from a normal distribution, others in each run (`tf.random_normal`).
 
-    `mean` and `stddev` are scalars or broadcast to `shape`. `seed` makes the numbers the same in every session.
+    Args:
+        shape: of the result; a list, or a vector of integers.
+        mean, stddev: of the distribution, numbers or tensors that broadcast to `shape`; 0 and 1 by default.
+        dtype: float16, bfloat16, float32 or float64.
+        seed: makes the numbers the same in every session; see `get_seed`.
     """
     return _scaled(random_normal_op, "random_normal", shape, mean, stddev, dtype, seed, name)
 
@@ -233,9 +238,14 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values from a normal distribution, those further than two `stddev` from `mean` drawn again (`tf.truncated_normal`).
+    """Values from a normal distribution, others in each run; those further than two `stddev` from `mean` are drawn
+    again (`tf.truncated_normal`).
 
-    `seed` makes the numbers the same in every session.
+    Args:
+        shape: of the result; a list, or a vector of integers.
+        mean, stddev: of the distribution, numbers or tensors that broadcast to `shape`; 0 and 1 by default.
+        dtype: float16, bfloat16, float32 or float64.
+        seed: makes the numbers the same in every session; see `get_seed`.
     """
     return _scaled(truncated_normal_op, "truncated_normal", shape, mean, stddev, dtype, seed, name)
 
@@ -273,6 +283,8 @@ def multinomial(
 
     Args:
         logits: [batch, classes], unnormalized log-probabilities.
+        num_samples: how many to draw for each row, an int or a scalar.
+        seed: makes the numbers the same in every session; see `get_seed`.
         output_dtype: int64 (the default) or int32.
 
     Returns:
@@ -294,10 +306,15 @@ def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
 
 @public("af")
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of `value` of the sizes in the vector `size`, at a place drawn uniformly in each run (`tf.random_crop`).
+    """A part of `value` at a place drawn uniformly in each run (`tf.random_crop`).
 
-    `seed` makes the places the same in every session. Raises InvalidArgumentError in the run where a size is larger than
-    the tensor's.
+    Args:
+        value: a tensor of any type.
+        size: a vector of int32 or int64, the part's size in each dimension.
+        seed: makes the places the same in every session; see `get_seed`.
+
+    Raises:
+        InvalidArgumentError: a size is larger than the tensor's, in the run.
     """
     with composite(name, "random_crop", value, size) as scope:
         source = convert_to_tensor(value)

@@ -82,13 +82,14 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Samples of gamma distributions, anew in each run (`tf.random_gamma`).
+    """Samples of gamma distributions, others in each run (`tf.random_gamma`).
 
     Args:
         shape: of the samples to draw for each pair of parameters.
         alpha: shape parameters, positive; where one is not, the samples are NaN.
         beta: inverse scales, which broadcast with `alpha`; 1 by default.
         dtype: float16, bfloat16, float32 or float64.
+        seed: makes the samples the same in every session; see `get_seed`.
 
     Returns:
         Of the shape of `shape`, then that of alpha + beta; always positive. It has gradients to `alpha` and `beta`, by
@@ -115,12 +116,13 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Samples of Poisson distributions, anew in each run (`tf.random_poisson`).
+    """Samples of Poisson distributions, others in each run (`tf.random_poisson`).
 
     Args:
         lam: rates, zero or more. With a negative or infinite one the samples are NaN (0 for integers).
         shape: of the samples to draw for each rate.
         dtype: a floating type, int32 or int64.
+        seed: makes the samples the same in every session; see `get_seed`.
 
     Returns:
         Of the shape of `shape`, then that of `lam`. There is no gradient.

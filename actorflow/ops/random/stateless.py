@@ -103,8 +103,10 @@ def stateless_random_uniform(
     """Values in [minval, maxval) that `seed` decides (`tf.random.stateless_uniform`).
 
     Args:
+        shape: of the result; a list or a vector of integers.
         seed: two integers.
-        maxval: 1 by default; has to be given for integers.
+        minval: the least value, a number or a tensor that broadcasts to `shape`; 0 by default.
+        maxval: the bound above, likewise; 1 by default. It has to be given for integers.
         dtype: float16, bfloat16, float32, float64, int32 or int64.
 
     Raises:
@@ -134,7 +136,14 @@ def stateless_random_normal(
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Values of a normal distribution that `seed` decides (`tf.random.stateless_normal`)."""
+    """Values of a normal distribution that `seed` decides (`tf.random.stateless_normal`).
+
+    Args:
+        shape: of the result; a list or a vector of integers.
+        seed: two integers.
+        mean, stddev: of the distribution, numbers or tensors that broadcast to `shape`; 0 and 1 by default.
+        dtype: float16, bfloat16, float32 or float64.
+    """
     return _scaled(
         stateless_random_normal_op, name or "stateless_random_normal", shape, seed, mean, stddev, as_dtype(dtype)
     )
@@ -150,7 +159,14 @@ def stateless_truncated_normal(
     name: str | None = None,
 ) -> Tensor:
     """Values of a normal distribution within two `stddev` of `mean`, that `seed` decides
-    (`tf.random.stateless_truncated_normal`)."""
+    (`tf.random.stateless_truncated_normal`).
+
+    Args:
+        shape: of the result; a list or a vector of integers.
+        seed: two integers.
+        mean, stddev: of the distribution, numbers or tensors that broadcast to `shape`; 0 and 1 by default.
+        dtype: float16, bfloat16, float32 or float64.
+    """
     return _scaled(
         stateless_truncated_normal_op, name or "stateless_truncated_normal", shape, seed, mean, stddev, as_dtype(dtype)
     )
@@ -171,5 +187,16 @@ def stateless_multinomial(
     output_dtype: DTypeLike = dt.int64,
     name: str | None = None,
 ) -> Tensor:
-    """`multinomial`, decided by `seed` (`tf.random.stateless_multinomial`)."""
+    """Draws `num_samples` class numbers for each row of `logits`, as `seed` decides
+    (`tf.random.stateless_multinomial`).
+
+    Args:
+        logits: [batch, classes], unnormalized log-probabilities.
+        num_samples: how many to draw for each row, an int or a scalar.
+        seed: two integers.
+        output_dtype: int64 (the default) or int32.
+
+    Returns:
+        [batch, num_samples].
+    """
     return stateless_multinomial_op(logits, num_samples, seed, output_dtype=as_dtype(output_dtype), name=name)

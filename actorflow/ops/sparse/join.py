@@ -55,9 +55,13 @@ def sparse_concat(
     concat_dim: int | None = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors one after the other along `axis` (`tf.sparse_concat`). `concat_dim` is the older name of the axis.
+    """Sparse tensors one after the other along `axis` (`tf.sparse_concat`).
 
-    With `expand_nonconcat_dim` the other dimensions may differ; the largest counts.
+    Args:
+        axis: the dimension along which they are joined; negative ones count from the end.
+        sp_inputs: a list of sparse tensors of one type and rank.
+        expand_nonconcat_dim: whether the other dimensions may differ; the largest counts.
+        concat_dim, expand_nonconcat_dims: other names of `axis` and `expand_nonconcat_dim`.
 
     Raises:
         TypeError: something is no sparse tensor of the same type.
@@ -130,7 +134,15 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """`num_split` parts along `axis`, the first ones a row larger where it doesn't divide evenly (`tf.sparse_split`).
 
-    Raises ValueError for no part, InvalidArgumentError in the run for more parts than rows or an axis that is none.
+    Args:
+        sp_input: a sparse tensor.
+        num_split: how many parts to make, 1 or more.
+        axis: the dimension to cut.
+        split_dim: the older name of `axis`.
+
+    Raises:
+        ValueError: no part is wanted, or there is no axis.
+        InvalidArgumentError: more parts than rows, or an axis that is none, in the run.
     """
     source = sparse_of(sp_input)
     along = axis if split_dim is None else split_dim

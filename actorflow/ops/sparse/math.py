@@ -94,8 +94,12 @@ def sparse_tensor_dense_matmul(
 ) -> Tensor:
     """The dense product of a sparse matrix and a dense one (`tf.sparse_tensor_dense_matmul`, `tf.sparse.matmul`).
 
-    `adjoint_a`, `adjoint_b`: takes the conjugate transpose of that matrix. Types: floats, complex numbers, int32. An index
-    that comes twice counts twice.
+    An index that comes twice counts twice.
+
+    Args:
+        sp_a: a sparse matrix of floats, complex numbers or int32.
+        b: a dense matrix of the same type.
+        adjoint_a, adjoint_b: take the conjugate transpose of that matrix.
 
     Raises:
         ValueError: the sizes don't fit.
@@ -279,8 +283,11 @@ def sparse_add(
 ) -> Any:
     """The sum of two sparse tensors, sparse; or of a sparse and a dense one, dense (`tf.sparse_add`).
 
-    Sums of two sparse tensors whose magnitude is less than `threshold` (0; `thresh` is the older name) are left out. Both
-    have one shape, without broadcasting, and their elements are in order.
+    Args:
+        a, b: tensors of numbers, one of them sparse at least, of one type and one shape, without broadcasting. The
+            elements of sparse ones are in order.
+        threshold: a scalar: sums of two sparse tensors whose magnitude is less are left out; 0 by default.
+        thresh: the older name of `threshold`.
 
     Raises:
         TypeError: neither is sparse.

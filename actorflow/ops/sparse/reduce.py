@@ -189,10 +189,16 @@ def sparse_reduce_sum(
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The sums of a sparse tensor's elements over `axis` (all by default), as a dense tensor (`tf.sparse_reduce_sum`).
+    """The sums of a sparse tensor's elements over `axis`, as a dense tensor (`tf.sparse_reduce_sum`).
 
-    `keepdims` keeps the reduced dimensions with size 1. `reduction_axes` and `keep_dims` are the older names. Raises
-    InvalidArgumentError in the run for an axis that is none.
+    Args:
+        sp_input: a sparse tensor of numbers.
+        axis: the dimensions to reduce, an int or a list of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
+
+    Raises:
+        InvalidArgumentError: an axis is none, in the run.
     """
     found: Tensor = _reduce(_sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
     return found
@@ -208,7 +214,14 @@ def sparse_reduce_max(
     name: str | None = None,
 ) -> Tensor:
     """The largest of the elements that are there over `axis`, as a dense tensor, 0 where there is none
-    (`tf.sparse_reduce_max`). See `sparse_reduce_sum`; it has no gradient."""
+    (`tf.sparse_reduce_max`). It has no gradient. Errors are those of `sparse_reduce_sum`.
+
+    Args:
+        sp_input: a sparse tensor of real numbers.
+        axis: the dimensions to reduce, an int or a list of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
+    """
     found: Tensor = _reduce(_sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
     return found
 
@@ -222,7 +235,14 @@ def sparse_reduce_sum_sparse(
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """`sparse_reduce_sum` as a sparse tensor, without a gradient (`tf.sparse_reduce_sum_sparse`)."""
+    """`sparse_reduce_sum` as a sparse tensor, without a gradient (`tf.sparse_reduce_sum_sparse`).
+
+    Args:
+        sp_input: a sparse tensor of numbers.
+        axis: the dimensions to reduce, an int or a list of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
+    """
     return SparseTensor(*_reduce(_sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims, name))
 
 
@@ -235,5 +255,12 @@ def sparse_reduce_max_sparse(
     keep_dims: bool | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """`sparse_reduce_max` as a sparse tensor (`tf.sparse_reduce_max_sparse`)."""
+    """`sparse_reduce_max` as a sparse tensor (`tf.sparse_reduce_max_sparse`).
+
+    Args:
+        sp_input: a sparse tensor of real numbers.
+        axis: the dimensions to reduce, an int or a list of them; all by default.
+        keepdims: whether a reduced dimension stays, with size 1.
+        reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
+    """
     return SparseTensor(*_reduce(_sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims, name))

@@ -154,8 +154,15 @@ def sparse_segment_mean(
     name: str | None = None,
     num_segments: TensorLike | None = None,
 ) -> Tensor:
-    """Row i is the mean of the rows data[indices[k]] with segment_ids[k] = i (`tf.sparse_segment_mean`), of a floating
-    type. See `sparse_segment_sum`."""
+    """Row i is the mean of the rows data[indices[k]] with segment_ids[k] = i (`tf.sparse_segment_mean`). See
+    `sparse_segment_sum`.
+
+    Args:
+        data: floating, of rank 1 or more.
+        indices: a vector of int32 or int64: the rows that are taken.
+        segment_ids: int32 or int64, as long as `indices`: the row of the result of each; ascending.
+        num_segments: how many rows the result has, an integer scalar; by default up to the last id.
+    """
     source = convert_to_tensor(data)
     if num_segments is None:
         return sparse_segment_mean_op(source, indices, segment_ids, name=name)
@@ -171,7 +178,14 @@ def sparse_segment_sqrt_n(
     num_segments: TensorLike | None = None,
 ) -> Tensor:
     """Row i is the sum of the rows data[indices[k]] with segment_ids[k] = i over the root of their number
-    (`tf.sparse_segment_sqrt_n`), of a floating type. See `sparse_segment_sum`."""
+    (`tf.sparse_segment_sqrt_n`). See `sparse_segment_sum`.
+
+    Args:
+        data: floating, of rank 1 or more.
+        indices: a vector of int32 or int64: the rows that are taken.
+        segment_ids: int32 or int64, as long as `indices`: the row of the result of each; ascending.
+        num_segments: how many rows the result has, an integer scalar; by default up to the last id.
+    """
     source = convert_to_tensor(data)
     if num_segments is None:
         return sparse_segment_sqrt_n_op(source, indices, segment_ids, name=name)

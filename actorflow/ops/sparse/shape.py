@@ -104,7 +104,13 @@ def _(node: Operation, _: Any, dy: Tensor, __: Any) -> list[Any]:
 def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The box that begins at `start` and has `size`, or what the tensor has of it (`tf.sparse_slice`).
 
-    Raises InvalidArgumentError in the run for a negative size, or another rank.
+    Args:
+        sp_input: a sparse tensor.
+        start: a vector of integers, the first index in each dimension.
+        size: a vector of integers, how many elements in each dimension.
+
+    Raises:
+        InvalidArgumentError: a negative size, or another rank, in the run.
     """
     source = sparse_of(sp_input)
     with composite(name, "SparseSlice", source.values) as scope:

@@ -135,6 +135,7 @@ def sparse_to_dense(
         sparse_indices: int32 or int64, `[n, r]`; a vector where the result is one, a scalar for one element of a vector.
         output_shape: `[r]`.
         sparse_values: `[n]`, or a scalar for all.
+        default_value: the scalar elsewhere; 0 by default.
         validate_indices: says that the indices have to be in order, without repetition.
 
     Raises:
@@ -155,7 +156,16 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The dense tensor that a sparse one stands for, with `default_value` (zero) elsewhere (`tf.sparse_tensor_to_dense`)."""
+    """The dense tensor that a sparse one stands for (`tf.sparse_tensor_to_dense`).
+
+    Args:
+        sp_input: a sparse tensor of any type.
+        default_value: the scalar where it has no element; zero by default, "" of strings.
+        validate_indices: says that the indices have to be in order, without repetition.
+
+    Raises:
+        InvalidArgumentError: an index is outside, or out of order, in the run.
+    """
     source = sparse_of(sp_input)
     default = neutral(source.graph, source.dtype) if default_value is None else default_value
     found = sparse_to_dense(
@@ -178,7 +188,12 @@ def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTens
 def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> SparseTensor:
-    """A sparse matrix with ones on its diagonal (`tf.sparse.eye`)."""
+    """A sparse matrix with ones on its diagonal (`tf.sparse.eye`).
+
+    Args:
+        num_rows, num_columns: ints; there are as many columns as rows by default.
+        dtype: the element type, float32 by default.
+    """
     columns = num_rows if num_columns is None else num_columns
     diagonal = np.arange(min(num_rows, columns))
     with composite(name, "eye"):
@@ -201,6 +216,7 @@ def sparse_merge(
 
     Args:
         sp_ids: int32 or int64; several for as many last indices.
+        sp_values: a sparse tensor of any type, with an element at each place of the ids.
         vocab_size: above all ids; one for each of `sp_ids` where these are several.
         already_sorted: says that the result needs no reordering.
 
@@ -291,7 +307,12 @@ def edit_distance(
 ) -> Tensor:
     """Levenshtein's distance of the sequences along the last dimension, float32 (`tf.edit_distance`).
 
-    With `normalize` it is divided by the length of the truth: infinite where that is empty and the hypothesis is not.
+    Args:
+        hypothesis, truth: sparse tensors of one type and rank; their last dimension holds the sequences.
+        normalize: divides by the length of the truth: infinite where that is empty and the hypothesis is not.
+
+    Returns:
+        A dense tensor without the last dimension.
 
     Raises:
         TypeError: something is no sparse tensor, or the two have different types.

@@ -246,6 +246,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     ) -> None:
         """
         Args:
+            dtype: the gradients' element type, a type of numbers.
             shape: of the gradients, as far as it is known.
             shared_name: accumulators of one name in one container are one.
             reduction_type: MEAN or SUM of what was applied.
@@ -272,12 +273,19 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         worker: int | None = None,
         most: int = 1,
     ) -> Operation:
-        """Adds `grad`, computed in step `local_step`; it is dropped in silence where that is before the accumulator's.
+        """Adds a gradient.
 
-        With `worker`, a number from 0 on, it is added after those of the workers before, so that the sum is the same bit
-        by bit in whatever order gradients come; and more than `most` of one worker are dropped until they are taken.
+        Args:
+            grad: the gradient, of the accumulator's type and shape.
+            local_step: the step in which it was computed, an integer scalar; it is dropped in silence where that is
+                before the accumulator's.
+            worker: the number of the worker that gives it, from 0 on: it is added after those of the workers before, so
+                that the sum is the same bit by bit in whatever order gradients come. None adds it when it comes.
+            most: more gradients of one worker than so many are dropped until the sum is taken.
 
-        Raises ValueError where its shape is known to be another, InvalidArgumentError where the run finds out."""
+        Raises:
+            ValueError: its shape is known to be another; InvalidArgumentError where the run finds out.
+        """
         gradient = convert_to_tensor(grad, self._dtype, graph=self._ref.graph)
         merge(self._shape, gradient.static_shape)
         return accumulator_apply_gradient(
@@ -305,7 +313,15 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
-        """As `ConditionalAccumulator`; `shape` is that of the whole gradient."""
+        """
+        Args:
+            dtype: the gradients' element type, a type of numbers.
+            shape: of the whole gradient, as far as it is known.
+            shared_name: accumulators of one name in one container are one.
+            reduction_type: MEAN or SUM of what was applied.
+
+        Raises ValueError for another reduction.
+        """
         graph = get_default_graph()
         made = sparse_conditional_accumulator(
             dtype=dtype,
@@ -326,7 +342,13 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         worker: int | None = None,
         most: int = 1,
     ) -> Operation:
-        """`apply_grad` of what an IndexedSlices holds."""
+        """`apply_grad` of what an IndexedSlices holds.
+
+        Args:
+            grad: the rows of a gradient, their indices and its shape.
+            local_step: the step in which it was computed, as in `ConditionalAccumulator.apply_grad`.
+            worker, most: the worker that gives it, and how many of its gradients are kept, as there.
+        """
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name, worker=worker, most=most)
 
     def apply_grad(
@@ -340,10 +362,18 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         worker: int | None = None,
         most: int = 1,
     ) -> Operation:
-        """Adds the rows `grad_values[i]` at `grad_indices[i]` of a gradient of shape `grad_shape`, where that is given.
-        `worker` and `most` are those of `ConditionalAccumulator.apply_grad`.
+        """Adds the rows `grad_values[i]` at `grad_indices[i]` of a gradient.
 
-        Raises InvalidArgumentError in the run where they don't fit, or an index is outside."""
+        Args:
+            grad_indices: a vector of integers, the rows.
+            grad_values: as many rows, of the accumulator's type.
+            grad_shape: a vector, the shape of the whole gradient; None where it is not known.
+            local_step: the step in which it was computed, as in `ConditionalAccumulator.apply_grad`.
+            worker, most: the worker that gives it, and how many of its gradients are kept, as there.
+
+        Raises:
+            InvalidArgumentError: they don't fit, or an index is outside, in the run.
+        """
         from actorflow.ops.math.cast import cast
 
         graph = self._ref.graph

@@ -29,9 +29,14 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Makes `value` the variable's value; gives that value.
+    """Makes `value` the variable's value; gives that value (`tf.assign`).
 
-    A variable that was made with `validate_shape=False` may change its shape; `validate_shape` itself is not needed.
+    A variable that was made with `validate_shape=False` may change its shape.
+
+    Args:
+        ref: a variable, or the reference to one.
+        value: the new value, of the variable's type and shape.
+        validate_shape, use_locking: taken, and not used.
 
     Raises:
         ValueError: the shape is not the variable's.
@@ -42,13 +47,25 @@ def assign(
 
 @public("af")
 def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
-    """Adds `value`, of the variable's shape; gives the sum. Raises as `assign` does."""
+    """Adds `value`; gives the sum (`tf.assign_add`). Errors are those of `assign`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        value: of the variable's type and shape.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state.assign_add_value(ref, value, name=name)
 
 
 @public("af")
 def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
-    """Subtracts `value`, of the variable's shape; gives the difference. Raises as `assign` does."""
+    """Subtracts `value`; gives the difference (`tf.assign_sub`). Errors are those of `assign`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        value: of the variable's type and shape.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state.assign_sub_value(ref, value, name=name)
 
 
@@ -56,9 +73,15 @@ def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
 def scatter_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Sets the rows `ref[indices[i]]` to `updates[i]` (or all to one number); gives the whole value.
+    """Sets the rows `ref[indices[i]]` to `updates[i]`; gives the whole value (`tf.scatter_update`).
 
-    `updates` has the shape of `indices`, then that of a row. Of several updates of one row the last stays.
+    Of several updates of one row the last stays.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
 
     Raises:
         ValueError: shapes do not fit.
@@ -71,9 +94,17 @@ def scatter_update(
 def scatter_add(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Adds `updates[i]` (or one number) to the rows `ref[indices[i]]`, all that name one row; gives the whole value.
+    """Adds `updates[i]` to the rows `ref[indices[i]]`, all that name one row; gives the whole value (`tf.scatter_add`).
+    Errors are those of `scatter_update`.
 
-    Raises as `scatter_update` does."""
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+
+    Raises as `scatter_update` does.
+    """
     return state_sparse.scatter_add_value(ref, indices, updates, name=name)
 
 
@@ -81,8 +112,15 @@ def scatter_add(
 def scatter_sub(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Subtracts `updates[i]` (or one number) from the rows `ref[indices[i]]`, all that name one row; gives the whole
-    value. Raises as `scatter_update` does."""
+    """Subtracts `updates[i]` from the rows `ref[indices[i]]`, all that name one row; gives the whole value
+    (`tf.scatter_sub`). Errors are those of `scatter_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_sparse.scatter_sub_value(ref, indices, updates, name=name)
 
 
@@ -98,8 +136,15 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 def scatter_mul(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiplies the rows `ref[indices[i]]` by `updates[i]` (or one number), each as often as it is named; gives the whole
-    value. Raises as `scatter_update` does."""
+    """Multiplies the rows `ref[indices[i]]` by `updates[i]`, each as often as it is named; gives the whole value
+    (`tf.scatter_mul`). Errors are those of `scatter_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_mul_value(ref, indices, updates, name=name)
 
 
@@ -107,8 +152,15 @@ def scatter_mul(
 def scatter_div(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Divides the rows `ref[indices[i]]` by `updates[i]` (or one number), each as often as it is named, integers towards
-    zero; gives the whole value. Raises as `scatter_update` does."""
+    """Divides the rows `ref[indices[i]]` by `updates[i]`, each as often as it is named, integers towards zero; gives
+    the whole value (`tf.scatter_div`). Errors are those of `scatter_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_div_value(ref, indices, updates, name=name)
 
 
@@ -116,8 +168,15 @@ def scatter_div(
 def scatter_min(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Makes the rows `ref[indices[i]]` the smaller of themselves and `updates[i]` (or one number); gives the whole value.
-    Raises as `scatter_update` does."""
+    """Makes the rows `ref[indices[i]]` the smaller of themselves and `updates[i]`; gives the whole value
+    (`tf.scatter_min`). Errors are those of `scatter_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_min_value(ref, indices, updates, name=name)
 
 
@@ -125,8 +184,15 @@ def scatter_min(
 def scatter_max(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Makes the rows `ref[indices[i]]` the larger of themselves and `updates[i]` (or one number); gives the whole value.
-    Raises as `scatter_update` does."""
+    """Makes the rows `ref[indices[i]]` the larger of themselves and `updates[i]`; gives the whole value
+    (`tf.scatter_max`). Errors are those of `scatter_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of any shape: the rows.
+        updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_max_value(ref, indices, updates, name=name)
 
 
@@ -134,10 +200,16 @@ def scatter_max(
 def scatter_nd_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Sets `ref[tuple(indices[i])]`, elements or slices, to `updates[i]`; gives the whole value.
+    """Sets `ref[tuple(indices[i])]`, elements or slices, to `updates[i]`; gives the whole value
+    (`tf.scatter_nd_update`).
 
-    `updates` has the shape of `indices` without its last dimension, then that of `ref` without as many as one index has
-    numbers. Of several updates of one place the last stays.
+    Of several updates of one place the last stays.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
+        updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
+        use_locking: taken, and not used: each update is one step.
 
     Raises:
         ValueError: shapes do not fit.
@@ -150,7 +222,15 @@ def scatter_nd_update(
 def scatter_nd_add(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Adds `updates[i]` to `ref[tuple(indices[i])]`; gives the whole value. As `scatter_nd_update` otherwise."""
+    """Adds `updates[i]` to `ref[tuple(indices[i])]`; gives the whole value (`tf.scatter_nd_add`). Errors are those of
+    `scatter_nd_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
+        updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_nd_add_value(ref, indices, updates, name=name)
 
 
@@ -158,7 +238,15 @@ def scatter_nd_add(
 def scatter_nd_sub(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = False, name: str | None = None
 ) -> Tensor:
-    """Subtracts `updates[i]` from `ref[tuple(indices[i])]`; gives the whole value. As `scatter_nd_update` otherwise."""
+    """Subtracts `updates[i]` from `ref[tuple(indices[i])]`; gives the whole value (`tf.scatter_nd_sub`). Errors are
+    those of `scatter_nd_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
+        updates: of the variable's type: the shape of `indices` without its last dimension, then that of such a slice.
+        use_locking: taken, and not used: each update is one step.
+    """
     return state_scatter.scatter_nd_sub_value(ref, indices, updates, name=name)
 
 
@@ -166,8 +254,15 @@ def scatter_nd_sub(
 def batch_scatter_update(
     ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Sets ref[i, ..., j, indices[i, ..., j, k]] to updates[i, ..., j, k]: `scatter_update` in each element of a batch,
-    over the last dimension of `indices`; gives the whole value. Raises as `scatter_nd_update` does."""
+    """Sets ref[i, ..., j, indices[i, ..., j, k]] to updates[i, ..., j, k], which is `scatter_update` in each element of
+    a batch; gives the whole value (`tf.batch_scatter_update`). Errors are those of `scatter_nd_update`.
+
+    Args:
+        ref: a variable, or the reference to one.
+        indices: int32 or int64, of known rank: the batch, and then the rows of each element.
+        updates: of the variable's type, of the shape of `indices` and then that of a row.
+        use_locking: taken, and not used: each update is one step.
+    """
     with composite(name, "batch_scatter_update", indices, updates) as scope:
         wanted = convert_to_tensor(indices)
         rank = wanted.static_shape

@@ -86,6 +86,7 @@ def as_string(
     Integers are written with `%d`, floats with `%f`, truth values as `true` and `false`, complex numbers as `(re,im)`.
 
     Args:
+        input: numbers or truth values, of any shape.
         precision: digits after the point (significant digits with `shortest`); only for floats and complex numbers.
         scientific: writes with an exponent, `%e`.
         shortest: the shorter of both, `%g`.
@@ -120,10 +121,17 @@ def string_to_number(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """The number that each string spells, as float32, float64, int32, int64, uint32 or uint64 (`tf.string_to_number`).
+    """The number that each string spells (`tf.string_to_number`).
 
-    White space around it is skipped; floats may be decimal, hexadecimal, `inf` or `nan`. Raises InvalidArgumentError with
-    the text in the run where it is no number of the type, or too large for an integer.
+    White space around it is skipped; floats may be decimal, hexadecimal, `inf` or `nan`.
+
+    Args:
+        string_tensor: strings of any shape.
+        out_type: float32, float64, int32, int64, uint32 or uint64.
+        input: the newer name of `string_tensor`.
+
+    Raises:
+        InvalidArgumentError: the text is no number of the type, or too large for an integer, in the run.
     """
     return _string_to_number(input if string_tensor is None else string_tensor, out_type=out_type, name=name)
 
@@ -201,10 +209,11 @@ def _substr(
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The part of each string that begins at `pos` and has `len` bytes, or what there is of it (`tf.substr`).
 
-    A negative `pos` counts from the end. With `unit="UTF8_CHAR"` both count characters.
-
     Args:
-        pos, len: int32 or int64, of one shape; a scalar stands for all strings, otherwise it broadcasts with `input`.
+        input: strings of any shape.
+        pos, len: int32 or int64, of one shape; a scalar stands for all strings, otherwise it broadcasts with `input`. A
+            negative `pos` counts from the end.
+        unit: what they count: "BYTE" or "UTF8_CHAR".
 
     Raises:
         ValueError: the shapes don't fit, or an unknown unit.
@@ -248,6 +257,7 @@ def unicode_transcode(
     """Each string from `input_encoding` in `output_encoding` (`tf.strings.unicode_transcode`).
 
     Args:
+        input: strings of any shape.
         input_encoding: a name that Python's codecs know.
         output_encoding: UTF-8, UTF-16-BE or UTF-32-BE.
         errors: what is done with bytes that are no character: "replace" them, "ignore" them, or "strict" to fail.
@@ -292,13 +302,15 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    r"""Each string with the matches of `pattern` replaced by `rewrite`, or only the first (`tf.regex_replace`).
+    r"""Each string with the matches of `pattern` replaced by `rewrite` (`tf.regex_replace`).
 
     The pattern is in RE2's syntax, over the characters of UTF-8. It is matched by Python's `re`, which backtracks: some
     patterns take long on long strings. Unicode classes (`\pL`), `\C` and the flag `U` are not there.
 
     Args:
+        input: strings of any shape.
         pattern, rewrite: scalars. In the rewrite `\1` to `\9` are groups, `\0` the match and `\\` a backslash.
+        replace_global: False replaces only the first match of each string.
 
     Raises:
         InvalidArgumentError: the pattern or the rewrite is wrong, in the run.

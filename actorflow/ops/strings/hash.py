@@ -31,9 +31,20 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """The bucket in [0, num_buckets) of each string, int64, by TensorFlow's oldest hash (`tf.string_to_hash_bucket`).
+    """The bucket of each string by TensorFlow's oldest hash (`tf.string_to_hash_bucket`).
 
-    Deprecated there: `string_to_hash_bucket_fast` spreads better. Raises ValueError for no bucket.
+    Deprecated there: `string_to_hash_bucket_fast` spreads better.
+
+    Args:
+        string_tensor: strings of any shape.
+        num_buckets: how many buckets there are, 1 or more.
+        input: the newer name of `string_tensor`.
+
+    Returns:
+        Numbers int64 in [0, num_buckets), in the shape of the strings.
+
+    Raises:
+        ValueError: there is no bucket.
     """
     given = input if string_tensor is None else string_tensor
     return _string_to_hash_bucket(given, num_buckets=num_buckets, name=name)
@@ -64,9 +75,17 @@ def _string_to_hash_bucket_strong(
 def string_to_hash_bucket_strong(
     input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Tensor:
-    """The bucket in [0, num_buckets) of each string, int64, by SipHash-2-4 under `key` (`tf.string_to_hash_bucket_strong`).
+    """The bucket of each string by SipHash-2-4 under a key (`tf.string_to_hash_bucket_strong`).
 
-    Who does not know the key, two 64-bit integers, can't find strings that share a bucket.
+    Strings that share a bucket can't be found without the key.
+
+    Args:
+        input: strings of any shape.
+        num_buckets: how many buckets there are, 1 or more.
+        key: two 64-bit integers.
+
+    Returns:
+        Numbers int64 in [0, num_buckets), in the shape of the strings.
 
     Raises:
         ValueError: no bucket.

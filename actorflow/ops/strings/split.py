@@ -59,10 +59,11 @@ def string_split(
     """The parts of each string of a vector, as a sparse matrix with one row a string (`tf.string_split`).
 
     Args:
-        source: a vector of strings; `input` is its newer name.
-        sep: a scalar (a space by default), of which each byte separates; empty for a part each byte. `delimiter` is its
-            older name.
+        source, input: a vector of strings; `input` is the newer name.
+        sep, delimiter: a scalar (a space by default), of which each byte separates; empty for a part each byte.
+            `delimiter` is the older name.
         skip_empty: leaves out empty parts.
+        result_type: "SparseTensor"; there are no ragged tensors.
 
     Raises:
         ValueError: `source` is no vector, InvalidArgumentError in the run; another result type than SparseTensor.
@@ -85,9 +86,10 @@ def strings_split(
     """The parts of each string between separators, as a sparse tensor with one dimension more (`tf.strings.split`).
 
     Args:
-        input: strings, of known rank; a scalar counts as a vector of one. `source` is its older name.
+        input, source: strings, of known rank; a scalar counts as a vector of one. `source` is the older name.
         sep: what separates, as a whole; None or empty for runs of white space.
         maxsplit: at most so many splits in each string, where it is not negative.
+        result_type: "SparseTensor"; there are no ragged tensors.
 
     Raises:
         ValueError: the rank is not known; another result type than SparseTensor.
@@ -159,9 +161,15 @@ def reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Joins the strings along `axis` with `separator` between (`tf.reduce_join`, `tf.strings.reduce_join`).
+    """Joins the strings along `axis` (`tf.reduce_join`, `tf.strings.reduce_join`).
 
-    Several axes are joined one after the other, in their order; all of them, the last first, by default.
+    Args:
+        inputs: strings of any shape.
+        axis: an int, or several axes, which are joined one after the other, in their order; all of them, the last
+            first, by default.
+        keepdims, keep_dims: whether the dimensions stay, with size 1; `keep_dims` is the older name.
+        separator: stands between the strings; empty by default.
+        reduction_indices: the older name of `axis`.
 
     Raises:
         ValueError: an axis that is none.
@@ -218,8 +226,14 @@ def unsorted_segment_join(
 ) -> Tensor:
     """Row i has the strings joined whose id is i, in their order (`tf.strings.unsorted_segment_join`).
 
-    The shape of `segment_ids` is a prefix of that of `inputs`. Raises InvalidArgumentError in the run for an id outside
-    [0, num_segments).
+    Args:
+        inputs: strings of any shape.
+        segment_ids: int32 or int64, of the shape of the first dimensions of `inputs`.
+        num_segments: how many rows the result has, an integer scalar.
+        separator: stands between the strings; empty by default.
+
+    Raises:
+        InvalidArgumentError: an id is outside [0, num_segments), in the run.
     """
     return _unsorted_segment_join(inputs, segment_ids, num_segments, separator=separator, name=name)
 
@@ -246,7 +260,9 @@ def string_format(
     """`template` with each `placeholder` replaced by what a tensor holds (`tf.strings.format`): a scalar string.
 
     Args:
+        template: the text, with as many placeholders as there are tensors.
         inputs: a tensor, or a list of tensors, one for each placeholder.
+        placeholder: what stands in the template for a tensor; "{}" by default.
         summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
 
     Raises:

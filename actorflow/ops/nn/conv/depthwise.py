@@ -97,7 +97,20 @@ def depthwise_conv2d_native_backprop_input(
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` for its input, whose shape is `input_sizes`
-    (`tf.nn.depthwise_conv2d_backprop_input`)."""
+    (`tf.nn.depthwise_conv2d_backprop_input`).
+
+    Args:
+        input_sizes: int32 or int64 [4], the shape of the input.
+        filter: floating, of shape [height, width, in, multiplier].
+        out_backprop: the gradient for the output, of its shape.
+        strides, dilations: those of the convolution, one number for each dimension.
+        padding: "SAME", "VALID" or "EXPLICIT".
+        explicit_paddings: for "EXPLICIT" the widths before and after each dimension, eight numbers.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        A tensor of the shape `input_sizes`.
+    """
 
 
 @public("af.nn", "af.nn:depthwise_conv2d_backprop_filter")
@@ -121,7 +134,20 @@ def depthwise_conv2d_native_backprop_filter(
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` for its filter, whose shape is `filter_sizes`
-    (`tf.nn.depthwise_conv2d_backprop_filter`)."""
+    (`tf.nn.depthwise_conv2d_backprop_filter`).
+
+    Args:
+        input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
+        filter_sizes: int32 or int64 [4], the shape of the filter.
+        out_backprop: the gradient for the output, of its shape.
+        strides, dilations: those of the convolution, one number for each dimension.
+        padding: "SAME", "VALID" or "EXPLICIT".
+        explicit_paddings: for "EXPLICIT" the widths before and after each dimension, eight numbers.
+        data_format: "NHWC" or "NCHW".
+
+    Returns:
+        A tensor of the shape `filter_sizes`.
+    """
 
 
 @depthwise_op.gradient
@@ -171,11 +197,16 @@ def depthwise_conv2d_native(
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter: of the same type, of shape [height, width, in, multiplier].
+        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
+        data_format: "NHWC" or "NCHW".
+        dilations: from how far apart the elements are that a filter sees, given as the strides are.
 
     Returns:
         A tensor of in · multiplier channels: first all those of the first channel.
 
-    Other arguments, and errors, are those of `conv2d`.
+    Raises:
+        ValueError: as `conv2d`.
     """
     kind, explicit = explicit_padding(padding, data_format, 4)
     return depthwise_op(
@@ -201,10 +232,23 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """`depthwise_conv2d_native` with dilations of height and width, called `rate` or `dilations`
-    (`tf.nn.depthwise_conv2d`).
+    """`depthwise_conv2d_native` with dilations of height and width (`tf.nn.depthwise_conv2d`).
 
-    Raises ValueError where both the strides and the rate are more than 1, and as `conv2d` does.
+    Args:
+        input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
+        filter: of the same type, of shape [height, width, in, multiplier].
+        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
+        rate: from how far apart the elements are that a filter sees, one number or one for height and width each; 1 by
+            default.
+        data_format: "NHWC" (by default) or "NCHW".
+        dilations: the newer name of `rate`.
+
+    Returns:
+        A tensor of in · multiplier channels: first all those of the first channel.
+
+    Raises:
+        ValueError: both the strides and the rate are more than 1; or as `conv2d`.
     """
     layout = data_format or "NHWC"
     rates = steps_of(rate if dilations is None else dilations, layout, 4, "dilations")
@@ -229,8 +273,18 @@ def separable_conv2d(
     """`depthwise_conv2d`, and then a mix of its channels at each place (`tf.nn.separable_conv2d`).
 
     Args:
+        input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         depthwise_filter: of shape [height, width, in, multiplier].
         pointwise_filter: of shape [1, 1, in · multiplier, out].
+        strides: how far the depthwise filter moves: one number, one for height and width each, or one for each
+            dimension.
+        padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
+        rate: from how far apart the elements are that the depthwise filter sees; 1 by default.
+        data_format: "NHWC" (by default) or "NCHW".
+        dilations: the newer name of `rate`.
+
+    Returns:
+        A tensor of shape [batch, places, places, out], the channels where those of the input are.
 
     Raises:
         ValueError: the pointwise filter is larger than one element, or does not take in · multiplier channels; or as

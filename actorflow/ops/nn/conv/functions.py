@@ -39,12 +39,14 @@ def conv2d(
     Args:
         input: float16, bfloat16, float32, float64 or int32, of shape [batch, height, width, in], or
             [batch, in, height, width] where `data_format` is "NCHW".
-        filter: of the same type, of shape [height, width, in, out]. `filters` is its newer name. Where it takes fewer channels
-            than the input has, these are so many groups, each of which makes an equal part of the outputs.
+        filter, filters: of the same type, of shape [height, width, in, out]; `filters` is the newer name. Where it
+            takes fewer channels than the input has, these are so many groups, each of which makes an equal part of the
+            outputs.
         strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
         padding: "SAME" (zeros around, so that only the strides make the output smaller), "VALID" (none), or four pairs
             of widths, one for each dimension.
         use_cudnn_on_gpu: accepted, and of no effect.
+        data_format: "NHWC" or "NCHW": where the channels are.
         dilations: from how far apart the elements are that a filter sees, given as the strides are.
 
     Returns:
@@ -81,9 +83,20 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """The gradient of `conv2d` for its input, whose shape is `input_sizes` (`tf.nn.conv2d_backprop_input`).
+    """The gradient of `conv2d` for its input (`tf.nn.conv2d_backprop_input`). Errors are those of `conv2d`.
 
-    `out_backprop` is the gradient for the output. Other arguments, and errors, are those of `conv2d`.
+    Args:
+        input_sizes: int32 [4], the shape of the input.
+        filter, filters: the filter, [height, width, in, out]; `filters` is the newer name.
+        out_backprop: the gradient for the output, of its shape and the filter's type.
+        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
+        use_cudnn_on_gpu: accepted, and of no effect.
+        data_format: "NHWC" or "NCHW".
+        dilations: from how far apart the elements are that a filter sees, given as the strides are.
+
+    Returns:
+        A tensor of the shape `input_sizes`.
     """
     weights = either(filters, filter, "`filter` and `filters`")
     kind, explicit = explicit_padding(padding, data_format, 4)
@@ -112,9 +125,20 @@ def conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv2d` for its filter, whose shape is `filter_sizes` (`tf.nn.conv2d_backprop_filter`).
+    """The gradient of `conv2d` for its filter (`tf.nn.conv2d_backprop_filter`). Errors are those of `conv2d`.
 
-    `out_backprop` is the gradient for the output. Other arguments, and errors, are those of `conv2d`.
+    Args:
+        input: the input, [batch, height, width, in], or [batch, in, height, width] for "NCHW".
+        filter_sizes: int32 [4], the shape of the filter.
+        out_backprop: the gradient for the output, of its shape and the input's type.
+        strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
+        padding: "SAME", "VALID", or four pairs of widths, as in `conv2d`.
+        use_cudnn_on_gpu: accepted, and of no effect.
+        data_format: "NHWC" or "NCHW".
+        dilations: from how far apart the elements are that a filter sees, given as the strides are.
+
+    Returns:
+        A tensor of the shape `filter_sizes`.
     """
     kind, explicit = explicit_padding(padding, data_format, 4)
     return conv2d_backprop_filter_op(
@@ -152,9 +176,17 @@ def conv3d(
     Args:
         input: floating, of shape [batch, depth, height, width, in], or [batch, in, depth, height, width] where
             `data_format` is "NCDHW".
-        filter: of the same type, of shape [depth, height, width, in, out].
+        filter, filters: of the same type, of shape [depth, height, width, in, out]; `filters` is the newer name.
+        strides: how far the filter moves: one number, three, or one for each dimension.
+        padding: "SAME" or "VALID", as in `conv2d`; no explicit widths.
+        data_format: "NDHWC" or "NCDHW": where the channels are.
+        dilations: from how far apart the elements are that a filter sees, given as the strides are.
 
-    Other arguments, and errors, are those of `conv2d`, with five entries; there is no explicit padding.
+    Returns:
+        A tensor of shape [batch, places, places, places, out], the channels where those of the input are.
+
+    Raises:
+        ValueError: as `conv2d`.
     """
     return conv3d_op(
         input,
@@ -182,12 +214,20 @@ def conv1d(
     """The convolution of sequences with filters (`tf.nn.conv1d`).
 
     Args:
-        value: of shape [batch, width, in], or [batch, in, width] where `data_format` is "NCW". `input` is its newer name.
-            (TensorFlow also takes the names "NHWC" and "NCHW" for these layouts.)
+        value, input: of shape [batch, width, in], or [batch, in, width] where `data_format` is "NCW"; `input` is the
+            newer name.
         filters: of the same type, of shape [width, in, out].
         stride: how far the filter moves: one number, or three.
+        padding: "SAME" (zeros around, so that only the stride makes the output smaller) or "VALID" (none).
+        use_cudnn_on_gpu: accepted, and of no effect.
+        data_format: "NWC" (by default) or "NCW"; TensorFlow also calls these layouts "NHWC" and "NCHW".
+        dilations: from how far apart the elements are that a filter sees, given as the stride is; 1 by default.
 
-    Other arguments, and errors, are those of `conv2d`.
+    Returns:
+        A tensor of shape [batch, places, out], the channels where those of the input are.
+
+    Raises:
+        ValueError: as `conv2d`.
     """
     source = either(input, value, "`value` and `input`")
     with composite(name, "conv1d", source, filters) as scope:
@@ -228,9 +268,12 @@ def convolution(
     Args:
         input: of rank 3, 4 or 5, which has to be known; the channels are last, or in dimension 1 where `data_format`
             starts with "NC".
-        filter: of shape [window..., in, out]. `filters` is its newer name.
+        filter, filters: of shape [window..., in, out]; `filters` is the newer name.
+        padding: "SAME" or "VALID", as in `conv2d`.
         strides: one for each spatial dimension; 1 by default.
-        dilation_rate: one for each spatial dimension; 1 by default. `dilations` is its newer name.
+        dilation_rate, dilations: from how far apart the elements are that a filter sees, one for each spatial
+            dimension; 1 by default. `dilations` is the newer name.
+        data_format: where the channels are: "NWC", "NHWC" or "NDHWC" (by default), or "NCW", "NCHW" or "NCDHW".
 
     Raises:
         ValueError: the rank is unknown or another; strides and dilations are both more than 1; or as `conv2d`.

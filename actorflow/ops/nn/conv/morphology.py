@@ -114,9 +114,10 @@ def dilation2d(
 
     Args:
         input: integers or floats, of shape [batch, height, width, depth].
-        filter: of the same type, of shape [height, width, depth]. `filters` is its newer name.
+        filter, filters: of the same type, of shape [height, width, depth]; `filters` is the newer name.
         strides: how far the window moves, one number for each dimension of the input, the first and the last 1.
-        rates: from how far apart the elements are that a window sees, likewise. `dilations` is its newer name.
+        rates, dilations: from how far apart the elements are that a window sees, likewise; `dilations` is the newer
+            name.
         padding: "SAME" (windows may reach over the edge, and see only what is inside) or "VALID" (none does).
 
     Returns:
@@ -147,9 +148,18 @@ def erosion2d(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The grey-scale erosion of images (`tf.nn.erosion2d`): `min(value[b, y, x, c] - kernel[-i, -j, c])` over each window.
+    """The grey-scale erosion of images (`tf.nn.erosion2d`): `min(value[b, y, x, c] - kernel[-i, -j, c])` over each
+    window.
 
-    It is the dilation of the negative image by the mirrored kernel, negated. Arguments and errors are those of `dilation2d`.
+    It is the dilation of the negative image by the mirrored kernel, negated. Result and errors are those of
+    `dilation2d`.
+
+    Args:
+        value: integers or floats, of shape [batch, height, width, depth].
+        kernel: of the same type, of shape [height, width, depth].
+        strides: how far the window moves, one number for each dimension of `value`, the first and the last 1.
+        rates: from how far apart the elements are that a window sees, likewise.
+        padding: "SAME" (windows may reach over the edge, and see only what is inside) or "VALID" (none does).
     """
     with composite(name, "erosion2d", value, kernel) as scope:
         mirrored = reverse(convert_to_tensor(kernel), [0, 1])

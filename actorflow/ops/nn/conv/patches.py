@@ -105,7 +105,7 @@ def extract_image_patches(
 
     Args:
         images: a number, of shape [batch, height, width, channels].
-        ksizes: the size of the window, [1, height, width, 1]. `sizes` is its newer name.
+        ksizes, sizes: the size of the window, [1, height, width, 1]; `sizes` is the newer name.
         strides: how far the window moves, [1, height, width, 1].
         rates: how far the elements of the window are from each other, [1, height, width, 1].
         padding: "SAME" (zeros around) or "VALID".

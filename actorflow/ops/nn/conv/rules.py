@@ -200,7 +200,19 @@ def conv3d_backprop_filter_op(
     dilations: Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of Conv3D for its filter, whose shape is `filter_sizes` (`tf.nn.conv3d_backprop_filter_v2`)."""
+    """The gradient of `conv3d` for its filter (`tf.nn.conv3d_backprop_filter_v2`).
+
+    Args:
+        input: floating, [batch, depth, height, width, in], or [batch, in, depth, height, width] for "NCDHW".
+        filter_sizes: int32 or int64 [5], the shape of the filter.
+        out_backprop: the gradient for the output, of its shape.
+        strides, dilations: those of the convolution, one number for each dimension.
+        padding: "SAME" or "VALID".
+        data_format: "NDHWC" or "NCDHW".
+
+    Returns:
+        A tensor of the shape `filter_sizes`.
+    """
 
 
 # ---- gradients

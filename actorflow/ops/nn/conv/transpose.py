@@ -31,10 +31,18 @@ def conv2d_transpose(
     """The transpose of `conv2d`, sometimes called a deconvolution (`tf.nn.conv2d_transpose`).
 
     Args:
-        value: of the shape that `conv2d` gives for `output_shape`. `input` is its newer name.
-        filter: of shape [height, width, out, in]: the channels of `value` are last. `filters` is its newer name.
+        value, input: of the shape that `conv2d` gives for `output_shape`; `input` is the newer name.
+        filter, filters: of shape [height, width, out, in]: the channels of `value` are last. `filters` is the newer
+            name.
         output_shape: int32, the shape of the result in all dimensions.
-        strides: those of the convolution: how much larger the result is.
+        strides: those of the convolution, how much larger the result is: one number, one for height and width each, or
+            one for each dimension.
+        padding: that of the convolution, "SAME" or "VALID".
+        data_format: "NHWC" or "NCHW".
+        dilations: those of the convolution, given as the strides are; 1 by default.
+
+    Returns:
+        A tensor of the shape `output_shape`.
 
     Raises:
         ValueError: the shapes don't fit together, or as `conv2d`.
@@ -67,7 +75,21 @@ def conv3d_transpose(
     filters: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transpose of `conv3d` (`tf.nn.conv3d_transpose`); see `conv2d_transpose`."""
+    """The transpose of `conv3d` (`tf.nn.conv3d_transpose`). Errors are those of `conv2d_transpose`.
+
+    Args:
+        value, input: of the shape that `conv3d` gives for `output_shape`; `input` is the newer name.
+        filter, filters: of shape [depth, height, width, out, in]: the channels of `value` are last. `filters` is the
+            newer name.
+        output_shape: int32, the shape of the result in all dimensions.
+        strides: those of the convolution, how much larger the result is: one number, three, or one for each dimension.
+        padding: that of the convolution, "SAME" or "VALID".
+        data_format: "NDHWC" or "NCDHW".
+        dilations: those of the convolution, given as the strides are; 1 by default.
+
+    Returns:
+        A tensor of the shape `output_shape`.
+    """
     source = either(input, value, "`value` and `input`")
     weights = either(filters, filter, "`filter` and `filters`")
     with composite(name, "conv3d_transpose", source, weights, output_shape) as scope:
@@ -94,7 +116,20 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of `conv1d` (`tf.nn.conv1d_transpose`); see `conv2d_transpose`."""
+    """The transpose of `conv1d` (`tf.nn.conv1d_transpose`). Errors are those of `conv2d_transpose`.
+
+    Args:
+        input: of the shape that `conv1d` gives for `output_shape`.
+        filters: of shape [width, out, in]: the channels of the input are last.
+        output_shape: int32, the shape of the result in all dimensions.
+        strides: that of the convolution, how much larger the result is: one number, or three.
+        padding: that of the convolution, "SAME" or "VALID".
+        data_format: "NWC" or "NCW".
+        dilations: that of the convolution, given as the stride is; 1 by default.
+
+    Returns:
+        A tensor of the shape `output_shape`.
+    """
     if data_format not in FORMATS[3]:
         raise ValueError(f"The data format of conv1d_transpose is NWC or NCW, not {data_format!r}.")
     layout, axis = ("NHWC", 1) if data_format == "NWC" else ("NCHW", 2)
@@ -126,7 +161,17 @@ def _wanted(output_shape: Any) -> Any:
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the elements of the filter `rate` from each other (`tf.nn.atrous_conv2d`).
 
-    Raises ValueError for a rate below 1, and as `conv2d` does.
+    Args:
+        value: floating, of shape [batch, height, width, in].
+        filters: of the same type, of shape [height, width, in, out].
+        rate: from how far apart the elements are that a filter sees, 1 or more.
+        padding: "SAME" or "VALID".
+
+    Returns:
+        A tensor of shape [batch, places, places, out].
+
+    Raises:
+        ValueError: a rate below 1, or as `conv2d`.
     """
     return conv2d_op(
         value,
@@ -147,7 +192,18 @@ def atrous_conv2d_transpose(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of `atrous_conv2d` (`tf.nn.atrous_conv2d_transpose`); see `conv2d_transpose`."""
+    """The transpose of `atrous_conv2d` (`tf.nn.atrous_conv2d_transpose`). Errors are those of `conv2d_transpose`.
+
+    Args:
+        value: of the shape that `atrous_conv2d` gives for `output_shape`.
+        filters: of shape [height, width, out, in]: the channels of `value` are last.
+        output_shape: int32 [4], the shape of the result.
+        rate: from how far apart the elements are that a filter sees, 1 or more.
+        padding: that of the convolution, "SAME" or "VALID".
+
+    Returns:
+        A tensor of the shape `output_shape`.
+    """
     with composite(name, "atrous_conv2d_transpose", value, filters, output_shape) as scope:
         return conv2d_backprop_input_op(
             _wanted(output_shape),
