@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import numpy as np
 import zmq.utils.garbage
+from patience import PATIENCE
 
 from actorflow.testing.events import LoopScheduler
 from actorflow.testing.network import Link, Network
@@ -103,8 +104,8 @@ async def pair(
     found = Pair(here, there)
     found.arenas = arenas
     try:
-        found.client = await here.connect(there.address, SERVER.incarnation, timeout=10)
-        with anyio.fail_after(10):
+        found.client = await here.connect(there.address, SERVER.incarnation, timeout=PATIENCE)
+        with anyio.fail_after(PATIENCE):
             found.server = await accepted.get()
         yield found
     finally:
@@ -158,7 +159,7 @@ asyncio.run(main())
 
 async def until(condition: Callable[[], object]) -> None:
     """Lets the loop turn until `condition` is true."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await anyio.sleep(0.001)
 

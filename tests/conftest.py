@@ -27,13 +27,13 @@ import pytest
 import pytest_asyncio
 import pytest_timeout
 from hypothesis import settings
-from patience import watch
+from patience import MachineTime, watch
 from poison import PoisonAllocator
 
 from actorflow.devices import cpu
 from actorflow.runtime.codegen import jit
 
-GRACE = 1.0  # seconds that a thread, a process or a task may take to end after the test
+GRACE = 1.0  # seconds of MachineTime that a thread, a process or a task may take to end after the test
 POLL = 0.002
 SHM = "/dev/shm"
 KINDS = ("tasks", "threads", "children", "fds", "shm")
@@ -177,8 +177,8 @@ def _settled(look: Callable[[], set[Any]], before: set[Any]) -> set[Any]:
     if not new:
         return new
     gc.collect()  # what a reference cycle holds is not lost
-    deadline = time.monotonic() + GRACE
-    while (new := look() - before) and (left := deadline - time.monotonic()) > 0:
+    given = MachineTime()
+    while (new := look() - before) and (left := GRACE - given.seconds()) > 0:
         thread = next(iter(new))
         if isinstance(thread, threading.Thread):
             thread.join(left)
@@ -195,8 +195,8 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Looks at the tasks while the loop is still open; `no_leaks` reports them."""
     before = asyncio.all_tasks()
     yield
-    deadline = time.monotonic() + GRACE
-    while (new := asyncio.all_tasks() - before - {asyncio.current_task()}) and time.monotonic() < deadline:
+    given = MachineTime()
+    while (new := asyncio.all_tasks() - before - {asyncio.current_task()}) and given.seconds() < GRACE:
         await asyncio.wait(new, timeout=POLL)
     request.node.stash[LEFT_TASKS] = [_say_task(task) for task in new]
 

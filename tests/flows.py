@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import blocking
 
 Run: TypeAlias = "Callable[..., Any]"
-LONGEST = 20.0
 
 
 @pytest.fixture(params=[True, False], ids=["coalesced", "plain"])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """`run(fetches, feeds)`, of the default graph; variables keep their values between runs."""
     with af.Graph().as_default() as graph, blocking.Session(graph=graph, coalesce=request.param) as session:
-        yield lambda fetches, feeds=None, timeout=LONGEST, trace=None: session.run(
+        yield lambda fetches, feeds=None, timeout=PATIENCE, trace=None: session.run(
             fetches, feeds, timeout=timeout, trace=trace
         )
 

@@ -18,13 +18,13 @@ import time
 from typing import Any
 
 import numpy as np
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow.checkpoint.reading import Reader, leftovers
 from actorflow.checkpoint.stores.store import open_store
 
 SIZES = (1, 1000, 100_000, 800_000, 800_000)  # of int64, on two devices: some 14 MB in two shards
-_FIRST_SECONDS = 30.0
 
 
 def child(folder: str, told: int) -> None:
@@ -68,7 +68,7 @@ def kill_one(folder: str, delay: float) -> tuple[int, float]:
         finally:
             os._exit(1)
     os.close(writing)
-    told = os.read(reading, 8) if select.select([reading], [], [], _FIRST_SECONDS)[0] else b""
+    told = os.read(reading, 8) if select.select([reading], [], [], PATIENCE)[0] else b""
     begun = time.monotonic()
     time.sleep(delay)
     os.kill(pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 
-PATIENCE = 3600.0  # seconds that a test waits for what must come; the limit of the test ends it earlier, and follows the machine
+PATIENCE = 600.0  # seconds that a test waits for what must come: as many as the longest that a test of a minute's limit may take
 BACKSTOP = 10  # a test ends after so many times its limit by the wall clock, whatever the machine did
 LOOKS = 8  # looks at the processes of a test before its limit; of one that has ended, what it did since the last look is not seen
 

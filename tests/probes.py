@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -102,7 +103,7 @@ def hold(x: TensorLike, *, tag: str = "hold", name: str | None = None) -> Tensor
 def _hold(xp: Any, x: Any, *, tag: str) -> Any:
     current.note(tag)
     current.held.set()
-    current.release.wait(30)
+    current.release.wait(PATIENCE)
     return x
 
 

@@ -14,6 +14,7 @@ import probes
 import pytest
 import virtual
 from clusters import servers
+from patience import PATIENCE
 from probes import probe as probe
 
 import actorflow as af
@@ -259,7 +260,7 @@ async def test_a_timeout_holds_in_the_queue_too(graph: af.Graph, probe: probes.P
         with pytest.raises(errors.DeadlineExceededError, match="before it could start: 1 steps are running"):
             await busy.session.run(busy.quick[0], {busy.x: 0}, timeout=0.001)
         await busy.end()
-        assert await busy.session.run(busy.quick[1], {busy.x: 1}, timeout=30) == 1.0
+        assert await busy.session.run(busy.quick[1], {busy.x: 1}, timeout=PATIENCE) == 1.0
         assert probe.order == ["hold", "1"]
 
 
@@ -299,7 +300,7 @@ async def test_blocking_functions_keep_their_place(graph: af.Graph) -> None:
         nonlocal most
         next(calls)
         most = max(most, threading.active_count())
-        assert go.wait(60)
+        assert go.wait(PATIENCE)
         return np.float32(1)
 
     made = af.py_func(block, [], af.float32)
@@ -373,7 +374,7 @@ async def test_threads_of_functions_are_bounded(graph: af.Graph, monkeypatch: py
         with lock:
             running += 1
             most = max(most, running)
-        assert go.wait(60)
+        assert go.wait(PATIENCE)
         with lock:
             running -= 1
         return np.float32(1)

@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
+from patience import PATIENCE
 from probes import Probe, hold, probe, wait
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -27,8 +28,6 @@ from actorflow import errors
 from actorflow.ext import asgi
 
 __all__ = ["probe"]
-
-WAIT = 40  # seconds for what is sure to come
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +73,7 @@ async def test_a_step_ends_with_its_client(probe: Probe) -> None:
             seen[name] = error
             assert session.statistics().cancelled == 1, "the step is over by then"
 
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with af.Session() as session, anyio.create_task_group() as group:
             group.start_soon(ask, "leaving", leaving)
             group.start_soon(ask, "staying", staying)
@@ -221,7 +220,7 @@ async def test_what_runs_in_the_background_is_cancelled_at_the_end(probe: Probe)
     async def train(session: af.Session) -> None:
         await session.run(x)
 
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with asgi.lifespan(x.graph, background=train)(None) as state:
             await probe.arrived("train").wait()
     assert state["session"].statistics().cancelled == 1
@@ -265,12 +264,12 @@ def make_app(probe: Probe, **options: Any) -> Starlette:
 
     async def add(request: Request) -> Response:
         values = await request.json()
-        run = request.state.session.run(total, {x: values}, timeout=WAIT)
+        run = request.state.session.run(total, {x: values}, timeout=PATIENCE)
         return JSONResponse(float(await asgi.until_disconnected(request, run)))
 
     async def late(request: Request) -> Response:
         values = await request.json()
-        run = request.state.session.run(held, {x: values}, timeout=float(request.query_params.get("timeout", WAIT)))
+        run = request.state.session.run(held, {x: values}, timeout=float(request.query_params.get("timeout", PATIENCE)))
         return JSONResponse(float(await asgi.until_disconnected(request, run)))
 
     async def statistics(request: Request) -> Response:
@@ -299,7 +298,7 @@ async def served(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
         while not server.started:
             await anyio.lowlevel.checkpoint()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with httpx.AsyncClient(base_url=address, timeout=WAIT) as client:
+        async with httpx.AsyncClient(base_url=address, timeout=PATIENCE) as client:
             yield client
         server.should_exit = True
 
@@ -318,7 +317,7 @@ async def until(client: httpx.AsyncClient, **wanted: int) -> None:
 
 
 async def test_many_clients_at_once(probe: Probe) -> None:
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with served(make_app(probe)) as client:
             answers = [None] * 30
 
@@ -332,7 +331,7 @@ async def test_many_clients_at_once(probe: Probe) -> None:
 
 
 async def test_a_client_that_leaves_and_one_that_stays(probe: Probe) -> None:
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with served(make_app(probe)) as client:
             answers = []
 
@@ -354,7 +353,7 @@ async def test_a_client_that_leaves_and_one_that_stays(probe: Probe) -> None:
 
 
 async def test_what_a_client_sees_of_errors(probe: Probe) -> None:
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with served(make_app(probe)) as client:
             answer = await client.post("/add", json=[[1.0]])
             assert answer.status_code == 400
@@ -370,7 +369,7 @@ async def test_overload_is_429_and_says_when_to_come_again(probe: Probe) -> None
     app = make_app(probe, max_inflight_steps=1, max_queued_steps=1)
     with af.get_default_graph().as_default():
         busy = hold(af.constant(np.float32(1.0)))
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with app.router.lifespan_context(app) as state, anyio.create_task_group() as group:
             session = state["session"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from actorflow import kernels
 from actorflow.kernels.shared import blas
@@ -195,7 +196,7 @@ def test_f89_the_thread_count_is_restored_when_products_overlap(
         index = int(a[0, 0])
         if index >= 0:
             inside[index].set()
-            leave[index].wait(10)
+            leave[index].wait(PATIENCE)
             threads.seen.append(threads.count)
         return b
 
@@ -206,10 +207,10 @@ def test_f89_the_thread_count_is_restored_when_products_overlap(
     for index in (0, 1):
         workers.append(threading.Thread(target=blas.matmul, args=(np.full((index + 2, 2), index), np.ones((2, 2)))))
         workers[-1].start()
-        assert inside[index].wait(10)
+        assert inside[index].wait(PATIENCE)
     for index in (0, 1):
         leave[index].set()
-        workers[index].join(10)
+        workers[index].join(PATIENCE)
     assert threads.seen == [1, 1], "both ran on one thread, the second one also after the first had ended"
     assert threads.count == 8
 

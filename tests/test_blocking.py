@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
 from actorflow.runtime.loops.driver import LoopDriver
-
-PATIENCE = 30.0  # seconds after which a thread is thought to hang
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import anyio
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 
 import actorflow as af
@@ -48,7 +49,7 @@ def _slow_add(xp: Any, ref: VariableState, *, by: float) -> Any:
     half = buffer.size // 2
     buffer[:half] += by
     probes.current.held.set()
-    probes.current.release.wait(30)
+    probes.current.release.wait(PATIENCE)
     buffer[half:] += by
     return ref.read()
 
@@ -61,8 +62,8 @@ def graph() -> Iterator[Graph]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Gives the loop turns until `condition` holds, which it has to within ten seconds."""
-    async with asyncio.timeout(10):
+    """Gives the loop turns until `condition` holds, which it has to."""
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 (other threads and the session set no event)
             await asyncio.sleep(0)
 
@@ -140,7 +141,7 @@ async def test_ten_thousand_cancellations_leave_nothing_behind(
 
         async def result() -> bytes:
             gate.set()
-            value, _ = await session.run([y, add], feeds, timeout=20)
+            value, _ = await session.run([y, add], feeds, timeout=PATIENCE)
             return bytes(value.tobytes())
 
         await session.run(v.initializer)
@@ -177,8 +178,8 @@ async def test_a_cancelled_step_fires_nothing_more(graph: Graph, probe: Probe, w
     after = probes.log(probes.wait(x, tag="gate") + 1.0, tag="after")
     async with af.Session(graph=graph) as session:
         end = asyncio.create_task(cancelled_at(way, 0.02, lambda **o: session.run(after, {x: 1.0}, **o)))
-        await asyncio.wait_for(probe.arrived("gate").wait(), 10)
-        assert await asyncio.wait_for(end, 10) == "cancelled"
+        await asyncio.wait_for(probe.arrived("gate").wait(), PATIENCE)
+        assert await asyncio.wait_for(end, PATIENCE) == "cancelled"
         probe.gate("gate").set()
         assert is_idle(session) and probe.ran == {"gate": 1}
         assert await session.run(after, {x: 1.0}) == 2.0
@@ -246,7 +247,7 @@ async def test_closing_the_session_cancels_its_steps(graph: Graph, probe: Probe,
     session = af.Session(graph=graph, coalesce=coalesce)
     runs = [asyncio.create_task(session.run(after, {x: float(i)})) for i in range(20)]
     await until(lambda: probe.ran["gate"] == 20)
-    await asyncio.wait_for(session.close(), 10)
+    await asyncio.wait_for(session.close(), PATIENCE)
     for ended in await asyncio.gather(*runs, return_exceptions=True):
         assert isinstance(ended, errors.CancelledError) and "closed" in str(ended)
     await session.close()
@@ -264,7 +265,7 @@ async def test_closing_refuses_what_waits_for_its_turn(graph: Graph, probe: Prob
     closing = asyncio.create_task(session.close())
     await asyncio.sleep(0)
     probe.release.set()
-    await asyncio.wait_for(closing, 10)
+    await asyncio.wait_for(closing, PATIENCE)
     ended = await asyncio.gather(*runs, return_exceptions=True)
     assert all(isinstance(e, errors.CancelledError) for e in ended), ended
     assert probe.ran["hold"] == 1 and is_idle(session)
@@ -283,12 +284,12 @@ async def test_a_kernel_that_outlives_the_grace_is_left_behind(
     async with af.Session(graph=graph) as session:
         await session.warmup(after, [x])
         end = asyncio.create_task(cancelled_at(way, 0.1, lambda **o: session.run(after, {x: [1.0, 2.0]}, **o)))
-        assert await asyncio.wait_for(end, 10) == "cancelled"
+        assert await asyncio.wait_for(end, PATIENCE) == "cancelled"
         assert session.statistics().abandoned == 1 and session.statistics().inflight == 0
         assert "goes on, and its result will be dropped" in session.pending()
         assert probe.ran == {"hold": 1}
         probe.release.set()
-        value = await asyncio.wait_for(session.run(after, {x: [3.0, 4.0]}), 10)
+        value = await asyncio.wait_for(session.run(after, {x: [3.0, 4.0]}), PATIENCE)
         assert value.tolist() == [3.0, 4.0]
         assert probe.ran == {"hold": 2, "after": 1}, "the outputs of what was left behind are dropped"
         assert session.statistics().abandoned == 1 and is_idle(session)
@@ -311,7 +312,7 @@ async def test_what_is_left_behind_keeps_its_variable_until_it_ends(
             await asyncio.sleep(0)
         assert not any(task.done() for task in others), "half of the variable has its new value"
         probe.release.set()
-        for value in await asyncio.wait_for(asyncio.gather(*others), 10):
+        for value in await asyncio.wait_for(asyncio.gather(*others), PATIENCE):
             assert (value == value[0]).all() and value[0] in (2.0, 3.0)
         assert (await session.run(read) == 3.0).all()
 
@@ -325,11 +326,12 @@ async def test_what_waits_for_a_variable_can_be_cancelled(graph: Graph, probe: P
         await until(probe.held.is_set)
         for way in WAYS:
             assert (
-                await asyncio.wait_for(cancelled_at(way, 0.005, lambda **o: session.run(add, **o)), 10) == "cancelled"
+                await asyncio.wait_for(cancelled_at(way, 0.005, lambda **o: session.run(add, **o)), PATIENCE)
+                == "cancelled"
             )
             assert session.statistics().inflight == 1
         probe.release.set()
-        assert (await asyncio.wait_for(running, 10) == 2.0).all()
+        assert (await asyncio.wait_for(running, PATIENCE) == 2.0).all()
         assert (await session.run(v) == 2.0).all()
 
 

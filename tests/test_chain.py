@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 
 import actorflow as af
@@ -98,7 +99,7 @@ def graph() -> Any:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         for _ in iter(true, True):
             await asyncio.sleep(0)
 
@@ -180,10 +181,10 @@ async def test_what_others_wait_for_is_not_held_up_by_a_chain(
     first = heavy(x, tag="a")
     sent = probes.wait(-first if between else first, tag="gate")
     value = heavy(first, tag="b")
-    probe.does["b"] = lambda x: probe.release.wait(20) or pytest.fail("the asynchronous kernel was not begun")
+    probe.does["b"] = lambda x: probe.release.wait(PATIENCE) or pytest.fail("the asynchronous kernel was not begun")
     async with session_of(graph) as session:
         running = asyncio.create_task(session.run([value, sent], {x: np.zeros(4)}))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await probe.arrived("gate").wait()
         probe.release.set()
         probe.gate("gate").set()
@@ -235,7 +236,7 @@ async def test_an_error_in_a_chain_names_its_node(graph: af.Graph, probe: Probe)
 async def test_a_stopped_chain_goes_no_further(graph: af.Graph, probe: Probe) -> None:
     x = af.placeholder(af.float32, [4])
     value = medium(heavy(x, tag="a"), tag="b")
-    probe.does["a"] = lambda x: (probe.held.set(), probe.release.wait(30))
+    probe.does["a"] = lambda x: (probe.held.set(), probe.release.wait(PATIENCE))
     async with session_of(graph) as session:
         running = asyncio.create_task(session.run(value, {x: np.zeros(4)}))
         await until(probe.held.is_set)
@@ -253,7 +254,7 @@ async def test_others_get_the_thread_between_two_kernels(graph: af.Graph, probe:
     x = af.placeholder(af.float32, [4])
     first = medium(heavy(x, tag="a"), tag="b")
     second = heavy(x, tag="other")
-    probe.does["a"] = lambda x: (probe.held.set(), probe.release.wait(30))
+    probe.does["a"] = lambda x: (probe.held.set(), probe.release.wait(PATIENCE))
     async with session_of(graph) as session:
         runs = [asyncio.create_task(session.run(first, {x: np.zeros(4)}))]
         await until(probe.held.is_set)

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from patience import PATIENCE
 from volatile_files import VolatileFiles
 
 import actorflow as af
@@ -395,11 +396,11 @@ class GatedFiles(SystemFiles):
         self.begun, self.gate = threading.Event(), threading.Event()
 
     async def started(self) -> None:
-        assert await anyio.to_thread.run_sync(self.begun.wait, 20)
+        assert await anyio.to_thread.run_sync(self.begun.wait, PATIENCE)
 
     def write(self, fd: int, data: Any) -> int:
         self.begun.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(PATIENCE)
         return super().write(fd, data)
 
 

@@ -14,6 +14,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from actorflow import machine
 from actorflow.checkpoint import writing
@@ -93,7 +94,7 @@ def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
 
         def remove(self, path: str) -> None:
             if path.endswith(".safetensors"):
-                assert may_go.wait(20)
+                assert may_go.wait(PATIENCE)
                 if not good:
                     raise PermissionError(13, "it is somebody else's", path)
             super().remove(path)

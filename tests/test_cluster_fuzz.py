@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from channels import start_zmq_collector, until
 from clusters import servers
+from patience import PATIENCE
 from random_graphs import RandomGraph, Request, random_graph
 from random_programs import Built, random_program
 from test_fuzz import differences, is_pure, same
@@ -76,7 +77,7 @@ async def alone(made: RandomGraph) -> list[list[Any]]:
     async with af.Session(graph=made.graph) as session:
         await session.run(made.initializer)
         for request in [*made.requests, Request(list(made.variables), {})]:
-            results.append(await session.run(request.fetches, request.feeds, timeout=30))
+            results.append(await session.run(request.fetches, request.feeds, timeout=PATIENCE))
     return results
 
 
@@ -94,8 +95,8 @@ async def check_graph(seed: int, target: str) -> None:
             if copies == 3:
                 await session.warmup(request.fetches, request.feeds)
                 with anyio.move_on_after(draw.uniform(0, 0.01)):
-                    await session.run(request.fetches, request.feeds, timeout=30)
-            runs = [session.run(request.fetches, request.feeds, timeout=30) for _ in range(copies)]
+                    await session.run(request.fetches, request.feeds, timeout=PATIENCE)
+            runs = [session.run(request.fetches, request.feeds, timeout=PATIENCE) for _ in range(copies)]
             first, *others = await asyncio.gather(*runs)
             for other in others:
                 assert all(map(same, first, other)), "a step changed the result of another"
@@ -136,8 +137,8 @@ async def check_program(seed: int, target: str) -> None:
         await session.run(there.initializer.name)
         for number in range(2):
             feeds = {tensor.name: value for tensor, value in zip(here.inputs, program.inputs(number))}
-            want = await one.run(fetches, feeds, timeout=30)
-            got = await session.run(fetches, feeds, timeout=30)
+            want = await one.run(fetches, feeds, timeout=PATIENCE)
+            got = await session.run(fetches, feeds, timeout=PATIENCE)
             for name, x, y in zip(fetches, want, got, strict=True):
                 assert same(x, y), f"run {number}: {name} should be\n{x}\nbut is\n{y}"
             assert await session.run(ticks) == await one.run(ticks), f"side effects of run {number}"
@@ -145,7 +146,7 @@ async def check_program(seed: int, target: str) -> None:
             with anyio.move_on_after(draw.uniform(0, 0.02)):
                 await session.run(fetches, feeds)
         if not program.counts:
-            got = await session.run(fetches, feeds, timeout=30)
+            got = await session.run(fetches, feeds, timeout=PATIENCE)
             assert all(map(same, want, got)), "a cancelled run changed a later one"
 
 

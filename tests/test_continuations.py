@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from anyio.lowlevel import checkpoint
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -62,7 +63,7 @@ async def test_f88_the_result_goes_on_when_the_continuation_is_called(graph: af.
     x = af.placeholder(af.float32, [])
     y = goes_on(x + 1.0, how="now") * goes_on(x, how="later")
     async with af.Session(graph=graph, coalesce=coalesce) as session:
-        run = asyncio.ensure_future(session.run(y, {x: 2.0}, timeout=10))
+        run = asyncio.ensure_future(session.run(y, {x: 2.0}, timeout=PATIENCE))
         await until_waiting()
         assert "waits in its asynchronous kernel" in session.pending() and not run.done()
         waiting.pop()(None, None)
@@ -77,7 +78,7 @@ async def test_f88_an_error_is_the_nodes(graph: af.Graph, how: str) -> None:
         with pytest.raises(
             errors.InvalidArgumentError, match="not even begun" if how == "raise" else "no luck"
         ) as caught:
-            await session.run(y, {x: 2.0}, timeout=10)
+            await session.run(y, {x: 2.0}, timeout=PATIENCE)
         assert "unlucky" in str(caught.value) and ended == ["stopped"]
         assert session.pending() == "no step is in flight"
 
@@ -94,7 +95,7 @@ async def test_f88_thousands_wait_without_thread_or_task(graph: af.Graph) -> Non
     x = af.placeholder(af.float32, [])
     total = af.add_n([goes_on(x, how="later") for _ in range(2000)])
     async with af.Session(graph=graph) as session:
-        run = asyncio.ensure_future(session.run(total, {x: 1.0}, timeout=20))
+        run = asyncio.ensure_future(session.run(total, {x: 1.0}, timeout=PATIENCE))
         await until_waiting(2000)
         assert len(asyncio.all_tasks()) <= 3
         while "actorflow planner" in {t.name for t in threading.enumerate()}:  # it has given the plan, and ends
@@ -108,7 +109,7 @@ async def test_f88_continuations_in_loops(graph: af.Graph) -> None:
     n = af.placeholder(af.int32, [])
     i = af.while_loop(lambda i: i < n, lambda i: goes_on(i, how="later") + 1, (0,), parallel_iterations=3)
     async with af.Session(graph=graph) as session:
-        run = asyncio.ensure_future(session.run(i, {n: 5}, timeout=10))
+        run = asyncio.ensure_future(session.run(i, {n: 5}, timeout=PATIENCE))
         for _ in range(5):
             await until_waiting()
             waiting.pop()(None, None)

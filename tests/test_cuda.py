@@ -24,6 +24,7 @@ from fake_cupy import Blocks, CUDARuntimeError, FakeCupy, Race
 from kernel_coverage import table, written
 from ops import checks, harness
 from ops.table import all_cases
+from patience import PATIENCE
 from test_fuzz import Request, expected, is_pure, random_graph
 
 import actorflow as af
@@ -42,7 +43,6 @@ from actorflow.kernels.random import philox  # noqa: E402
 pytestmark = pytest.mark.real_memory
 NAME = "/job:localhost/replica:0/task:0/device:{}:{}"
 BYTE = np.dtype(np.uint8)
-LIMIT = 20.0
 Make = Callable[..., FakeCupy]
 
 
@@ -155,7 +155,7 @@ def test_f37_work_for_the_host_and_counters(device: CudaDevice) -> None:
     device.close()
     device.close()
     assert thread is not None
-    thread.join(LIMIT)
+    thread.join(PATIENCE)
     assert order == list(range(20)) and len(over) == 20
 
 
@@ -215,7 +215,7 @@ async def test_f37_a_result_is_there_when_its_stream_has_run_and_nothing_polls(f
     await asyncio.sleep(0)
     assert not came, "the kernel has run, the copy has not"
     gpu.run()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await over.wait()
     np.testing.assert_array_equal(came[0], np.arange(6) * 2)
     device.close()
@@ -228,7 +228,7 @@ async def test_f37_streams_are_independent_of_each_other(fake: Make) -> None:
     over = asyncio.Event()
     device.take(first, lambda value, error: over.set())
     gpu.run()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await over.wait()
     with device.launching("a kernel that takes long"):
         _ = first * np.float32(2)
@@ -248,7 +248,7 @@ async def test_f37_memory_that_a_copy_reads_is_kept_until_it_has_run(fake: Make)
     del x
     assert device.statistics().memory.live_bytes == nbytes
     gpu.run()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await over.wait()
     for _ in range(1000):  # the thread lets go of the array after it has called
         if device.statistics().memory.live_bytes == 0:
@@ -594,7 +594,7 @@ def test_f48_random_graphs_over_gpus_and_cpus_give_what_the_oracle_gives(fake: M
                 await session.run(made.initializer)
                 for request in [*made.requests, Request(list(made.variables), {})]:
                     copies = 3 if is_pure(made.graph, request) else 1
-                    runs = [session.run(request.fetches, request.feeds, timeout=LIMIT) for _ in range(copies)]
+                    runs = [session.run(request.fetches, request.feeds, timeout=PATIENCE) for _ in range(copies)]
                     found.append((await asyncio.gather(*runs))[0])
 
         asyncio.run(run())

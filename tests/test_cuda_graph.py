@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_cupy import CUDARuntimeError, FakeCupy
-from test_cuda import LIMIT, NAME, Make, devices, fake  # noqa: F401
+from patience import PATIENCE
+from test_cuda import NAME, Make, devices, fake  # noqa: F401
 from test_fuzz import Request, expected, is_pure, random_graph
 
 import actorflow as af
@@ -176,7 +177,7 @@ def test_f91_steps_in_flight_together_share_a_graph_and_nothing_else(gpu: FakeCu
             for value in values[:3]:
                 await session.run([y, large], {x: value})
             assert of_gpu(session).replays == 1, reasons(session)
-            results = await asyncio.gather(*[session.run([y, large], {x: v}, timeout=LIMIT) for v in values])
+            results = await asyncio.gather(*[session.run([y, large], {x: v}, timeout=PATIENCE) for v in values])
             assert of_gpu(session).replays == 25
             for value, (one, two) in zip(values, results):
                 right = (np.tanh(value) * 2 + value).sum(1) - value.max(1)
@@ -378,7 +379,7 @@ def test_f91_other_threads_read_variables_while_a_region_is_recorded(gpu: FakeCu
         if gpu.stream().is_capturing():
             thread = threading.Thread(target=lambda: read.append(variable.on_host()))
             thread.start()
-            thread.join(LIMIT)
+            thread.join(PATIENCE)
         return real(*arguments, **keywords)
 
     gpu.tanh = meanwhile

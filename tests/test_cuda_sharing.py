@@ -20,6 +20,7 @@ import pytest
 from channels import CLIENT, SERVER, child, endpoint, pair, start_zmq_collector, until
 from clusters import servers
 from fake_cupy import FakeCupy, FakeHost, Race
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow.device.sharing import Border, Foreign, Shared
@@ -34,7 +35,6 @@ plugins.load_kernels()
 
 pytestmark = pytest.mark.real_memory
 NAME = "/job:worker/replica:0/task:{}/device:GPU:0"
-LIMIT = 20.0
 Make = Callable[..., FakeCupy]
 
 
@@ -97,7 +97,7 @@ class Two:
         self.there.end()
         self.receiver.close()
         if thread is not None:
-            thread.join(LIMIT)
+            thread.join(PATIENCE)
         self.here.end()
         self.here.part()
         self.sender.close()
@@ -112,7 +112,7 @@ def two(make: Make) -> Iterator[Two]:
 
 async def settled(condition: Callable[[], object]) -> None:
     """Waits for a thread that sleeps in the driver."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await until(condition)
 
 
@@ -333,7 +333,7 @@ async def test_f51_a_channel_holds_a_tensor_until_the_receiver_has_copied_it(two
     async with joined(two, kind) as (here, there):
         array = two.computed(np.arange(40_000))
         here.send(1, 5, b"tag", two.sender.share(array, here.border))
-        with anyio.fail_after(LIMIT):
+        with anyio.fail_after(PATIENCE):
             token = await there.recv(1, 5, b"tag")
         copied = two.receiver.bring(token)
         del token, array
@@ -399,7 +399,7 @@ async def test_f63_a_peer_that_dies_holds_nothing(two: Two) -> None:
     async with child("shm", then=then) as (process, address):
         here = endpoint("shm", CLIENT, listen=False)
         try:
-            channel: Any = await here.connect(address, SERVER.incarnation, timeout=LIMIT)
+            channel: Any = await here.connect(address, SERVER.incarnation, timeout=PATIENCE)
             channel.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), channel.border))
             assert process.stdout is not None
             assert "has it" in await anyio.to_thread.run_sync(process.stdout.readline)
@@ -413,7 +413,7 @@ async def test_f63_a_peer_that_dies_holds_nothing(two: Two) -> None:
 async def test_f62_a_handle_that_nobody_agreed_to_ends_the_channel(two: Two) -> None:
     async with pair("shm") as both:
         both.client.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), Border()))  # type: ignore[arg-type]
-        with anyio.fail_after(LIMIT):
+        with anyio.fail_after(PATIENCE):
             assert isinstance(await both.server.wait_closed(), ProtocolError)
 
 

@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 import yaml
 from channels import start_zmq_collector
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -325,7 +326,7 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
     async def use() -> None:
         for job in jobs:
             target = Target(f"tcp://{jobs[job][0]}", keys)
-            found = await query_status(target, timeout=30.0)  # a task that starts later is waited for
+            found = await query_status(target, timeout=PATIENCE)  # a task that starts later is waited for
             assert (found["task"], found["state"]) == (f"/job:{job}/task:0", "live")
             async with af.Session(target, graph) as session:
                 assert await session.run(seven) == 7.0

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -26,7 +27,6 @@ from actorflow.registry import plugins
 pytestmark = pytest.mark.real_memory
 
 DEVICES = ["CPU", "SIM"]
-LIMIT = 10.0  # seconds that anything here may take
 FULL = "/job:localhost/replica:0/task:0/device:{}:{}"
 Make = Callable[..., Device]
 
@@ -226,7 +226,7 @@ def test_f37_buffers_may_be_freed_on_other_threads(memory: Allocator) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(LIMIT)
+        worker.join(PATIENCE)
     del workers, worker
     found = memory.statistics()
     assert (found.live_bytes, found.allocations, found.frees) == (0, 64, 64)
@@ -247,7 +247,7 @@ def test_f37_threads_may_allocate_and_free_at_once(memory: Allocator) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(LIMIT)
+        worker.join(PATIENCE)
     found = memory.statistics()
     assert not wrong, "two threads had the same memory"
     assert (found.live_bytes, found.allocations, found.frees) == (0, 240, 240)
@@ -263,7 +263,7 @@ def test_f37_work_is_done_in_the_order_of_its_submission(device: Device) -> None
     for i in range(50):
         device.submit(lambda i=i: order.append(("work", i)), lambda i=i: order.append(("done", i)))
     device.submit(lambda: None, over.set)
-    assert over.wait(LIMIT)
+    assert over.wait(PATIENCE)
     assert order == [(what, i) for i in range(50) for what in ("work", "done")]
 
 
@@ -275,7 +275,7 @@ def test_f37_close_lets_submitted_work_end(device: Device) -> None:
     device.submit(lambda: None, over.set)
     device.close()
     device.close()  # a second call does nothing
-    assert over.wait(LIMIT)
+    assert over.wait(PATIENCE)
     assert done == list(range(50))
 
 
@@ -309,16 +309,16 @@ def test_f37_closing_a_cpu_does_not_wait_for_a_kernel() -> None:
 
     def kernel() -> None:
         began.set()
-        go_on.wait(LIMIT)
+        go_on.wait(PATIENCE)
 
     try:
         device.submit(kernel, over.set)
-        assert began.wait(LIMIT)
+        assert began.wait(PATIENCE)
         device.close()
         assert not over.is_set()
     finally:
         go_on.set()
-    assert over.wait(LIMIT)
+    assert over.wait(PATIENCE)
 
 
 def test_f37_a_cpu_computes_on_one_thread_that_is_named_after_it() -> None:
@@ -329,7 +329,7 @@ def test_f37_a_cpu_computes_on_one_thread_that_is_named_after_it() -> None:
         device.submit(lambda: seen.append(threading.current_thread()), lambda: None)
     device.submit(lambda: None, over.set)
     device.close()
-    assert over.wait(LIMIT)
+    assert over.wait(PATIENCE)
     assert len(set(seen)) == 1 and seen[0] is not threading.current_thread()
     assert device.name in seen[0].name
 

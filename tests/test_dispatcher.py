@@ -12,6 +12,7 @@ from typing import Any
 
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 from ready_queues import Lifo, Shuffled
 
@@ -178,7 +179,7 @@ async def test_a_thousand_runs_at_once_start_in_order_and_look_seldom_whether_th
         await asyncio.sleep(0)
         for cancelled in runs[100:1000:100]:  # they leave the line, and the rest moves up
             cancelled.cancel()
-        await asyncio.wait(runs, timeout=30)
+        await asyncio.wait(runs, timeout=PATIENCE)
         assert order == [n for n in range(1000) if n < 100 or n % 100]
         assert looks < 20_000
         assert not dispatcher._waiting

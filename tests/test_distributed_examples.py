@@ -60,7 +60,6 @@ def run(name: str, *arguments: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=50,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert not done.stderr, done.stderr

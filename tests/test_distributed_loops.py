@@ -19,6 +19,7 @@ import probes
 import pytest
 from channels import start_zmq_collector
 from clusters import servers
+from patience import PATIENCE
 from probes import Probe, probe
 from random_graphs import later
 from random_programs import Built, Run, random_program
@@ -59,7 +60,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[RunGraph]:
         on(0),
         blocking.Session(graph=graph, devices={"CPU": DEVICES}, coalesce=request.param) as session,
     ):
-        yield lambda fetches, feeds=None, timeout=10.0, trace=None: session.run(
+        yield lambda fetches, feeds=None, timeout=PATIENCE, trace=None: session.run(
             fetches, feeds, timeout=timeout, trace=trace
         )
 
@@ -332,7 +333,7 @@ def test_f80_tags_are_the_numbers_of_the_iterations(monkeypatch: pytest.MonkeyPa
     with on(0):
         back = outside + 0
     with blocking.Session(graph=graph, devices={"CPU": 2}) as session:
-        assert session.run(back, {n: 2}, timeout=10) == 5
+        assert session.run(back, {n: 2}, timeout=PATIENCE) == 5
     numbers = {tuple(tag[at : at + 8][0] for at in range(0, len(tag), 8)) for key, tag in sent if "marked" in key}
     assert numbers == {(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0)}, "the last of each are dead"
     assert [tag for key, tag in sent if key == "outside:0"] == [b""]
@@ -392,7 +393,7 @@ async def test_f80_a_loop_over_three_tasks_ends_and_says_nothing_to_its_client_m
     tokens, traffic = [0], [0]
     async with servers({"worker": 3}, transport) as cluster, af.Session(cluster[0].target, graph) as session:
         for trips in (2, 2, 12):
-            assert await session.run(x, {n: trips}, timeout=10) == doubled(trips)
+            assert await session.run(x, {n: trips}, timeout=PATIENCE) == doubled(trips)
             tokens.append(sum(edge.tokens for edge in await session.channels()))
             counts = session._engine._link.control.statistics()  # type: ignore[attr-defined]
             traffic.append(counts.bytes_sent + counts.bytes_received)
@@ -445,7 +446,7 @@ async def test_f80_the_report_of_a_loop_that_waits_names_iteration_and_edge(grap
 
     _, x = af.while_loop(lambda i, x: i < n, body, (0, 1), name="turns")
     async with af.Session(graph=graph, devices={"CPU": 2}) as session:
-        running = asyncio.ensure_future(session.run(x, {n: 2}, timeout=10))
+        running = asyncio.ensure_future(session.run(x, {n: 2}, timeout=PATIENCE))
         await probe.arrived("gate").wait()
         report = session.pending()
         assert "iteration 0 of turns: " in report and "waits in its asynchronous kernel" in report
@@ -495,7 +496,7 @@ async def check(program: Any, built: Built, coalesce: bool, optimize: bool, queu
             inputs = program.inputs(number)
             want = Run(program, inputs)
             ticks += want.ticks
-            got = await session.run(built.results, dict(zip(built.inputs, inputs)), timeout=20)
+            got = await session.run(built.results, dict(zip(built.inputs, inputs)), timeout=PATIENCE)
             for name, x, y in zip(built.results, want.results, got, strict=True):
                 np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-14, err_msg=f"run {number}: {name}")
             assert await session.run(built.ticks.value()) == ticks, f"side effects of run {number}"
@@ -543,7 +544,7 @@ async def _gradients(program: Any, devices: int, inputs: list[Any]) -> list[Any]
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(program.seed)
     async with af.Session(graph=built.graph, devices={"CPU": devices}) as session:
         await session.run(built.initializer)
-        return await session.run([total, *found], dict(zip(built.inputs, inputs)), timeout=20)
+        return await session.run([total, *found], dict(zip(built.inputs, inputs)), timeout=PATIENCE)
 
 
 def test_f80_a_tag_fits_its_record_for_loops_128_deep() -> None:

@@ -10,6 +10,7 @@ import msgpack
 import numpy as np
 import pytest
 from clusters import servers
+from patience import PATIENCE
 from test_rpc import Mutator
 
 import actorflow as af
@@ -104,7 +105,7 @@ async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:
         async with af.Session(server.target, graph) as session:
             for size in (1, 5000, 1, 300_000):
                 feeds = {small: 2.0, large: np.full(size, 3.0, np.float32), text: [b"a", b""]}
-                with anyio.fail_after(10):
+                with anyio.fail_after(PATIENCE):
                     one, product, texts, total = await session.run(fetches, feeds)
                 assert one == 3.0 and product.tolist() == [6.0] * size and texts.tolist() == [b"a", b""]
                 assert total == 3.0 * size

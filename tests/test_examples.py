@@ -21,6 +21,7 @@ import nbclient
 import nbformat
 import numpy as np
 import pytest
+from patience import PATIENCE
 from probes import probe
 
 import actorflow as af
@@ -28,8 +29,6 @@ import actorflow as af
 __all__ = ["probe"]
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-BOUND = 50  # seconds for one process; far more than any needs
-WAIT = 20  # seconds for an event that is sure to come
 # BLAS threads spin, which costs all others their time slices where tests share a machine.
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
 
@@ -42,7 +41,7 @@ def run(name: str, *arguments: str | Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=BOUND,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert not done.stderr, done.stderr
@@ -192,7 +191,7 @@ async def client_of(app: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 async def test_service_learns_and_answers(data: tuple[Any, Any]) -> None:
     pixels, digits = data
-    with anyio.fail_after(BOUND):
+    with anyio.fail_after(PATIENCE):
         async with client_of(service.make_app(epochs=8)) as client:
             early = await client.post("/predict", json={"pixels": pixels[0].tolist()})
             assert early.status_code == 200 and set(early.json()) == {"digit", "probability", "steps"}
@@ -217,7 +216,7 @@ async def test_service_learns_and_answers(data: tuple[Any, Any]) -> None:
     ],
 )
 async def test_service_refuses_bad_requests(body: str) -> None:
-    with anyio.fail_after(WAIT):
+    with anyio.fail_after(PATIENCE):
         async with client_of(service.make_app(epochs=0)) as client:
             answer = await client.post("/predict", content=body)
             assert answer.status_code == 400 and answer.text
@@ -246,11 +245,11 @@ def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def test_service_as_a_program(data: tuple[Any, Any]) -> None:
-    with served() as (process, address), httpx.Client(base_url=address, timeout=WAIT) as client:
+    with served() as (process, address), httpx.Client(base_url=address, timeout=PATIENCE) as client:
         assert client.get("/health").json()["steps"] >= 1
         assert client.post("/predict", json={"pixels": data[0][0].tolist()}).status_code == 200
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=WAIT)
+        rest, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode in (0, -signal.SIGINT), rest
         assert "shutdown complete" in rest and "Traceback" not in rest
 
@@ -269,8 +268,8 @@ async def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         c.source for c in code
     )
     assert not any(cell.outputs for cell in code), "the notebook is kept without outputs"
-    with anyio.fail_after(BOUND):
-        await nbclient.NotebookClient(notebook, timeout=WAIT, kernel_name="python3").async_execute()
+    with anyio.fail_after(PATIENCE):
+        await nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").async_execute()
     shown = [output for cell in code for output in cell.outputs]
     assert all(output.output_type == "execute_result" for output in shown), shown
     texts = [output.data["text/plain"] for output in shown]

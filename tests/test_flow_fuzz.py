@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from random_programs import FUNCTIONS, Apply, Block, Built, Choice, Loop, Program, Rows, Run, Tick, random_program
 from ready_queues import Lifo, Shuffled
 
@@ -75,7 +76,7 @@ async def check_values(program: Program, built: Built, setting: Setting) -> None
             ticks += want.ticks
             trace = af.Trace() if setting.traced else None
             feeds = dict(zip(built.inputs, inputs))
-            got = await session.run(built.results, feeds, timeout=30, trace=trace)
+            got = await session.run(built.results, feeds, timeout=PATIENCE, trace=trace)
             for name, x, y in zip(built.results, want.results, got, strict=True):
                 np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-14, err_msg=f"run {number}: {name}")
             assert await session.run(built.ticks.value()) == ticks, f"side effects of run {number}"
@@ -161,10 +162,10 @@ async def check_slopes(program: Program, derived: Derived, known: list[Slopes], 
         for found in known:
             feeds = dict(zip(derived.built.inputs, found.inputs))
             feeds.update(zip(derived.directions, [d for d in found.direction if d is not None]))
-            first = await session.run(derived.first, feeds, timeout=30)
+            first = await session.run(derived.first, feeds, timeout=PATIENCE)
             np.testing.assert_allclose(first, found.first, rtol=1e-5, atol=1e-7, err_msg="first derivative")
             if derived.second is not None:
-                second = await session.run(derived.second, feeds, timeout=30)
+                second = await session.run(derived.second, feeds, timeout=PATIENCE)
                 np.testing.assert_allclose(second, found.second, rtol=1e-3, atol=1e-4, err_msg="second derivative")
 
 

@@ -12,6 +12,7 @@ import probes
 import pytest
 import virtual
 from flows import Run, initialize, run
+from patience import PATIENCE
 from probes import Probe, probe
 from random_graphs import later
 from ready_queues import Lifo, Shuffled
@@ -206,8 +207,8 @@ async def test_the_order_of_the_ready_queue_changes_nothing(order: str, coalesce
     for i in range(9):
         x, y = (x + i if x < y else x - y), y + i + 1
     async with af.Session(graph=graph, coalesce=coalesce) as session:
-        assert await session.run([a, b], {n: 9}, timeout=30) == [x, y]
-        several = [session.run([a, b], {n: 9}, timeout=30) for _ in range(5)]
+        assert await session.run([a, b], {n: 9}, timeout=PATIENCE) == [x, y]
+        several = [session.run([a, b], {n: 9}, timeout=PATIENCE) for _ in range(5)]
         assert await asyncio.gather(*several) == [[x, y]] * 5
 
 

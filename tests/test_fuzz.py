@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreter import Interpreter
+from patience import PATIENCE
 from random_graphs import RandomGraph, Request, random_graph
 from ready_queues import Lifo, Shuffled
 
@@ -101,7 +102,7 @@ async def actual(made: RandomGraph, setting: Setting, results: list[list[Any]]) 
         for request in [*made.requests, Request(list(made.variables), {})]:
             trace = af.Trace() if setting.traced else None
             copies = 3 if is_pure(made.graph, request) else 1
-            runs = [session.run(request.fetches, request.feeds, timeout=30, trace=trace) for _ in range(copies)]
+            runs = [session.run(request.fetches, request.feeds, timeout=PATIENCE, trace=trace) for _ in range(copies)]
             first, *others = await asyncio.gather(*runs)
             for other in others:
                 assert all(map(same, first, other)), "a step changed the result of another"

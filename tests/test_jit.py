@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -71,7 +72,7 @@ async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
     """What a run gives when the loops of its regions are there."""
     for _ in range(jit.RUNS):
         await session.run(fetches, feeds)
-    assert jit.background.wait(30)
+    assert jit.background.wait(PATIENCE)
     return await session.run(fetches, feeds)
 
 
@@ -499,7 +500,7 @@ async def test_a_kernel_that_breaks_its_promise_is_found_out(graph: af.Graph, wh
                 await session.run(y, {x: np.ones(N, np.float32)})
             except errors.OpError:
                 pass  # numpy notices the wrong size as well
-        assert jit.background.wait(30)
+        assert jit.background.wait(PATIENCE)
         assert loops(session) == 1
         with pytest.raises(errors.InternalError, match="were promised"):
             await session.run(y, {x: np.ones(N, np.float32)})
@@ -543,7 +544,7 @@ class Held:
     def __call__(self, text: str) -> Any:
         self.threads.append(threading.current_thread().name)
         self.begun.set()
-        assert self.go.wait(30)
+        assert self.go.wait(PATIENCE)
         return self._compiled(text)
 
 
@@ -561,13 +562,13 @@ async def test_steps_go_on_while_a_loop_is_compiled_and_when_it_comes(
 
     async with af.Session(graph=graph) as session:
         await asyncio.gather(*map(user, arrays, wanted))
-        assert held.begun.wait(30) and loops(session) == 0
+        assert held.begun.wait(PATIENCE) and loops(session) == 0
         await asyncio.gather(*map(user, arrays, wanted))
         held.go.set()
         while loops(session) == 0:
             await asyncio.gather(*map(user, arrays, wanted))
         await asyncio.gather(*map(user, arrays, wanted))
-    assert jit.background.wait(30)
+    assert jit.background.wait(PATIENCE)
     assert held.threads == ["actorflow compiler"]
 
 
@@ -577,9 +578,9 @@ async def test_a_session_that_closes_meanwhile(graph: af.Graph, monkeypatch: pyt
     async with af.Session(graph=graph) as session:
         for _ in range(jit.RUNS):
             await session.run(y, {x: np.ones(N, np.float32)})
-        assert held.begun.wait(30)
+        assert held.begun.wait(PATIENCE)
     held.go.set()
-    assert jit.background.wait(30)
+    assert jit.background.wait(PATIENCE)
 
 
 async def test_f91_sessions_share_loops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -623,7 +624,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
         jit._installed.cache_clear()
         await check()
     jit._installed.cache_clear()
-    assert jit.background.wait(30)
+    assert jit.background.wait(PATIENCE)
 
 
 def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
@@ -632,7 +633,7 @@ def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
         with af.blocking.Session(graph=graph, jit=wanted) as session:
             for _ in range(jit.RUNS):
                 session.run(y, {x: np.ones(N, np.float32)})
-            assert jit.background.wait(30)
+            assert jit.background.wait(PATIENCE)
             assert loops(session._session) == wanted
 
 
@@ -696,7 +697,7 @@ async def test_updates_give_the_bits_of_their_kernels(
             copy = before.copy()
             for one in (session, plain):
                 await one.run(step, {g: given[:: (-1 if i % 2 else 1)]})
-            assert jit.background.wait(30)
+            assert jit.background.wait(PATIENCE)
             np.testing.assert_array_equal(before, copy)
         for one, other in zip(await session.run(variables), await plain.run(variables), strict=True):
             assert_same(one, other)
@@ -774,7 +775,7 @@ def test_the_caller_waits_for_the_piece_of_a_helper(monkeypatch: pytest.MonkeyPa
 
     def piece(begin: int) -> None:
         if threading.current_thread() is threading.main_thread():
-            assert begun.wait(30), "no helper came"
+            assert begun.wait(PATIENCE), "no helper came"
         else:
             begun.set()
             for _ in range(300_000):

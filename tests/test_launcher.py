@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from patience import PATIENCE
 
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.child import LocalProcess
@@ -77,7 +78,7 @@ async def test_f55_a_start_goes_on_whose_answer_somebody_else_has_taken(launcher
     async def start() -> None:
         found.append(await begin(launcher))
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
             group.start_soon(start)
             await asked(launcher)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
@@ -40,7 +41,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     if together.code.made is None:
         together.code.make()
     monkeypatch.setattr(together, "cores", lambda: 2)
-    assert background.wait(30)
+    assert background.wait(PATIENCE)
 
 
 def product(m: int, n: int, k: int, turned: tuple[bool, bool], by_rows: bool, both: bool) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 from random_programs import Built, random_program
 
@@ -166,7 +167,7 @@ def test_f48_f77_a_branch_on_another_device_runs_only_where_it_is_taken(
     with on(1):
         z = y * 10.0
     with blocking.Session(graph=graph, devices={"CPU": 3}, coalesce=coalesce) as session:
-        got = session.run(z, {x: 3.0, p: pred}, timeout=10)
+        got = session.run(z, {x: 3.0, p: pred}, timeout=PATIENCE)
     assert got == (90.0 if pred else 20.0)
     assert sorted(probe.order) == (["after", "yes"] if pred else ["deep", "no"])
 
@@ -181,7 +182,7 @@ def truncated(values: Any) -> Any:
 
 def run(graph: af.Graph, fetches: Any, feeds: Any, devices: int = 2) -> Any:
     with blocking.Session(graph=graph, devices={"CPU": devices}) as session:
-        return session.run(fetches, feeds, timeout=10)
+        return session.run(fetches, feeds, timeout=PATIENCE)
 
 
 def test_f90_lossy_sends_bring_the_upper_16_bits_and_only_to_other_devices(graph: af.Graph, seed: int) -> None:
@@ -277,5 +278,5 @@ async def test_f48_a_step_whose_recvs_wait_for_nobody_starves_at_once(
         b = a + 1.0
     async with af.Session(graph=graph, devices={"CPU": 2}) as session:
         with pytest.raises(errors.StarvationError) as caught:
-            await session.run(b, {x: 1.0}, timeout=10)
+            await session.run(b, {x: 1.0}, timeout=PATIENCE)
     assert f"waits for a:0 from {CPU}0" in str(caught.value)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from logged import capture_logs
+from patience import PATIENCE
 from random_graphs import random_graph
 
 import actorflow as af
@@ -745,7 +746,7 @@ def test_f43_processes_agree_whatever_their_hash_seed() -> None:
     arguments = [sys.executable, "-c", code, str(Path(__file__).parent)]
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed}
-    found = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=100)
+    found = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=PATIENCE)
     assert found.stdout.strip() == digest(), found.stderr
 
 

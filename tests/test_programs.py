@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-BOUND = 55  # seconds for one process; far more than any needs
 # BLAS threads spin, which costs all others their time slices where tests share a machine.
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 
@@ -27,7 +27,7 @@ def run(name: str, *arguments: str) -> dict[str, float]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=BOUND,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert not done.stderr, done.stderr

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -207,7 +208,7 @@ class Waiting:
 
     def __call__(self) -> Any:
         self._loop.call_soon_threadsafe(self.begun.set)
-        assert self._go.wait(30)
+        assert self._go.wait(PATIENCE)
         self._loop.call_soon_threadsafe(self.ended.set)
         return ONE
 
@@ -231,7 +232,7 @@ async def test_functions_wait_while_the_event_loop_goes_on(graph: af.Graph) -> N
 async def test_any_number_of_functions_may_wait_for_each_other(graph: af.Graph) -> None:
     count = 60
     meet = threading.Barrier(count)
-    made = [af.py_func(lambda: np.int64(meet.wait(30) >= 0), [], af.int64) for _ in range(count)]
+    made = [af.py_func(lambda: np.int64(meet.wait(PATIENCE) >= 0), [], af.int64) for _ in range(count)]
     async with af.Session() as session:
         assert await session.run(made) == [1] * count
 

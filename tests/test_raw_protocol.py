@@ -15,6 +15,7 @@ import pytest
 import zmq
 from channels import SERVER, endpoint, start_zmq_collector, until
 from clusters import make_spec
+from patience import PATIENCE
 
 from actorflow.cluster.server import Server
 from actorflow.runtime.tokens import DEAD
@@ -115,7 +116,7 @@ class ByZmq(ByHand):
             self.lanes[1].send_multipart([head, body])
 
     async def next(self) -> list[dict[str, Any]]:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while True:
                 for lane in self.lanes:
                     if lane.poll(0):
@@ -142,7 +143,7 @@ class BySocket(ByHand):
         await asyncio.get_running_loop().sock_sendall(self.wire, head + (body or b""))
 
     async def next(self) -> list[dict[str, Any]]:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             packet = await asyncio.get_running_loop().sock_recv(self.wire, 1 << 18)
         if packet[6] & FOLLOWS:
             size = 64 + struct.unpack_from("<H", packet, 36)[0] + struct.unpack_from("<I", packet, 56)[0]
@@ -182,7 +183,7 @@ async def test_f62_a_client_written_from_the_document_can_take_part(kind: str) -
         packet += record(MESSAGE, 2, body=long[:50], total=len(long))
         await mine.send(packet)
         await mine.send(record(MESSAGE, 3, flags=LAST, body=long[50:], offset=50, total=len(long)))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             assert await channel.receive() == ["run", 7]
             assert await channel.receive() == {"long": b"x" * 100}
         channel.post({"answer": 42})
@@ -203,7 +204,7 @@ async def test_f62_a_client_written_from_the_document_can_take_part(kind: str) -
         await mine.send(head, one)
         head = record(TENSOR, 1, flags=FOLLOWS | LAST, step=5, edge=5, body=two, offset=60_000, total=len(big))
         await mine.send(head, two)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             assert (await channel.recv(1, 5, b"loop:2")).tolist() == [[0, 1, 2], [3, 4, 5]]
             assert await channel.recv(2, 5) is DEAD
             assert await channel.recv(3, 5) is None
@@ -229,7 +230,7 @@ async def test_f62_a_client_written_from_the_document_can_take_part(kind: str) -
         beat = (await await_kind(BEAT))["meta"]
         assert len(beat) == 4 and all(type(value) is int for value in beat)
         with pytest.raises(ValueError, match="A value is bad"):
-            with anyio.fail_after(10):
+            with anyio.fail_after(PATIENCE):
                 await channel.recv(1, 77)
         await mine.send(record(CLOSE, 10, meta=[1, "done"], offset=2))
         assert (await await_kind(CLOSE))["meta"][0] == 1

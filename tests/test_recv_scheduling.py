@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from random_graphs import later
 from ready_queues import Shuffled
 from test_partition import CPU, nodes_of, on, parts_of
@@ -304,7 +305,7 @@ def _noted(delayed: list[int], found: dict[int, int]) -> dict[int, int]:
 async def _results(graph: af.Graph, x: Any, ends: list[Any], value: Any, seed: int) -> list[Any]:
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed)
     async with af.Session(graph=graph, devices={"CPU": 3}, coalesce=seed % 2 == 0) as session:
-        return await session.run(ends, {x: value}, timeout=20)
+        return await session.run(ends, {x: value}, timeout=PATIENCE)
 
 
 def test_f87_a_run_receives_late(graph: af.Graph) -> None:
@@ -317,7 +318,7 @@ def test_f87_a_run_receives_late(graph: af.Graph) -> None:
 
     async def run() -> Any:
         async with af.Session(graph=graph, devices={"CPU": 2}, coalesce=False) as session:
-            return await session.run(y, {x: np.eye(SIDE, dtype=np.float32) / 2}, trace=trace, timeout=30)
+            return await session.run(y, {x: np.eye(SIDE, dtype=np.float32) / 2}, trace=trace, timeout=PATIENCE)
 
     value = asyncio.run(run())
     assert np.isfinite(value).all()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -22,7 +23,6 @@ from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.registry import kernel, opdef, plugins
 
 THIRD_PARTY = Path(__file__).parent / "third_party"
-SECONDS = 50.0
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def run_program(*paths: Path) -> dict[str, Any]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, Any] = json.loads(done.stdout)

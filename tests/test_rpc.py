@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from channels import until
 from clusters import servers
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
@@ -428,7 +429,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
             await session.run(graph.get_operation_by_name("v/Assign"))
             for fetch in fetches:
                 await session.run(fetch, {x: [1.0, 2.0]})
-            await session.run(fetches[:3], {x: [1.0]}, timeout=5.0, trace=af.Trace())
+            await session.run(fetches[:3], {x: [1.0]}, timeout=PATIENCE, trace=af.Trace())
             await session.explain_placement("v")
             await session.channels()
             with graph.as_default():
@@ -550,7 +551,7 @@ class Fuzz:
         for one in [one for one in waiting if one not in replies]:
             if channel.ended is None:  # type: ignore[attr-defined]
                 channel.post([4, one])
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             while any(one not in replies for one in waiting) and channel.ended is None:  # type: ignore[attr-defined]  # noqa: ASYNC110
                 await anyio.sleep(0.001)
 

@@ -17,6 +17,7 @@ from anyio.lowlevel import checkpoint
 from channels import CLIENT, Pair, child, endpoint, pair, until
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cpu import CpuDevice
@@ -27,7 +28,7 @@ MB = 1 << 20
 
 
 async def got(work: Any) -> Any:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         return await work
 
 

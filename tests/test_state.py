@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 
 import actorflow as af
@@ -46,7 +47,7 @@ def _held_add(xp: Any, ref: VariableState, *, by: float) -> Any:
     buffer = ref.writable()
     before = buffer.copy()
     probes.current.held.set()
-    probes.current.release.wait(30)
+    probes.current.release.wait(PATIENCE)
     buffer[...] = before + by
     return ref.read()
 
@@ -184,7 +185,7 @@ async def test_f07_a_slow_thread_keeps_no_results(graph: Graph, probe: Probe) ->
             def done_and_linger() -> None:
                 done()
                 lingers.set()
-                goes_on.wait(10)
+                goes_on.wait(PATIENCE)
 
             super().submit(work, done_and_linger)
 
@@ -220,7 +221,7 @@ async def test_f07_failed_cancelled_and_late_steps_free_their_tensors(graph: Gra
         assert memory(session).live_bytes == baseline
         probe.arrived("gate").clear()
         task = asyncio.create_task(session.run(waiting, feeds))
-        await asyncio.wait_for(probe.arrived("gate").wait(), 10)
+        await asyncio.wait_for(probe.arrived("gate").wait(), PATIENCE)
         assert memory(session).live_bytes > baseline
         task.cancel()
         await asyncio.wait([task])
@@ -362,7 +363,7 @@ async def test_f31_an_update_on_the_thread_is_atomic_to_those_on_the_loop(
         assert not any(task.done() for task in (*adds, read, slowly))
         assert (await session.run(other) == 1.0).all(), "another variable is free"
         probe.release.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.gather(slowly, *adds)
             assert (await read)[0] >= 1000.0
         assert (await session.run(v) == 1010.0).all()
@@ -379,10 +380,10 @@ async def test_f31_read_then_write_is_not_atomic(graph: Graph, probe: Probe) -> 
         await session.run(v.initializer)
         runs = [asyncio.create_task(session.run(one)) for one in split]
         for tag in "ab":
-            await asyncio.wait_for(probe.arrived(tag).wait(), 10)
+            await asyncio.wait_for(probe.arrived(tag).wait(), PATIENCE)
         for tag, run, value in zip("ab", runs, (11.0, 12.0)):
             probe.gate(tag).set()
-            assert await asyncio.wait_for(run, 10) == value
+            assert await asyncio.wait_for(run, PATIENCE) == value
         assert await session.run(v) == 12.0, "10 + 1 + 2 is 13"
 
 

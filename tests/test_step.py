@@ -14,6 +14,7 @@ import anyio
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 from random_graphs import later
 from ready_queues import Shuffled
@@ -49,7 +50,7 @@ def graph() -> Iterator[af.Graph]:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Gives the loop turns until `condition` holds, which it has to soon."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(PATIENCE):
         for _ in iter(condition, True):
             await asyncio.sleep(0)
 
@@ -166,7 +167,7 @@ class Alone:
         step = Step(1, [self.plan], Dispatcher.of(loop), loop, copy_context(), transport, **options)
         step.start(feeds or {})
         step.dispatcher.pump()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await step.wait()
         return step
 
@@ -318,7 +319,7 @@ async def test_f77_the_untaken_side_does_not_run(
         merged = merge([a, b])
     targets = [op for op in graph.get_operations() if op.type == "TestTarget"]
     async with af.Session(graph=graph, coalesce=coalesce, devices={"CPU": devices}) as session:
-        found = await session.run([merged, always, *targets], {p: which}, timeout=20)
+        found = await session.run([merged, always, *targets], {p: which}, timeout=PATIENCE)
         assert found[:2] == [6.0 if which else 2.0, 2.0]
         assert probe.ran == {"always": 1, **({"yes": 1, "yes, then": 1} if which else {"no": 1})}
         with pytest.raises(errors.InvalidArgumentError, match="it lies on a branch that this run did not take"):
@@ -340,7 +341,7 @@ async def test_f77_a_dead_node_does_not_write_or_wait(graph: af.Graph, probe: Pr
         assert await session.run(v) == 10.0
         await session.run(updates, {p: False})
         assert await session.run(v) == 15.0
-        assert await session.run(held, {p: True}, timeout=20) == 5.0 and not probe.ran
+        assert await session.run(held, {p: True}, timeout=PATIENCE) == 5.0 and not probe.ran
 
 
 async def test_f77_a_dead_node_waits_for_all_its_tokens(graph: af.Graph, probe: Probe) -> None:
@@ -407,7 +408,7 @@ async def test_f77_deadness_of_random_graphs(number: int, probe: Probe) -> None:
         Dispatcher.of(loop).queue = Shuffled(number)
         probe.ran.clear()
         async with af.Session(graph=graph, devices={"CPU": 3}, coalesce=coalesce, optimize=False) as session:
-            found = await session.run(lives, {p: True}, timeout=30)
+            found = await session.run(lives, {p: True}, timeout=PATIENCE)
         for (tensor, alive), value in zip(values, found, strict=True):
             assert (value != -1e6) == alive, f"seed {number}, coalesce {coalesce}: {tensor}\n{graph}"
         assert set(probe.ran) == tags and set(probe.ran.values()) <= {1}, f"seed {number}"
@@ -461,7 +462,7 @@ async def test_the_first_error_stops_the_step(graph: af.Graph, probe: Probe, coa
     probe.does["bad"] = fail
     async with af.Session(graph=graph, coalesce=coalesce) as session:
         with pytest.raises(errors.InvalidArgumentError, match="on purpose") as caught:
-            await session.run(after, {x: 1.0}, timeout=20)
+            await session.run(after, {x: 1.0}, timeout=PATIENCE)
         assert caught.value.node == bad.op.name
         assert isinstance(caught.value.__cause__, ValueError)
         assert probe.ran["after"] == 0 and session.statistics().inflight == 0
@@ -521,7 +522,7 @@ async def test_a_deadline_says_what_had_not_finished(graph: af.Graph, probe: Pro
     async with af.Session(graph=graph, optimize=False) as session:
         await session.warmup(after, [x])
         running = asyncio.create_task(session.run(after, {x: 1.0}, timeout=0.3))
-        await asyncio.wait_for(probe.arrived("gate").wait(), 10)
+        await asyncio.wait_for(probe.arrived("gate").wait(), PATIENCE)
         lines = session.pending().splitlines()
         assert lines[0] == "step 1:"
         assert lines[1] == f"blocked (TestWait, {blocked.where}) waits in its asynchronous kernel"
@@ -555,7 +556,7 @@ async def test_f88_ten_thousand_blocked_kernels_hold_no_thread(graph: af.Graph, 
     async with af.Session(graph=graph, optimize=False) as session:
         await session.warmup(total, [x])
         threads = threading.active_count()
-        running = asyncio.create_task(session.run(total, {x: 1.0}, timeout=50))
+        running = asyncio.create_task(session.run(total, {x: 1.0}, timeout=PATIENCE))
         await until(lambda: probe.ran["gate"] == 10_000)
         assert threading.active_count() <= threads
         assert session.statistics().inflight == 0, "a step that only waits gives its place up"
@@ -569,10 +570,10 @@ async def test_f88_blocked_steps_take_no_place(graph: af.Graph, probe: Probe) ->
     x = af.placeholder(af.float32, [])
     blocked, quick = probes.wait(x, tag="gate") + 1.0, x * 2.0
     async with af.Session(graph=graph, max_inflight_steps=2, max_queued_steps=100) as session:
-        running = [asyncio.create_task(session.run(blocked, {x: float(i)}, timeout=40)) for i in range(80)]
+        running = [asyncio.create_task(session.run(blocked, {x: float(i)}, timeout=PATIENCE)) for i in range(80)]
         await until(lambda: probe.ran["gate"] == 80)
         assert session.statistics().inflight == 0 and session.statistics().queued == 0
-        assert await session.run(quick, {x: 4.0}, timeout=20) == 8.0
+        assert await session.run(quick, {x: 4.0}, timeout=PATIENCE) == 8.0
         probe.gate("gate").set()
         assert await asyncio.gather(*running) == [i + 1.0 for i in range(80)]
         assert session.statistics().inflight == 0
@@ -587,7 +588,7 @@ async def test_f88_a_stopped_step_wakes_its_kernels(graph: af.Graph, probe: Prob
         await until(lambda: probe.ran["gate"] == 1000)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, PATIENCE)
         assert asyncio.all_tasks() == mine and session.statistics().inflight == 0
 
 
@@ -662,7 +663,7 @@ async def test_f65_an_error_on_one_device_stops_all(graph: af.Graph, probe: Prob
     async with af.Session(graph=graph, devices={"CPU": 3}) as session:
         for _ in range(3):
             with pytest.raises(errors.InvalidArgumentError, match="on purpose") as caught:
-                await session.run([after, also], {x: 1.0}, timeout=20)
+                await session.run([after, also], {x: 1.0}, timeout=PATIENCE)
             assert caught.value.device == CPU.replace("CPU:0", "CPU:1")
         assert probe.ran["after"] == 0 and session.statistics().inflight == 0
 

@@ -6,6 +6,7 @@ import anyio
 import pytest
 from channels import until
 from clusters import servers
+from patience import PATIENCE
 
 import actorflow as af
 
@@ -25,7 +26,7 @@ async def test_f65_an_error_on_one_task_stops_the_step_on_every_other(failing: i
                     queue = af.FIFOQueue(1, [af.float32], shapes=[()], name=f"empty_{number}")
                     waiting.append(queue.dequeue())
     async with servers({"ps": 1, "worker": 2}) as found, af.Session(found[0].target, graph=graph) as session:
-        with anyio.fail_after(20), pytest.raises(af.errors.InvalidArgumentError, match="it is not a number"):
+        with anyio.fail_after(PATIENCE), pytest.raises(af.errors.InvalidArgumentError, match="it is not a number"):
             await session.run([wrong, *waiting], {fed: float("nan")})
         assert all(not server.worker.steps.running for server in found)
 

@@ -15,6 +15,7 @@ import strangers
 import zmq
 from channels import CLIENT, KEYS, SERVER, start_zmq_collector, until
 from clusters import servers
+from patience import PATIENCE
 
 from actorflow.cluster.client import query_status
 from actorflow.cluster.server import Server
@@ -45,7 +46,7 @@ async def test_f62_three_hundred_strangers_reach_no_handler(monkeypatch: pytest.
         command = [sys.executable, strangers.__file__, server.address.removeprefix("tcp://")]
         async with await anyio.open_process([*command, server._credentials.public, "300", "10"], stderr=None) as attack:
             await until(lambda: len(control.doorman) > 10)
-            assert (await query_status(server.target, timeout=10.0))["task"] == server.task
+            assert (await query_status(server.target, timeout=PATIENCE))["task"] == server.task
             await until(lambda: control.doorman.ended > 20 and not len(control.doorman))
             attack.terminate()
             await attack.wait()

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from channels import start_zmq_collector, until
 from clusters import servers
+from patience import PATIENCE, MachineTime
 from probes import Probe, hold, probe, wait
 from supervised_chief import CHIEF, OTHER, PS, Program, bits, program
 from virtual import run
@@ -494,7 +494,10 @@ async def test_f107_of_two_chiefs_the_former_one_is_told() -> None:
         async with af.Supervisor(found[1].target, first.graph, heartbeat_seconds=0.1) as former:
             async with af.Supervisor(found[1].target, second.graph) as present:
                 assert present.epoch == former.epoch + 1
-                with anyio.fail_after(20), pytest.raises(FailedPreconditionError, match="another chief has taken over"):
+                with (
+                    anyio.fail_after(PATIENCE),
+                    pytest.raises(FailedPreconditionError, match="another chief has taken over"),
+                ):
                     async for _ in former.steps():
                         await checkpoint()
                 assert await training(present, second, 5) == list(range(5))
@@ -508,13 +511,14 @@ async def test_f63_f65_a_killed_worker_or_ps_is_seen_at_once_by_all_who_wait(
 ) -> None:
     made = program()
     waits, _ = waiting(made, PS)
+    given = MachineTime()
     seen: list[float] = []
     async with af.Supervisor(cluster, made.graph, checkpoint_dir=tmp_path, save_steps=5) as supervisor:
 
         async def wait_for_it() -> None:
             with pytest.raises((AbortedError, UnavailableError), match="is lost"):
                 await supervisor.run(waits)
-            seen.append(time.monotonic())
+            seen.append(given.seconds())
 
         begun = await training(supervisor, made, 13)
         for task, steps in ((OTHER, 27), (PS, 33), (CHIEF, 40)):
@@ -522,7 +526,7 @@ async def test_f63_f65_a_killed_worker_or_ps_is_seen_at_once_by_all_who_wait(
                 for _ in range(3):
                     group.start_soon(wait_for_it)
                 await until_async(lambda: steps_in_flight(cluster), 3)
-                killed = time.monotonic()
+                killed = given.seconds()
                 cluster.processes[task].signal(signal.SIGKILL)
             assert max(seen) - killed < 1.0
             begun += await training(supervisor, made, steps)
@@ -574,8 +578,9 @@ async def test_f65_where_a_scheduler_restarts_tasks_they_are_waited_for(tmp_path
                 begun += await training(supervisor, made, 12)
                 assert bits(await supervisor.run(made.book)) == undisturbed(12)
                 assert again.epoch == found[1].epoch == supervisor.epoch == 3
-            with anyio.fail_after(5):
-                await supervisor.close()  # which does not wait for it
+            given = MachineTime()
+            await supervisor.close()  # which does not wait for it
+            assert given.seconds() < 5
         await found[0].__aenter__()
     assert begun == [*range(8), *range(8, 12)]
     lost = told(supervisor, WorkerLost)[0]
@@ -610,7 +615,7 @@ async def test_f65_events_are_followed_as_they_come(tmp_path: Path) -> None:
 
 
 async def until_async(number: Callable[[], Any], wanted: int) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE):
         while await number() != wanted:
             await checkpoint()
 
@@ -641,16 +646,16 @@ async def test_f64_a_stopped_process_is_lost_and_a_busy_one_is_not(launcher: Lau
             assert await supervisor.run(hog, {seconds: 3.0}) == 3.0
             [stall] = told(supervisor, LoopStalled)
             assert stall.task == OTHER and 1.7 <= stall.seconds < 3.0 and not told(supervisor, WorkerLost)
-            stopped: list[float] = []
+            stopped: list[MachineTime] = []
 
             def stop(step: int) -> None:
                 if step == 3 and not stopped:
-                    stopped.append(time.monotonic())
+                    stopped.append(MachineTime())
                     cluster.processes[OTHER].signal(signal.SIGSTOP)
 
             begun = await training(supervisor, made, 6, stop)
             [lost] = told(supervisor, WorkerLost)
-            assert begun == [0, 1, 2, 3, 2, 3, 4, 5] and time.monotonic() - stopped[0] < 4.0
+            assert begun == [0, 1, 2, 3, 2, 3, 4, 5] and stopped[0].seconds() < 4.0
             assert bits(await supervisor.run(made.book)) == undisturbed(6)
             assert "does not answer any more, though its process is there" in lost.report.how
     finally:

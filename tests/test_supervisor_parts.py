@@ -12,6 +12,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 from logged import capture_logs
+from patience import PATIENCE
 from supervised_chief import program
 from virtual import run
 
@@ -114,7 +115,7 @@ async def test_f65_a_wait_ends_with_a_loss() -> None:
         await checkpoint()
         await checkpoint()
         gate.turn_back(LOST)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         await gate.until_turned_back(checkpoint)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fake_cupy import FakeCupy
 from memory_models import MLP, SIM, UNITS, WEIGHTS, inline, simulated, wide
+from patience import PATIENCE
 from random_graphs import Request, random_graph
 from random_programs import Built, Run, random_program
 from ready_queues import Shuffled
@@ -214,7 +215,7 @@ async def _graph_runs(seed: int, devices: int, shuffled: bool, coalesce: bool, w
     async with af.Session(graph=made.graph, devices=on, coalesce=coalesce, jit=False) as session:
         await session.run(made.initializer)
         for request, values in zip([*made.requests, Request(list(made.variables), {})], wanted, strict=True):
-            got = await session.run(request.fetches, request.feeds, timeout=30)
+            got = await session.run(request.fetches, request.feeds, timeout=PATIENCE)
             assert all(map(same, values, got)), f"seed {seed}"
     return sum(device.statistics().swapped_in for device in on)
 
@@ -235,7 +236,7 @@ async def _program_runs(seed: int) -> int:
         await session.run(built.initializer)
         for number in range(2):
             inputs = program.inputs(number)
-            got = await session.run(built.results, dict(zip(built.inputs, inputs)), timeout=30)
+            got = await session.run(built.results, dict(zip(built.inputs, inputs)), timeout=PATIENCE)
             for x, y in zip(Run(program, inputs).results, got, strict=True):
                 np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-14, err_msg=f"seed {seed}")
     return device.statistics().swapped_in

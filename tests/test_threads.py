@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 
 import actorflow as af
@@ -36,7 +37,7 @@ def _add_halves(xp: Any, ref: VariableState) -> None:
     buffer = ref.writable()
     buffer[: SIZE // 2] += 1
     probes.current.held.set()
-    probes.current.release.wait(30)
+    probes.current.release.wait(PATIENCE)
     buffer[SIZE // 2 :] += 1
 
 
@@ -80,7 +81,7 @@ def on_threads(*work: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(40)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), "a thread hangs"
     if failures:
         raise failures[0]
@@ -126,11 +127,11 @@ def test_f31_another_loop_waits_for_a_kernel_on_a_thread(shared: Callable[[], Sh
         mine = shared()
         with mine.session() as session:
             session.warmup([mine.variable, mine.add])
-            assert probe.held.wait(20)
+            assert probe.held.wait(PATIENCE)
             with pytest.raises(errors.DeadlineExceededError):
                 session.run(mine.variable, timeout=0.02)
             threading.Timer(0.05, probe.release.set).start()
-            return session.run([mine.variable, mine.add], timeout=20)[0]
+            return session.run([mine.variable, mine.add], timeout=PATIENCE)[0]
 
     value = on_threads(write, read)[1]
     assert (value == value[0]).all() and value[0] in (1, 2)
@@ -146,7 +147,7 @@ def test_f35_what_a_dead_session_left_behind_ends_by_itself(
     async def leave_behind() -> None:
         async with af.Session(graph=first.graph) as session:
             running = asyncio.create_task(session.run(first.halves))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 for _ in iter(probe.held.is_set, True):
                     await asyncio.sleep(0)
             running.cancel()
@@ -158,7 +159,7 @@ def test_f35_what_a_dead_session_left_behind_ends_by_itself(
     assert unlocked.writing
     with second.session() as session:
         threading.Timer(0.05, probe.release.set).start()
-        value = session.run(second.variable, timeout=20)
+        value = session.run(second.variable, timeout=PATIENCE)
         assert (value == 1).all()
         assert (session.run(second.variable) == 1).all()
     assert not unlocked.writing
@@ -172,7 +173,7 @@ def test_f31_states_are_made_once(probe: Probe) -> None:
     def begin(mine: Shared) -> None:
         with mine.session() as session:
             session.warmup(mine.variable.initializer)
-            start.wait(20)
+            start.wait(PATIENCE)
             session.run(mine.variable.initializer)
 
     try:

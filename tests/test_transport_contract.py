@@ -18,6 +18,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from channels import CLIENT, KEYS, KINDS, SERVER, SMALL, Pair, bits, child, endpoint, pair, start_zmq_collector, until
 from conserved import disagreements
+from patience import PATIENCE
 
 from actorflow import dtypes
 from actorflow.errors import (
@@ -40,7 +41,6 @@ from actorflow.transports.zmq.endpoint import ZmqEndpoint
 WIRES = tuple(kind for kind in KINDS if kind != "local")
 PROCESSES = tuple(kind for kind in WIRES if kind != "simulated")  # test_simulated_transport.py has deaths of its own
 BY_BYTES = ("zmq", "curve", "shm-without-arena", "simulated")  # the others hand memory over
-TIME = 10
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -54,7 +54,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 async def got(work: Any) -> Any:
-    with anyio.fail_after(TIME):
+    with anyio.fail_after(PATIENCE):
         return await work
 
 
@@ -520,7 +520,7 @@ async def test_f63_the_death_of_a_peer_ends_its_channel_and_leaves_nothing(wire:
     shared = "channel.send(2, 1, b'', np.ones(500_000)); channel.send(3, 1, b'', None); await channel.wait_closed()"
     try:
         async with child(wire, then=shared) as (process, address):
-            channel = await here.connect(address, timeout=10)
+            channel = await here.connect(address, timeout=PATIENCE)
             kept = await got(channel.recv(2, 1))
             for step in range(2, 12):
                 channel.send(1, step, b"", large())
@@ -698,7 +698,7 @@ async def test_f62_who_does_not_belong_here_is_rejected(
     here = endpoint(kind, replace(CLIENT, **change), listen=False)
     try:
         with pytest.raises(HandshakeRejected, match=message):
-            await here.connect(there.address, incarnation, timeout=10)
+            await here.connect(there.address, incarnation, timeout=PATIENCE)
     finally:
         here.close()
         there.close()
@@ -714,7 +714,7 @@ async def test_f62_another_version_is_named_with_both_sides_values(kind: str, mo
     )
     try:
         with pytest.raises(HandshakeRejected, match=r"task:0 speaks versions 1 to 1 .*task:0 versions 3 to 4"):
-            await here.connect(there.address, timeout=10)
+            await here.connect(there.address, timeout=PATIENCE)
     finally:
         here.close()
         there.close()
@@ -724,7 +724,7 @@ async def test_f62_a_channel_that_nobody_wants_is_closed(kind: str) -> None:
     there, here = endpoint(kind, SERVER, listen=True), endpoint(kind, CLIENT, listen=False)
     try:
         with pytest.raises(HandshakeRejected, match="/job:ps/task:0 takes no channels"):
-            await here.connect(there.address, timeout=TIME)
+            await here.connect(there.address, timeout=PATIENCE)
         assert not there.channels and not here.channels
     finally:
         here.close()
@@ -800,7 +800,7 @@ async def test_f51_zmq_waits_for_a_peer_that_starts_later() -> None:
     channels: list[Any] = []
 
     async def connect() -> None:
-        channels.append(await here.connect(address, timeout=TIME))
+        channels.append(await here.connect(address, timeout=PATIENCE))
 
     async with anyio.create_task_group() as group:
         group.start_soon(connect)
@@ -823,7 +823,7 @@ async def test_f51_zmq_names_a_wrong_key(case: str) -> None:
     here = ZmqEndpoint(CLIENT, keys=None if case == "no keys here" else mine)
     try:
         with pytest.raises(HandshakeRejected, match="refuses the connection"):
-            await here.connect(there.address, key=key, timeout=TIME)
+            await here.connect(there.address, key=key, timeout=PATIENCE)
     finally:
         here.close()
         there.close()
@@ -837,7 +837,7 @@ async def test_f51_zmq_a_silent_peer_is_lost_by_its_heartbeat() -> None:
     here = endpoint("zmq", CLIENT, listen=False, heartbeat_seconds=0.1)
     try:
         async with child("zmq") as (process, address):
-            channel = await here.connect(address, timeout=TIME)
+            channel = await here.connect(address, timeout=PATIENCE)
             os.kill(process.pid, signal.SIGSTOP)
             assert isinstance(await got(channel.wait_closed()), PeerLost)
     finally:

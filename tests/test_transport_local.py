@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from actorflow.errors import AbortedError
 from actorflow.registry import plugins
@@ -37,7 +38,7 @@ def meeting(transport: Transport) -> Rendezvous:
 
 
 async def soon(work: Coroutine[Any, Any, T]) -> T:
-    return await asyncio.wait_for(work, 5)
+    return await asyncio.wait_for(work, PATIENCE)
 
 
 async def waiting(meeting: Rendezvous, key: str, tag: bytes = b"") -> asyncio.Task[Any]:
@@ -50,7 +51,7 @@ async def waiting(meeting: Rendezvous, key: str, tag: bytes = b"") -> asyncio.Ta
 
 async def ended(task: asyncio.Task[Any]) -> Any:
     """The result of a task that has what it waits for."""
-    done, _ = await asyncio.wait([task], timeout=5)
+    done, _ = await asyncio.wait([task], timeout=PATIENCE)
     assert done, f"{task!r} still waits"
     return task.result()
 
@@ -129,7 +130,7 @@ async def test_f65_an_abort_wakes_all_that_wait_with_its_error(meeting: Rendezvo
     tasks = [await waiting(meeting, key) for key in ("a", "b", "c")]
     error = Broken("gone")
     meeting.abort(error)
-    done, left = await asyncio.wait(tasks, timeout=5)
+    done, left = await asyncio.wait(tasks, timeout=PATIENCE)
     assert not left
     assert all(task.exception() is error for task in done)
 
@@ -158,7 +159,7 @@ async def test_f65_an_abort_lets_go_of_the_tokens_that_nobody_took(meeting: Rend
 async def test_f65_a_recv_that_was_cancelled_does_not_fail_its_send(meeting: Rendezvous) -> None:
     task = await waiting(meeting, KEY)
     task.cancel()
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=PATIENCE)
     assert task.cancelled()
     meeting.send(KEY, 1)
     meeting.abort(Broken("gone"))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zmq
 from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector, until
+from patience import PATIENCE
 
 from actorflow.errors import AbortedError, PermissionDeniedError
 from actorflow.transports.shm.endpoint import ShmEndpoint
@@ -36,7 +37,7 @@ async def test_f51_what_one_side_has_sent_the_other_has_received(kind: str) -> N
         both.client.send(2, 1, b"", np.zeros(50_000))
         both.server.send(3, 1, b"", np.zeros(1000))
         both.client.post("a message")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             values = [await both.server.recv(1, 1), await both.server.recv(2, 1), await both.client.recv(3, 1)]
             assert await both.server.receive() == "a message"
         for a, b in ends:
@@ -61,7 +62,7 @@ async def test_f51_the_first_large_tensor_is_heard_of_whichever_callback_comes_f
     monkeypatch.setattr(ConnectedChannel, "_drain", later)
     async with pair(kind) as both:
         both.server.send(1, 1, b"", np.arange(50_000))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             assert (await both.client.recv(1, 1)).sum() == sum(range(50_000))
 
 
@@ -76,7 +77,7 @@ async def test_f62_what_a_stranger_says_in_many_parts_is_dropped_whole() -> None
         await until(lambda: there.dropped >= 3)
         here = endpoint("zmq", CLIENT, listen=False)
         try:
-            await here.connect(there.address, SERVER.incarnation, timeout=10)
+            await here.connect(there.address, SERVER.incarnation, timeout=PATIENCE)
             assert there.dropped == 3
         finally:
             here.close()
@@ -102,7 +103,7 @@ async def test_f65_tensors_of_an_aborted_step_that_wait_to_be_copied_are_not() -
         for step in (1, 2):
             both.client.send(1, step, b"", np.full(50_000, float(step)))
         both.client.abort(1, AbortedError("enough"))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             value = await both.server.recv(1, 2)
             with pytest.raises(AbortedError, match="enough"):
                 await both.server.recv(1, 1)
@@ -118,7 +119,7 @@ async def test_a_message_that_is_taken_makes_room_at_once_for_the_next_ones(kind
             both.client.post([number, bytes(SMALL.control_window - 1000)])
         server: Any = both.server
         await until(lambda: server.core.credit.unread > SMALL.control_window)  # no more credit is granted
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             for number in range(6):
                 assert (await both.server.receive())[0] == number
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import probes
 import pytest
+from patience import PATIENCE
 from probes import Probe, probe
 
 import actorflow as af
@@ -20,7 +21,6 @@ uvloop = pytest.importorskip("uvloop")
 __all__ = ["probe"]
 
 T = TypeVar("T")
-LIMIT = 10.0  # seconds that a program here may take
 
 
 def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -28,7 +28,7 @@ def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     async def whole() -> T:
         assert isinstance(asyncio.get_running_loop(), uvloop.Loop)
-        result = await asyncio.wait_for(main(), LIMIT)
+        result = await asyncio.wait_for(main(), PATIENCE)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left, f"tasks are left: {left}"
         return result
@@ -120,7 +120,7 @@ def test_f88_a_heavy_kernel_runs_on_a_thread_and_not_on_the_loop(graph: af.Graph
     async def main() -> None:
         async with af.Session(graph=graph) as session:
             task = asyncio.create_task(session.run(heavy, {x: 2.0}))
-            assert await asyncio.to_thread(probe.held.wait, LIMIT), "the loop is free meanwhile"
+            assert await asyncio.to_thread(probe.held.wait, PATIENCE), "the loop is free meanwhile"
             assert await session.run(other, {x: 1.0}) == 2.0
             assert not task.done()
             probe.release.set()

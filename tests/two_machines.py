@@ -43,7 +43,7 @@ def _worker(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[subp
     try:
         yield task
         task.terminate()
-        said, _ = task.communicate(timeout=20)
+        said, _ = task.communicate()
         assert task.returncode == 0, said
     finally:
         task.kill()

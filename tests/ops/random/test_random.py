@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from interpreter import Interpreter
+from patience import PATIENCE
 
 import actorflow as af
 from actorflow import nn
@@ -84,7 +85,7 @@ def test_f34_another_process_draws_the_same_numbers() -> None:
     command = (
         f"import sys; sys.path[:0] = {sys.path!r}; from ops.random import test_random; print(test_random.digest())"
     )
-    made = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=50)
+    made = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert made.stdout.strip() == digest()
 
 
