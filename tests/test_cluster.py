@@ -241,7 +241,7 @@ async def test_f96_one_trace_shows_all_tasks(cluster: list[Server], graph: af.Gr
     assert {"_Send", "_Recv"} <= {event.op for event in trace.events}
 
 
-async def test_f61_extending_sends_only_new_nodes(nearby: list[Server], graph: af.Graph) -> None:
+async def test_f21_f61_extending_sends_only_new_nodes(nearby: list[Server], graph: af.Graph) -> None:
     with on("worker:1"):
         v = af.Variable(np.ones(100_000), name="v")
         total = af.reduce_sum(v)

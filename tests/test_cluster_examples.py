@@ -147,7 +147,7 @@ def test_f59_char_lstm_with_the_same_weights(transport: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("transport", transports_of("records"))
-def test_f59_f83_records_that_the_tasks_read(transport: str, tmp_path: Path) -> None:
+def test_f59_f82_f83_records_that_the_tasks_read(transport: str, tmp_path: Path) -> None:
     """Its queues are filled by several steps at once, so the order of batches is no result."""
     printed = on_cluster(
         transport,

@@ -1,85 +1,106 @@
-"""docs/features.md names a test for what each feature row promises, and the tests that it names exist."""
+"""docs/features.md is made from docs/features.toml; each row names tests that exist and carry its number, or says what lacks."""
 
 from __future__ import annotations
 
-import ast
-import functools
-import re
+import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOC = ROOT / "docs" / "features.md"
-ROWS = range(1, 125)
 
-_ROW = re.compile(r"^\|[ *`]*F(\d+)\b", re.MULTILINE)
-_CODE = re.compile(r"`([^`\n]+)`")
-_TEST = re.compile(r"(?P<path>[\w./-]+\.py)::(?P<name>[\w:]+)(?:\[.*\])?")
 
-SAMPLE = """
-| row | tests |
-|---|---|
-| F1 | `tests/test_features_doc.py::test_the_sample_is_read` |
-| **F3** | run `make test`; `tests/test_features_doc.py::TestNone::test_gone[a-b]`, `tests/gone.py::test_x` |
+def tool() -> Any:
+    """`tools/features.py` as a module."""
+    spec = importlib.util.spec_from_file_location("features", ROOT / "tools" / "features.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+features = tool()
+ROWS = features.rows()
+TESTS = frozenset(features.tests())
+
+SAMPLE = {
+    "F1": {"group": "First", "what": "One.", "paper": "W§2", "tests": ["test_a.py::test_f01_one"]},
+    "F2": {"what": "Two.", "lacks": "Planned."},
+    "X1": {"group": "Second", "what": "Three.", "tests": ["test_a.py::test_three"], "lacks": "Half of it."},
+}
+TEXT = """\
+2 of 3 are there. Not there: F2.
+
+## First
+
+**F1** One. (W§2)
+
+- `tests/test_a.py::test_f01_one`
+
+**F2** Two.
+
+- *Not there.* Planned.
+
+## Second
+
+**X1** Three.
+
+- `tests/test_a.py::test_three`
+- *Lacks:* Half of it.
 """
 
 
-def rows(text: str) -> list[int]:
-    """The feature rows of the tables in `text`."""
-    return [int(number) for number in _ROW.findall(text)]
+def faults(name: str, row: dict[str, Any]) -> list[str]:
+    """What is wrong with a row."""
+    found = [f"{key}?" for key in row.keys() - {"group", "what", "paper", "tests", "lacks"}]
+    named = row.get("tests", [])
+    if not named and not row.get("lacks"):
+        found.append("neither tests nor what is missing")
+    if len(named) > 3:
+        found.append("more than three tests: name those that show it best")
+    for test in named:
+        if test not in TESTS:
+            found.append(f"{test} does not exist")
+        elif name.startswith("F") and features.numbers(test) and name not in features.numbers(test):
+            found.append(f"{test} carries the number of another row")
+    return found
 
 
-def named(text: str) -> list[tuple[str, str]]:
-    """The tests in backticks, as (path, name); parameters in brackets are left out."""
-    found = (_TEST.fullmatch(code) for code in _CODE.findall(text))
-    return [(match["path"], match["name"]) for match in found if match]
+def test_a_page_has_groups_rows_and_tests() -> None:
+    assert features.page(SAMPLE) == features.HEAD + "\n" + TEXT
 
 
-@functools.cache
-def defined(path: str) -> frozenset[str]:
-    """The names of the tests in a file: functions, and `Class::method`."""
-    file = ROOT / path
-    if not file.is_file():
-        return frozenset()
-    names: set[str] = set()
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.ClassDef):
-            inner = (n for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
-            names.update(f"{node.name}::{n.name}" for n in inner)
-    return frozenset(name for name in names if name.rpartition("::")[2].startswith("test"))
+def test_tests_carry_the_numbers_of_their_rows() -> None:
+    assert features.numbers("test_a.py::test_f01_f124_one") == ["F1", "F124"]
+    assert features.numbers("test_a.py::test_one_f2_two") == []
 
 
-def missing(text: str) -> list[str]:
-    """The tests that `text` names and that do not exist."""
-    return [f"{path}::{name}" for path, name in named(text) if name not in defined(path)]
+def test_a_row_that_is_wrong_is_found_out() -> None:
+    here = "test_features_doc.py::test_a_page_has_groups_rows_and_tests"
+    other = "test_fuzz.py::test_f22_f40_random_graphs_give_the_bits_of_the_oracle"
+    assert faults("F22", {"what": "", "tests": [here, other]}) == []
+    assert faults("F1", {"what": "", "tests": []}) == ["neither tests nor what is missing"]
+    assert faults("F1", {"what": "", "tests": ["test_gone.py::test_x"]}) == ["test_gone.py::test_x does not exist"]
+    assert faults("F1", {"what": "", "tests": [other]}) == [f"{other} carries the number of another row"]
+    assert faults("F1", {"what": "", "tests": [here] * 4, "test": 1}) == [
+        "test?",
+        "more than three tests: name those that show it best",
+    ]
 
 
-def test_the_sample_is_read() -> None:
-    assert rows(SAMPLE) == [1, 3]
-    assert [name for _, name in named(SAMPLE)] == ["test_the_sample_is_read", "TestNone::test_gone", "test_x"]
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_names_tests_that_exist_and_carry_its_number(name: str) -> None:
+    assert not faults(name, ROWS[name])
 
 
-def test_a_test_that_does_not_exist_is_found_out() -> None:
-    here = "tests/test_features_doc.py"
-    assert missing(SAMPLE) == [f"{here}::TestNone::test_gone", "tests/gone.py::test_x"]
-    assert missing(f"`{here}::missing`") == [f"{here}::missing"], "a helper is no test"
+def test_every_feature_has_its_row() -> None:
+    assert [name for name in ROWS if name.startswith("F")] == [f"F{number}" for number in range(1, 125)]
 
 
-@pytest.fixture(scope="module")
-def text() -> str:
-    assert DOC.is_file(), "docs/features.md is missing: it says for each feature which tests show it"
-    return DOC.read_text(encoding="utf-8")
+def test_every_number_that_a_test_carries_is_a_row() -> None:
+    assert not {number for test in TESTS for number in features.numbers(test)} - ROWS.keys()
 
 
-def test_every_feature_has_its_row_once_and_no_other_row_is_there(text: str) -> None:
-    found = rows(text)
-    assert sorted(set(found)) == list(ROWS)
-    assert len(found) == len(set(found)), f"twice: {sorted({n for n in found if found.count(n) > 1})}"
-
-
-def test_every_test_that_the_document_names_exists(text: str) -> None:
-    assert named(text), "it names no test at all"
-    assert not missing(text)
+def test_the_page_is_current() -> None:
+    assert features.PAGE.read_text(encoding="utf-8") == features.page(ROWS), "run python tools/features.py"

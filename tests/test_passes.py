@@ -537,7 +537,7 @@ def test_a_run_of_what_is_fed_has_one_empty_part(graph: af.Graph) -> None:
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_f48_f49_f52_partitions_of_random_graphs(number: int) -> None:
+def test_f41_f48_f49_f52_partitions_of_random_graphs(number: int) -> None:
     """No edge crosses; each Send has its Recv and each (tensor, destination) one pair; a part for each device in use."""
     made = random_graph(number, devices=3)
     request = made.requests[0]

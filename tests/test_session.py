@@ -253,7 +253,7 @@ with af.blocking.Session() as session:
 # ---- devices
 
 
-async def test_f39_three_devices_are_three_partitions_of_one_run(graph: af.Graph) -> None:
+async def test_f39_f52_three_devices_are_three_partitions_of_one_run(graph: af.Graph) -> None:
     parts = []
     total = af.placeholder(af.float32, [])
     for i in range(3):

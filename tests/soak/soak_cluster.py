@@ -101,7 +101,7 @@ def test_f59_each_example_over_each_transport(name: str, transport: str, tmp_pat
         case "char_lstm":
             examples.test_f59_char_lstm_with_the_same_weights(transport, tmp_path)
         case _:
-            examples.test_f59_f83_records_that_the_tasks_read(transport, tmp_path)
+            examples.test_f59_f82_f83_records_that_the_tasks_read(transport, tmp_path)
 
 
 async def test_f55_a_thousand_starts_and_stops(monkeypatch: pytest.MonkeyPatch, record_property: Any) -> None:
