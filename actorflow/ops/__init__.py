@@ -11,7 +11,6 @@ array/              ops of shapes, parts, joins, orders and constants
 flow/               ops of control flow, functions, checks, Send and Recv
 io/                 ops of queues, readers, files and formats
 linalg/             ops of matrices: inverses, factors, systems of equations, norms
-losses/             ops of losses of models (`tf.losses`)
 math/               ops of arithmetic, elementwise functions, reductions, products of matrices
 nn/                 ops of neural networks: activations, convolutions, pools, normalization, losses
 quantize/           ops of floats as integers of few bits

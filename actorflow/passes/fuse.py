@@ -8,8 +8,8 @@ The fused node has the name of the last of those that it stands for, so its user
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,67 +20,185 @@ from actorflow.graph.node import Endpoint, Node
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.shapes import is_static
 
-_FUSED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}
 _TYPES = frozenset((dtypes.float32, dtypes.float64))
 JOINED = "_joined"
 """The attribute of a fused node that names the others for which it stands."""
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two nodes that a rule may fuse: `first` computes the input `position` of `last`, and for nothing else.
+
+    nodes: those so far, by name, in their order; `graph` has all, and the types and shapes of what is fed.
+    """
+
+    graph: Subgraph
+    nodes: Mapping[str, Node]
+    first: Node
+    last: Node
+    position: int
+
+    @property
+    def other(self) -> Endpoint:
+        """The other input of a `last` that has two."""
+        return self.last.inputs[1 - self.position]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern and its replacement: `first`, one of `firsts`, feeds an input of `last`, one of `lasts`.
+
+    positions: the inputs of `last` at which `first` is looked for, in this order.
+    fits: whether shapes and attributes allow it.
+    made: the nodes that stand for the two. One has the name of `last`; where none has that of `first`, it goes.
+    """
+
+    name: str
+    firsts: frozenset[str]
+    lasts: frozenset[str]
+    positions: tuple[int, ...]
+    fits: Callable[[Match], bool]
+    made: Callable[[Match], tuple[Node, ...]]
+
+
 def fuse(graph: Subgraph) -> Subgraph:
-    """Replaces MatMul or Conv2D with BiasAdd (or Add of a vector) and an activation by one node, and MatMul with an Add of
-    its shape or with ApplyGradientDescent.
+    """Replaces nodes by the first rule of `RULES` that fits, as long as one does.
 
     A value in between may have no other user: it is not fetched, fed or waited for, and its node no target. All are on one
     device.
+
+    Args:
+        graph: what one device runs.
     """
     uses = _uses(graph)
     nodes: dict[str, Node] = {}
     for node in paced(graph.nodes.values()):
         nodes[node.name] = node
-        if node.dtypes and node.dtypes[0] not in _TYPES:
-            continue
-
-        def inner(position: int, node: Node = node) -> Node | None:
-            """The node that computes an input, if nobody else uses it."""
-            endpoint = node.inputs[position]
-            source = nodes.get(endpoint.node)
-            if source is None or endpoint in graph.feeds or uses[endpoint.node] != 1 or source.device != node.device:
-                return None
-            return source
-
-        if node.op == "ApplyGradientDescent":
-            product = inner(2)
-            if product is not None and product.op == "MatMul" and product.dtypes[0] in _TYPES:
-                del nodes[product.name]
-                nodes[node.name] = _joined(node, "_SgdMatMul", product, (*node.inputs[:2], *product.inputs), {})
-        elif node.op == "ReluGrad":
-            pool = inner(0)
-            if pool is not None and pool.op == "MaxPoolGrad" and _pools(nodes, pool, node.inputs[1]):
-                images, pooled, gradient = pool.inputs
-                shapes = nodes[pooled.node].shapes[pooled.port : pooled.port + 1]
-                nodes[pool.name] = replace(
-                    pool, op="ReluGrad", inputs=(gradient, pooled), attrs=node.attrs, shapes=shapes
-                )
-                moved = (images, pooled, Endpoint(pool.name, 0))
-                nodes[node.name] = replace(node, op="MaxPoolGrad", inputs=moved, attrs=pool.attrs)
-        elif node.op in ("BiasAdd", "Add"):
-            for position in (0, 1) if node.op == "Add" else (0,):
-                product, bias = inner(position), node.inputs[1 - position]
-                if product is not None and product.op in _FUSED and _is_bias(graph, node, product, bias):
-                    del nodes[product.name]
-                    inputs = (*product.inputs, bias)
-                    nodes[node.name] = _joined(node, _FUSED[product.op], product, inputs, {"activation": ""})
-                    break
-                if product is not None and product.op == "MatMul" and _is_alike(graph, product, bias):
-                    del nodes[product.name]
-                    nodes[node.name] = _joined(node, "_AddMatMul", product, (bias, *product.inputs), {})
-                    break
-        elif node.op in ACTIVATIONS:
-            biased = inner(0)
-            if biased is not None and biased.op in _FUSED.values() and not biased.attrs["activation"]:
-                del nodes[biased.name]
-                nodes[node.name] = _joined(node, biased.op, biased, biased.inputs, {"activation": node.op})
+        if node.op in _BY_LAST and (not node.dtypes or node.dtypes[0] in _TYPES):
+            match = next(_matches(graph, nodes, uses, node), None)
+            if match is not None:
+                rule, found = match
+                made = rule.made(found)
+                if all(one.name != found.first.name for one in made):
+                    del nodes[found.first.name]
+                nodes.update((one.name, one) for one in made)
     return graph.with_nodes(nodes.values())
+
+
+def _matches(
+    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str, int], last: Node
+) -> Iterator[tuple[Rule, Match]]:
+    """The rules that fit a node, the positions in their order and the rules of each in theirs."""
+    rules = _BY_LAST[last.op]
+    for position in dict.fromkeys(position for rule in rules for position in rule.positions):
+        endpoint = last.inputs[position]
+        first = nodes.get(endpoint.node)
+        if first is None or endpoint in graph.feeds or uses[endpoint.node] != 1 or first.device != last.device:
+            continue
+        for rule in rules:
+            if position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
+                match = Match(graph, nodes, first, last, position)
+                if rule.fits(match):
+                    yield rule, match
+
+
+def _adds_bias(match: Match) -> bool:
+    """Whether an addition adds a vector to the last dimension of a product."""
+    first, last = match.first, match.last
+    if first.attrs.get("data_format", "NHWC") != "NHWC":
+        return False
+    if last.op == "BiasAdd":
+        return first.op == "MatMul" or bool(last.attrs["data_format"] == "NHWC")
+    shape, vector = first.shapes[0], match.graph.type_of(match.other)[1]
+    if shape is None or vector is None or len(vector) != 1:
+        return False
+    return vector[0] is not None and vector[0] == shape[-1]
+
+
+def _adds_alike(match: Match) -> bool:
+    """Whether a product and what is added to it have one shape, which is known."""
+    shape = match.first.shapes[0]
+    return is_static(shape) and match.graph.type_of(match.other)[1] == shape
+
+
+def _is_of_pool(match: Match) -> bool:
+    """Whether a MaxPoolGrad is that of a pool of what the ReLU gave. A window's maximum is positive where the element is that
+    has its gradient, so the gradients may be masked before they are spread over the images, where they are fewer."""
+    gradient, images = match.first, match.last.inputs[1]
+    pool = match.nodes.get(gradient.inputs[1].node)
+    if pool is None or pool.op != "MaxPool" or gradient.inputs[0] != images or pool.inputs[0] != images:
+        return False
+    return all(pool.attrs[name] == gradient.attrs[name] for name in ("ksize", "strides", "padding", "data_format"))
+
+
+def _lacks_activation(match: Match) -> bool:
+    return not match.first.attrs["activation"]
+
+
+def _biased(match: Match) -> tuple[Node, ...]:
+    op = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}[match.first.op]
+    return (_joined(match, op, (*match.first.inputs, match.other), activation=""),)
+
+
+def _added(match: Match) -> tuple[Node, ...]:
+    return (_joined(match, "_AddMatMul", (match.other, *match.first.inputs)),)
+
+
+def _activated(match: Match) -> tuple[Node, ...]:
+    return (_joined(match, match.first.op, match.first.inputs, activation=match.last.op),)
+
+
+def _stepped(match: Match) -> tuple[Node, ...]:
+    return (_joined(match, "_SgdMatMul", (*match.last.inputs[:2], *match.first.inputs)),)
+
+
+def _masked_first(match: Match) -> tuple[Node, ...]:
+    images, pooled, gradient = match.first.inputs
+    shapes = match.nodes[pooled.node].shapes[pooled.port : pooled.port + 1]
+    mask = replace(match.first, op="ReluGrad", inputs=(gradient, pooled), attrs=match.last.attrs, shapes=shapes)
+    moved = (images, pooled, Endpoint(mask.name, 0))
+    return mask, replace(match.last, op="MaxPoolGrad", inputs=moved, attrs=match.first.attrs)
+
+
+def _joined(match: Match, op: str, inputs: tuple[Endpoint, ...], **attrs: Any) -> Node:
+    """A node in the place of `last` that does the work of `first` as well."""
+    first, last = match.first, match.last
+    return replace(
+        last,
+        op=op,
+        inputs=inputs,
+        controls=tuple(dict.fromkeys((*first.controls, *last.controls))),
+        attrs=MappingProxyType({**first.attrs, **attrs, JOINED: (*first.attrs.get(JOINED, ()), first.name)}),
+    )
+
+
+_PRODUCTS = frozenset(("MatMul", "Conv2D"))
+_MATMUL = frozenset(("MatMul",))
+_FUSED = frozenset(("_FusedMatMul", "_FusedConv2D"))
+
+RULES = (
+    Rule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
+    Rule("a product and a vector", _PRODUCTS, frozenset(("Add",)), (0, 1), _adds_bias, _biased),
+    Rule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),
+    Rule("a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated),
+    Rule(
+        "a step of descent and its product",
+        _MATMUL,
+        frozenset(("ApplyGradientDescent",)),
+        (2,),
+        lambda match: True,
+        _stepped,
+    ),
+    Rule(
+        "a mask before a pool", frozenset(("MaxPoolGrad",)), frozenset(("ReluGrad",)), (0,), _is_of_pool, _masked_first
+    ),
+)
+"""Which two nodes become what. The order decides where two rules fit one input."""
+
+_BY_LAST: dict[str, list[Rule]] = {}
+for _rule in RULES:
+    for _op in _rule.lasts:
+        _BY_LAST.setdefault(_op, []).append(_rule)
 
 
 def _uses(graph: Subgraph) -> Counter[str]:
@@ -92,40 +210,3 @@ def _uses(graph: Subgraph) -> Counter[str]:
     uses.update(endpoint.node for endpoint in graph.fetches)
     uses.update(graph.targets)
     return uses
-
-
-def _is_bias(graph: Subgraph, node: Node, product: Node, bias: Endpoint) -> bool:
-    """Whether an addition adds a vector to the last dimension of a product."""
-    if product.attrs.get("data_format", "NHWC") != "NHWC":
-        return False
-    if node.op == "BiasAdd":
-        return product.op == "MatMul" or bool(node.attrs["data_format"] == "NHWC")
-    shape, vector = product.shapes[0], graph.type_of(bias)[1]
-    if shape is None or vector is None or len(vector) != 1:
-        return False
-    return vector[0] is not None and vector[0] == shape[-1]
-
-
-def _pools(nodes: Mapping[str, Node], gradient: Node, images: Endpoint) -> bool:
-    """Whether a MaxPoolGrad is that of a pool of `images`. A window's maximum is positive where the element is that has its
-    gradient, so the gradients may be masked before they are spread over the images, where they are fewer."""
-    pool = nodes.get(gradient.inputs[1].node)
-    if pool is None or pool.op != "MaxPool" or gradient.inputs[0] != images or pool.inputs[0] != images:
-        return False
-    return all(pool.attrs[name] == gradient.attrs[name] for name in ("ksize", "strides", "padding", "data_format"))
-
-
-def _is_alike(graph: Subgraph, product: Node, other: Endpoint) -> bool:
-    """Whether a product and another tensor have one shape, which is known."""
-    return is_static(product.shapes[0]) and graph.type_of(other)[1] == product.shapes[0]
-
-
-def _joined(last: Node, op: str, first: Node, inputs: tuple[Endpoint, ...], attrs: Mapping[str, Any]) -> Node:
-    """A node in the place of `last` that does the work of `first` as well."""
-    return replace(
-        last,
-        op=op,
-        inputs=inputs,
-        controls=tuple(dict.fromkeys((*first.controls, *last.controls))),
-        attrs=MappingProxyType({**first.attrs, **attrs, JOINED: (*first.attrs.get(JOINED, ()), first.name)}),
-    )
