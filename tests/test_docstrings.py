@@ -95,6 +95,11 @@ def test_each_parameter_is_described() -> None:
     assert not {place: names for place, names in left_out.items() if names}
 
 
+def test_no_entry_describes_what_is_no_parameter() -> None:
+    every = {place: described(doc) - set(inspect.signature(f).parameters) for place, (f, doc) in public().items()}
+    assert not {place: names for place, names in every.items() if names}
+
+
 def test_no_package_is_exempt_without_need() -> None:
     needed = [place for place, found in public().items() if undescribed(*found)]
     idle = [exempt for exempt in EXEMPT if not any(f"{p.partition(':')[0]}.".startswith(f"{exempt}.") for p in needed)]

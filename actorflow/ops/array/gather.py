@@ -118,8 +118,8 @@ def gather(
         indices: int32 or int64, each in [0, n).
         validate_indices: taken, and not used: indices are always checked.
         axis: `batch_dims` by default.
-        batch_dims: so many leading dimensions are common to `params` and `indices`, and each of their entries is
-            gathered from by itself. A negative number counts from the rank of `indices`.
+        batch_dims: how many leading dimensions are common to `params` and `indices`; each of their entries is gathered
+            from by itself. A negative number counts from the rank of `indices`.
 
     Returns:
         A tensor of shape (before, the shape of indices without the batch dimensions, after). Its gradient along axis 0
@@ -158,7 +158,7 @@ def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, 
     Args:
         params: a tensor of rank 1 or more, of any type.
         indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
-        batch_dims: so many leading dimensions are common to both, and points index the dimensions after them.
+        batch_dims: how many leading dimensions are common to both; points index the dimensions after them.
 
     Returns:
         A tensor of the shape of `indices` without its last dimension, and then of the dimensions of `params` that a

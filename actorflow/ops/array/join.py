@@ -152,8 +152,8 @@ def split(
 
     Args:
         value: a tensor of any type.
-        num_or_size_splits: an int for so many equal parts, or a vector of the size of each; one size may be -1, for
-            what is left.
+        num_or_size_splits: an int, the number of equal parts; or a vector of the size of each, of which one may be -1,
+            for what is left.
         axis: the dimension to cut, an int or a scalar; negative ones count from the end.
         num: how many parts there are, where the length of the vector is not known.
 

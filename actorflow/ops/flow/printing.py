@@ -48,7 +48,7 @@ def print_(
         *inputs: texts, tensors, other Python values, and nested structures of them.
         output_stream: `sys.stderr` (by default), `sys.stdout`, or "log(info)", with one of the levels debug, info, warning and
             error. They are those of the process in which the node runs. There are no files (TensorFlow's "file://").
-        summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
+        summarize: how many elements are shown at both ends of each dimension; all of them where it is -1.
         sep: stands between the inputs.
         end: stands behind the last one, but in logs.
 
@@ -147,8 +147,8 @@ def Print(
         input_: a tensor of any type, which is the result.
         data: a list of tensors to print.
         message: a text before them; none by default.
-        first_n: prints only so many times; always by default.
-        summarize: so many entries of each tensor; 3 by default, -1 for all.
+        first_n: how many times it prints at most; always by default.
+        summarize: how many entries of each tensor are shown; 3 by default, -1 for all.
     """
     return print_v1_op(
         input_,

@@ -258,7 +258,7 @@ def fixed_unigram_candidate_sampler(
         range_max: how many classes there are.
         vocab_file: a file with one class a line, the weight behind its last comma.
         distortion: the weights are raised to this power; 1 by default.
-        num_reserved_ids: so many classes before these, which are never drawn.
+        num_reserved_ids: how many classes come before these, which are never drawn.
         num_shards, shard: only the classes c with c % num_shards == shard are kept, and count from 0.
         unigrams: the weights, instead of a file.
         seed: makes the draws the same in every session; see `get_seed`.

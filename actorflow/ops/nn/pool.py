@@ -88,8 +88,8 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """The mean of the elements in each window of images (`tf.nn.avg_pool`), of those that there are. Errors are those
-    of `max_pool`.
+    """The mean of the elements in each window of images (`tf.nn.avg_pool`), of those that there are. The channels are not
+    pooled. Errors are those of `max_pool`.
 
     Args:
         value, input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where

@@ -43,7 +43,7 @@ def fake_quant_with_min_max_args(
     Args:
         inputs: float32, of any shape.
         min, max: the ends of the range, numbers; -6 and 6 by default.
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
 
     Raises:
@@ -70,7 +70,7 @@ def fake_quant_with_min_max_args_gradient(
         gradients: float32, the gradients for the results.
         inputs: float32, of the same shape.
         min, max: the ends of the range, numbers; -6 and 6 by default.
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
     """
 
@@ -107,7 +107,7 @@ def fake_quant_with_min_max_vars(
     Args:
         inputs: float32, of any shape.
         min, max: the ends of the range, float32 scalars.
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
 
     Raises:
@@ -145,7 +145,7 @@ def fake_quant_with_min_max_vars_gradient(
         gradients: float32, the gradients for the results.
         inputs: float32, of the same shape.
         min, max: the ends of the range, float32 scalars.
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
 
     Returns:
@@ -184,7 +184,7 @@ def fake_quant_with_min_max_vars_per_channel(
     Args:
         inputs: float32 [..., channels].
         min, max: the ends of the ranges, float32 [channels].
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
     """
 
@@ -219,7 +219,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
         gradients: float32, the gradients for the results.
         inputs: float32 [..., channels], of the same shape.
         min, max: the ends of the ranges, float32 [channels].
-        num_bits: the steps are those of so many bits, 2 to 16; 8 by default.
+        num_bits: how many bits number the steps, 2 to 16; 8 by default.
         narrow_range: leaves the lowest step out.
 
     Returns:

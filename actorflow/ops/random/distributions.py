@@ -267,7 +267,7 @@ def _scaled(
 
 @public("af", "tf.random:shuffle")
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` (along dimension 0) in random order, anew in each run (`tf.random_shuffle`)."""
+    """The rows of `value` (along dimension 0) in random order, another in each run (`tf.random_shuffle`)."""
     return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 

@@ -281,7 +281,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
                 before the accumulator's.
             worker: the number of the worker that gives it, from 0 on: it is added after those of the workers before, so
                 that the sum is the same bit by bit in whatever order gradients come. None adds it when it comes.
-            most: more gradients of one worker than so many are dropped until the sum is taken.
+            most: how many gradients of one worker are kept; more are dropped until the sum is taken.
 
         Raises:
             ValueError: its shape is known to be another; InvalidArgumentError where the run finds out.

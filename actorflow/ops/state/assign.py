@@ -102,8 +102,6 @@ def scatter_add(
         indices: int32 or int64, of any shape: the rows.
         updates: of the variable's type: the shape of `indices`, then that of a row; or one number for all.
         use_locking: taken, and not used: each update is one step.
-
-    Raises as `scatter_update` does.
     """
     return state_sparse.scatter_add_value(ref, indices, updates, name=name)
 

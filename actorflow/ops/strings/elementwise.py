@@ -86,11 +86,11 @@ def as_string(
     Integers are written with `%d`, floats with `%f`, truth values as `true` and `false`, complex numbers as `(re,im)`.
 
     Args:
-        input: numbers or truth values, of any shape.
+        input: numbers, truth values or strings, of any shape.
         precision: digits after the point (significant digits with `shortest`); only for floats and complex numbers.
         scientific: writes with an exponent, `%e`.
         shortest: the shorter of both, `%g`.
-        width: pads to so many characters, on the left.
+        width: pads shorter texts to this many characters, on the left.
         fill: one of printf's flags: `0` pads with zeros, `-` pads on the right, `+` and a space write a sign, `#`.
 
     Raises:

@@ -88,7 +88,7 @@ def strings_split(
     Args:
         input, source: strings, of known rank; a scalar counts as a vector of one. `source` is the older name.
         sep: what separates, as a whole; None or empty for runs of white space.
-        maxsplit: at most so many splits in each string, where it is not negative.
+        maxsplit: how many splits are made in each string at most; without end where it is negative.
         result_type: "SparseTensor"; there are no ragged tensors.
 
     Raises:
@@ -263,7 +263,7 @@ def string_format(
         template: the text, with as many placeholders as there are tensors.
         inputs: a tensor, or a list of tensors, one for each placeholder.
         placeholder: what stands in the template for a tensor; "{}" by default.
-        summarize: shows so many elements at both ends of each dimension; all of them where it is -1.
+        summarize: how many elements are shown at both ends of each dimension; all of them where it is -1.
 
     Raises:
         ValueError: another number of tensors than of placeholders.
