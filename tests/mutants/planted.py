@@ -204,8 +204,8 @@ PLANTED = (
         "reuse a step id",
         "Two steps in flight take each other's tensors.",
         "actorflow/cluster/client.py",
-        "            step = next(self._numbers)",
-        "            step = next(self._numbers) // 2 + 1",
+        "        step = next(self._numbers)",
+        "        step = next(self._numbers) // 2 + 1",
     ),
     Planted(
         "run a step of a former epoch",
