@@ -63,6 +63,8 @@ def callables(module: str, name: str, value: Any) -> Iterator[tuple[str, Any, st
     made_by = inspect.getattr_static(value, "__init__")
     if inspect.isfunction(made_by):
         yield f"{module}:{name}", made_by, f"{of_class}\n\n{inspect.getdoc(made_by) or ''}"
+    elif hasattr(value, "_fields"):  # a NamedTuple
+        yield f"{module}:{name}", value, of_class
     for method, static in inspect.getmembers_static(value):
         home = getattr(inspect.unwrap(getattr(static, "__func__", static)), "__module__", None) or ""
         if not method.startswith("_") and home.startswith("actorflow") and not inspect.isclass(static):

@@ -19,7 +19,13 @@ from actorflow.shapes import Shape, TensorShape, compatible, show
 
 @public("af")
 class SparseTensorValue(NamedTuple):
-    """The arrays of a `SparseTensor`, as a run gives and takes them (`tf.SparseTensorValue`)."""
+    """The arrays of a `SparseTensor`, as a run gives and takes them (`tf.SparseTensorValue`).
+
+    Args:
+        indices: int64 `[n, rank]`, where the elements are.
+        values: the elements, `[n]`.
+        dense_shape: int64 `[rank]`, the whole shape.
+    """
 
     indices: np.ndarray[Any, Any]
     values: np.ndarray[Any, Any]

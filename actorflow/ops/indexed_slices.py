@@ -23,7 +23,13 @@ from actorflow.user_line import user_line
 
 @public("af")
 class IndexedSlicesValue(NamedTuple):
-    """The arrays of an `IndexedSlices`, as a run gives them; `dense_shape` is None where it is not known."""
+    """The arrays of an `IndexedSlices`, as a run gives them.
+
+    Args:
+        values: the rows, `[n, d1, d2, ...]`.
+        indices: where they are, `[n]`.
+        dense_shape: the whole shape, `[d0, d1, d2, ...]`, or None where it is not known.
+    """
 
     values: np.ndarray[Any, Any]
     indices: np.ndarray[Any, Any]

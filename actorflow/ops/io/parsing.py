@@ -29,7 +29,13 @@ from actorflow.shapes import Shape, ShapeLike, as_shape, is_static, num_elements
 
 @public("af", "af.io")
 class FixedLenFeature(NamedTuple):
-    """A feature of `shape` in each example (`tf.FixedLenFeature`), one without a `default_value` in every one."""
+    """A feature of one shape in each example (`tf.FixedLenFeature`).
+
+    Args:
+        shape: of its values in one example; [] for a single one.
+        dtype: float32, int64 or string.
+        default_value: stands for it in an example that lacks it; without one, each example has to have it.
+    """
 
     shape: ShapeLike
     dtype: DTypeLike
@@ -45,9 +51,13 @@ class VarLenFeature(NamedTuple):
 
 @public("af", "af.io")
 class FixedLenSequenceFeature(NamedTuple):
-    """Any number of values of `shape` (`tf.FixedLenSequenceFeature`).
+    """Any number of values of one shape (`tf.FixedLenSequenceFeature`).
 
-    In `parse_example` it needs `allow_missing`, and is padded with `default_value` (else zero or "") to the longest.
+    Args:
+        shape: of each value; [] for single ones.
+        dtype: float32, int64 or string.
+        allow_missing: an example may lack it; `parse_example` needs this.
+        default_value: pads what is shorter than the longest; zero or "" unless given.
     """
 
     shape: ShapeLike
