@@ -63,9 +63,9 @@ async def ours(build: Build) -> AsyncIterator[Opened]:
         if not work.copies:
             yield Opened(answer, lambda: call(*next(batches)))
             return
-        before = session.statistics().nodes
+        before = session.statistics().nodes or 0
         await call(*next(batches))
-        if session.statistics().nodes - before < len(work.copies):
+        if (session.statistics().nodes or 0) - before < len(work.copies):
             raise RuntimeError(f"Of {len(work.copies)} copies not all were executed.")
         base = await session.make_callable(work.copies[0], list(work.placeholders))
         yield Opened(answer, lambda: call(*next(batches)), lambda: base(*next(batches)), len(work.copies))

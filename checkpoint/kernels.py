@@ -23,6 +23,7 @@ from actorflow.errors import (
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.diagnostics.waits import Wait
 
 from .compare import Wanted, compare
 from .format.layout import piece
@@ -69,15 +70,16 @@ def _is_below(url: str, root: str) -> bool:
     return "://" in root and rest != url and ".." not in plain.split("/") and "::" not in plain
 
 
-async def _on_thread(step: StepHandle, work: Callable[[Callable[[], None]], R]) -> R:
-    """Calls `work(check)` on a thread and waits for its end, also when the step is stopped; `check` raises then."""
+async def _on_thread(step: StepHandle, what: str, work: Callable[[Callable[[], None]], R]) -> R:
+    """Calls `work(check)` on a thread and waits for its end, also when the step is stopped; `check` raises then. `what` says what
+    it does."""
     stopped = threading.Event()
 
     def still_wanted() -> None:
         if stopped.is_set():
             raise CancelledError("The step was stopped while a checkpoint was written or read.")
 
-    forget = step.on_cancel(stopped.set)
+    forget = step.on_cancel(stopped.set, lambda: Wait(what))
     try:
         return await machine.on_thread(work, still_wanted)
     finally:
@@ -128,7 +130,9 @@ async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext
         return encode(made)
 
     # Training goes on meanwhile, and is not to wait for a processor.
-    return await _on_thread(step, lambda still_wanted: machine.in_background(lambda: write(still_wanted)))
+    return await _on_thread(
+        step, f"writes its part of {where!r}", lambda still_wanted: machine.in_background(lambda: write(still_wanted))
+    )
 
 
 def _commit(store: Store, name: str, manifest: Manifest) -> None:
@@ -152,7 +156,7 @@ async def commit_checkpoint(
         still_wanted()
         _commit(*locate(where), manifest)
 
-    await _on_thread(step, write)
+    await _on_thread(step, f"writes the manifest of {where!r}", write)
     return os.fsencode(where)
 
 
@@ -193,7 +197,7 @@ async def restore_variables(
         reader.load([part_of(target) for target in found], still_wanted)
         return buffers, states
 
-    values, states = await _on_thread(step, read)
+    values, states = await _on_thread(step, f"reads the checkpoint {where!r}", read)
 
     def put() -> None:
         for target, value in zip(found, values):
@@ -232,7 +236,7 @@ async def save_v2(
         written = write_shards(store, name, {ctx.device.name: group}, check=still_wanted)
         _commit(store, name, written)
 
-    await _on_thread(step, write)
+    await _on_thread(step, f"writes the checkpoint {where!r}", write)
 
 
 @kernel("RestoreV2")
@@ -262,7 +266,9 @@ async def restore_v2(
         compare(reader.prefix, reader.manifest.variables(), wanted).refuse()
         return reader.load([Part(name, region) for name, region in zip(names, regions)], still_wanted)
 
-    values = [value if value.ndim else value[()] for value in await _on_thread(step, read)]
+    values = [
+        value if value.ndim else value[()] for value in await _on_thread(step, f"reads the checkpoint {where!r}", read)
+    ]
     return values[0] if len(values) == 1 else tuple(values)
 
 
@@ -276,4 +282,4 @@ async def read_nonce(xp: Any, path: Any, *, ctx: KernelContext, step: StepHandle
         except OpError as error:
             return {"value": None, "kind": type(error).__name__, "message": error.message}
 
-    return json.dumps({"host": machine.host(), **await _on_thread(step, read)}).encode()
+    return json.dumps({"host": machine.host(), **await _on_thread(step, f"reads {_text(path)!r}", read)}).encode()

@@ -16,6 +16,7 @@ import actorflow as af
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.shape_rules import no_output, unchanged
 from actorflow.registry.opdef import Inference
+from actorflow.runtime.context import StepHandle
 
 HEAVY = 1e12  # so much work that a kernel's first run is on the device's thread
 
@@ -91,6 +92,18 @@ async def _wait(xp: Any, x: Any, *, tag: str) -> Any:
     current.note(tag)
     current.arrived(tag).set()
     await current.gate(tag).wait()
+    return x
+
+
+@af.op("TestWaitTold", shape=unchanged, gradient=None, stateful=True, asynchronous=True)
+def wait_told(x: TensorLike, *, tag: str, name: str | None = None) -> Tensor:
+    """`wait`, which tells what it waits for."""
+
+
+@af.kernel("TestWaitTold")
+async def _wait_told(xp: Any, x: Any, *, tag: str, step: StepHandle) -> Any:
+    with step.waits_for(f"waits for the gate {tag!r}"):
+        await current.gate(tag).wait()
     return x
 
 

@@ -464,3 +464,68 @@ async def test_steps_that_are_at_work_on_a_cluster_keep_their_places(graph: af.G
             assert session.statistics().inflight == 1 and probe.order == ["hold"]
             probe.release.set()
             assert await holder == 9.0
+
+
+@pytest.mark.parametrize("where", ["here", "one task", "two tasks"])
+async def test_parts_that_only_wait_give_their_places_up(where: str, graph: af.Graph) -> None:
+    """Six parts wait for a queue beside a limit of two; the enqueues get their turn. On two tasks the other one lacks a feed."""
+    x, later = af.placeholder(af.int32, [], name="x"), af.placeholder(af.int32, [], name="later")
+    with af.device("/job:worker/task:0" if where != "here" else None):
+        queue = af.FIFOQueue(100, [af.int32], [[]], name="q")
+        enqueue, taken = queue.enqueue(7), queue.dequeue() + x
+    with af.device("/job:worker/task:1" if where == "two tasks" else None):
+        other = later * 2
+    async with servers({"worker": 2}, "local") as cluster:
+        target = "" if where == "here" else cluster[0].target
+        async with af.Session(target, graph, max_inflight_steps=2) as session:
+            handles = [await session.partial_run_setup([taken, other], [x, later]) for _ in range(6)]
+            parts = [asyncio.create_task(session.partial_run(one, taken, {x: 1})) for one in handles]
+            for _ in range(6):
+                await session.run(enqueue)
+            assert await asyncio.gather(*parts) == [8] * 6
+            for one in handles:
+                assert await session.partial_run(one, other, {later: 4}) == 8
+            found = session.statistics()
+            assert (found.inflight, found.queued, found.waiting) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("remote", [False, True])
+async def test_a_part_that_would_wait_beyond_the_limit_is_refused(remote: bool, graph: af.Graph) -> None:
+    taken = af.FIFOQueue(10, [af.int32], [[]], name="q").dequeue(name="take")
+    other = af.constant(1)
+    async with servers({"worker": 1}, "local") as cluster:
+        target = cluster[0].target if remote else ""
+        async with af.Session(target, graph, max_inflight_steps=1, max_waiting_steps=2) as session:
+            handles = [await session.partial_run_setup([taken], []) for _ in range(3)]
+            parts = [asyncio.create_task(session.partial_run(one, taken)) for one in handles]
+            turn = asyncio.create_task(session.run(other))
+            done, left = await asyncio.wait(parts, return_when="FIRST_COMPLETED")
+            (refused,) = done
+            with pytest.raises(errors.Overloaded, match="2 steps that wait") as caught:
+                await refused
+            assert "take (QueueDequeueV2" in str(caught.value)
+            assert await turn == 1
+            for part in left:
+                part.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+            found = session.statistics()
+            assert (found.inflight, found.queued, found.waiting) == (0, 0, 0)
+
+
+async def test_two_parts_of_one_step_wait_and_one_goes_on(graph: af.Graph) -> None:
+    one, two = (af.FIFOQueue(10, [af.int32], [[]], name=name) for name in ("one", "two"))
+    takes = [one.dequeue(), two.dequeue()]
+    fills = [one.enqueue(1), two.enqueue(2)]
+    async with af.Session(graph=graph, max_inflight_steps=2) as session:
+        handle = await session.partial_run_setup(takes, [])
+        parts = [asyncio.create_task(session.partial_run(handle, take)) for take in takes]
+        while session.statistics().waiting < 2:
+            await anyio.lowlevel.checkpoint()
+        await session.run(fills[0])
+        assert await parts[0] == 1
+        while session.statistics().waiting != 1:
+            await anyio.lowlevel.checkpoint()
+        await session.run(fills[1])
+        assert await parts[1] == 2
+        found = session.statistics()
+        assert (found.inflight, found.queued, found.waiting) == (0, 0, 0)

@@ -108,7 +108,7 @@ async def test_f83_a_user_that_came_later_and_one_that_waits(cluster: list[Serve
         with pytest.raises(DeadlineExceededError) as caught:
             await session.run(take, timeout=0.3)
         assert f"filled by: put ({put.where}), waits in step 2" in str(caught.value)
-        assert str(caught.value).startswith("Step 3 was not done after 0.")
+        assert str(caught.value).startswith("Step 3 was not done after 0.3 s.")
         await stopped(waiting)
 
 

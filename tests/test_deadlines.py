@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -15,8 +16,9 @@ from clusters import servers
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.wire.rpc import Rpc
-from actorflow.session import session as session_module
+from actorflow.session import told as told_module
 from actorflow.session.planning import planner
+from actorflow.session.waiting.deadline import noted
 from actorflow.transports.local_endpoint import LocalEndpoint
 
 LOCAL, REMOTE = 0.05, 0.1
@@ -226,21 +228,36 @@ def test_replanning_after_a_loss_ends_in_time(graph: af.Graph, monkeypatch: pyte
     assert "/job:worker/task:1 at local://" in report and "warmup" not in report
 
 
-async def test_what_a_cancelled_run_waited_for_is_in_the_log(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("remote", [False, True])
+@pytest.mark.parametrize("how", ["run", "callable", "part"])
+async def test_what_a_cancelled_run_waited_for_is_in_the_log(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch, how: str, remote: bool
+) -> None:
     told: list[Any] = []
 
     class Log:
         def info(self, text: str, waited_for: Any) -> None:
             told.append((text, waited_for))
 
-    monkeypatch.setattr(session_module, "get_logger", lambda part: Log())
+    monkeypatch.setattr(told_module, "get_logger", lambda part: Log())
     take = af.FIFOQueue(2, [af.float32], shapes=[()]).dequeue(name="take")
-    async with af.Session(graph=graph) as session:
-        run = asyncio.create_task(session.run(take))
-        while not session.statistics().waiting:
-            await anyio.lowlevel.checkpoint()
+    async with servers({"worker": 1}, "local") as cluster, AsyncExitStack() as stack:
+        target = cluster[0].target if remote else ""
+        session = await stack.enter_async_context(af.Session(target, graph, max_inflight_steps=1))
+        if how == "run":
+            awaited = session.run(take)
+        elif how == "callable":
+            awaited = (await session.make_callable(take))()
+        else:
+            awaited = session.partial_run(await session.partial_run_setup([take]), take)
+        run = asyncio.create_task(awaited)
+        await asyncio.sleep(0)
+        await session.run(af.constant(1))  # it has its turn when the other one waits
+        assert session.statistics().waiting == 1
         run.cancel()
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(asyncio.CancelledError) as caught:
             await run
+        assert any("take (QueueDequeueV2" in line for line in noted(caught.value))
     ((text, lines),) = told
     assert text == "a run was cancelled" and any("take (QueueDequeueV2" in line for line in lines)
+    assert lines[0] == "Step 1 was not done:"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import probes
 import pytest
 from channels import until
+from probes import probe as probe
 
 import actorflow as af
 from actorflow.errors import DeadlineExceededError
+from actorflow.kernels.io import files
 from actorflow.ops.state.mutex import mutex_lock
 from actorflow.session.waiting.standstill import Seen, Standstill
 
@@ -214,6 +218,44 @@ async def test_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.G
     with pytest.raises(DeadlineExceededError, match=r"awaits the function .*waits"):
         await session.run(af.py_func(waits, [], af.float32), timeout=0.1)
     assert session.statistics().abandoned == 0 and session.pending() == "no step is in flight"
+
+
+async def test_f83_the_call_of_a_function_that_fills_a_queue_is_named(graph: af.Graph, session: af.Session) -> None:
+    queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
+
+    @af.Defun(af.float32)
+    def fill(x: af.Tensor) -> af.Tensor:
+        with af.control_dependencies([queue.enqueue(x, name="put")]):
+            return af.identity(x)
+
+    filled = fill(1.0)
+    take = queue.dequeue(name="take")
+    with pytest.raises(DeadlineExceededError, match=rf"filled by: {filled.op.name}/put .*, in no step"):
+        await session.run(take, timeout=0.05)
+
+
+async def test_f83_what_reads_a_file_names_it(
+    graph: af.Graph, session: af.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "slow"
+    release = threading.Event()
+    monkeypatch.setattr(files, "read_all", lambda *_: release.wait())
+    read = af.read_file(str(path), name="read")
+    try:
+        with pytest.raises(DeadlineExceededError) as caught:
+            await session.run(read, timeout=0.1)
+    finally:
+        release.set()
+    assert f"read (ReadFile, {read.where}) reads the file {str(path)!r}" in str(caught.value)
+
+
+async def test_a_kernel_of_a_program_says_what_it_waits_for(
+    graph: af.Graph, session: af.Session, probe: probes.Probe
+) -> None:
+    told = probes.wait_told(1.0, tag="told", name="told")
+    with pytest.raises(DeadlineExceededError) as caught:
+        await session.run(told, timeout=0.05)
+    assert f"told (TestWaitTold, {told.where}) waits for the gate 'told'" in str(caught.value)
 
 
 # ---- what is told without a deadline

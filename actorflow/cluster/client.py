@@ -42,7 +42,7 @@ from actorflow.cluster.wire.messages import (
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_signature
-from actorflow.errors import FailedPreconditionError, OpError, UnimplementedError
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
@@ -151,10 +151,9 @@ class RemoteEngine:
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
         self.flights = Flights(admission, self._waiting)
+        self.flights.on_begun = self._look_later
         self._root: RootTask | None = None
         """Of the requests of partial runs, and of those that ask what steps wait for."""
-        self._flying: dict[int, tuple[Signature, float]] = {}
-        """The steps in flight: what they are for, and since when."""
         self._waits: dict[int, Sequence[str]] = {}
         """What the tasks have told of them last."""
         self._standstill = Standstill()
@@ -269,23 +268,26 @@ class RemoteEngine:
         if timeout is not None and begun is None:
             begun = asyncio.get_running_loop().time()
         with deadline(timeout, begun, "before the step was done") as scope:
-            return await self._run(plan, feeds, trace, scope)
+            return await self._run(plan, feeds, timeout, trace, scope)
 
     async def _run(
-        self, plan: RemotePlan, feeds: Mapping[Endpoint, Any], trace: Trace | None, scope: anyio.CancelScope
+        self,
+        plan: RemotePlan,
+        feeds: Mapping[Endpoint, Any],
+        timeout: float | None,
+        trace: Trace | None,
+        scope: anyio.CancelScope,
     ) -> list[Any]:
         """`run` within a scope that ends with its time. From when it has the request the master keeps the time and says what
         had not finished; the scope then only notices where it can't."""
         if not self.admission.enter_nowait():
             await self.admission.enter()
         step = next(self._numbers)
-        flight = self.flights.begin(step, scope)
+        flight = self.flights.begin(step, plan.signature, scope)
         try:
             self.steps += 1
             clock = asyncio.get_running_loop().time
-            start = clock()
-            self._flying[step] = plan.signature, start
-            self._look_later()
+            start = flight.since
             link = plan.connection
             if not link.alive or link is not self._link or plan.generation != self._generation:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
@@ -302,8 +304,11 @@ class RemoteEngine:
             results = await call_step(link, request, values, len(plan.signature.fetches), trace)
             self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
-        except Exception:
+        except Exception as error:
             self.failed += 1
+            if isinstance(error, DeadlineExceededError) and error.message.startswith(f"Step {step} was not done after"):
+                text = f"Step {step} was not done after {timeout:g} s."  # the tasks know what was left of that
+                raise DeadlineExceededError(text, details=error.details, hint=error.hint) from None
             raise
         except BaseException as error:
             if not scope.cancel_called:
@@ -314,8 +319,7 @@ class RemoteEngine:
                 raise flight.refused.located(details=noted(error)) from None
             raise
         finally:
-            self._flying.pop(step, None)
-            self.flights.end(step)
+            self.flights.end(flight)
             self.admission.leave()
 
     async def _waiting(self) -> list[int]:
@@ -333,8 +337,7 @@ class RemoteEngine:
         self.steps += 1
         link, signature = plan.connection, plan.signature
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
-        fetches = len(signature.fetches) + len(signature.targets)
-        return RemoteParts(link, request, list(signature.feeds), fetches, self._root)
+        return RemoteParts(link, request, signature, self.flights, self._root)
 
     # ---- what a session asks besides
 
@@ -384,12 +387,12 @@ class RemoteEngine:
             steps=self.steps,
             failed=self.failed,
             cancelled=self.cancelled,
-            abandoned=0,
+            abandoned=None,
             inflight=self.admission.inflight,
             queued=self.admission.queued,
             waiting=self.admission.waiting,
             plans=self.plans,
-            nodes=0,
+            nodes=None,
             devices={},
         )
 
@@ -402,9 +405,9 @@ class RemoteEngine:
 
     def pending(self) -> str:
         lines: list[str] = []
-        for step, (signature, since) in self._flying.items():
+        for step, flight in {flight.step: flight for flight in self.flights}.items():
             lines.append(f"step {step}:")
-            lines += self._waits.get(step) or self._wanted(signature, since)
+            lines += self._waits.get(step) or self._wanted(flight.signature, flight.since)
         return "\n".join(lines) or "no step is in flight"
 
     def _wanted(self, signature: Signature, since: float) -> list[str]:
@@ -425,9 +428,10 @@ class RemoteEngine:
     def _look(self) -> None:
         assert self._loop is not None
         self._looking = None
-        if not self._flying or self.closed:
+        first = next(iter(self.flights), None)
+        if first is None or self.closed:
             return
-        if self._loop.time() - next(iter(self._flying.values()))[1] < STANDSTILL_SECONDS:
+        if self._loop.time() - first.since < STANDSTILL_SECONDS:
             self._look_later()
             return
         if self._root is None:
@@ -435,10 +439,11 @@ class RemoteEngine:
         self._root.start(self._ask())
 
     async def _ask(self) -> None:
-        self._waits = await self._told(list(self._flying))
+        self._waits = await self._told()
         self._look_later()
 
-    async def _told(self, flying: Sequence[int]) -> dict[int, Sequence[str]]:
+    async def _told(self) -> dict[int, Sequence[str]]:
+        flying = {flight.step for flight in self.flights}
         link = self._link
         if link is None or not link.alive:
             return {step: [f"the link to {self.target.address} is broken"] for step in flying}
@@ -446,7 +451,7 @@ class RemoteEngine:
             rows = msgpack.unpackb(await link.call(Waits(self._session, True), timeout=_WAITS_SECONDS))
         except OpError as error:
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
-        seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in self._flying]
+        seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in flying]
         self._standstill.look(seen)
         return {one.step: one.lines for one in seen}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.session.planning.planner import Compiled
 from actorflow.session.steps import Steps
 from actorflow.session.structure.values import result_of
+from actorflow.session.waiting.deadline import note
 from actorflow.transport.base import Rendezvous
 
 
@@ -47,8 +49,10 @@ class FedLater:
         step = self._step
         try:
             await step.wait()
-        except BaseException:
+        except BaseException as error:
             self._steps.cancelled += 1
+            if isinstance(error, asyncio.CancelledError) and not step.finished:
+                note(error, [f"Step {step.id} was not done:", *self._steps.report(step)])
             try:
                 await self._steps.drain(step, CancelledError("The partial run was cancelled."))
             finally:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import anyio
 
 from actorflow.errors import OpError, Overloaded
+from actorflow.passes.compile import Signature
 from actorflow.runtime.loops.root import RootTask
 from actorflow.session.waiting.admission import Admission
 
@@ -18,8 +20,12 @@ _ASK_SECONDS = 1.0
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """A step in flight. `refused` is the error that it ends with where it waits and too many do."""
+    """A step in flight, or a part of a partial run. It is for the `signature`, began at `since`, and ends with `scope`. `refused`
+    is the error that it ends with where it waits and too many do."""
 
+    step: int
+    signature: Signature
+    since: float
     scope: anyio.CancelScope
     waits: bool = False
     doubted: bool = False
@@ -27,7 +33,7 @@ class Flight:
 
 
 class Flights:
-    """The steps of one session, by their numbers.
+    """The steps of one session.
 
     A step here can't see whether its nodes on the tasks only wait. As long as others wait for their turn, and only then, the
     master is asked: steps that nothing holds up cost nothing more, and those that wait for each other find their turn.
@@ -40,19 +46,29 @@ class Flights:
     def __init__(self, admission: Admission, ask: Callable[[], Awaitable[Iterable[int]]]) -> None:
         self._admission = admission
         self._ask = ask
-        self._flights: dict[int, Flight] = {}
+        self._flights: dict[Flight, None] = {}
         self._root: RootTask | None = None
         self._asking = False
+        self.on_begun: Callable[[], object] | None = None
+        """Called when a step begins."""
         admission.on_queued = self._begin_looking
 
-    def begin(self, step: int, scope: anyio.CancelScope) -> Flight:
-        """A step that has a place is about to be asked for; `scope` ends it."""
-        made = self._flights[step] = Flight(scope)
+    def __iter__(self) -> Iterator[Flight]:
+        """In the order in which they began."""
+        return iter(self._flights)
+
+    def begin(self, step: int, signature: Signature, scope: anyio.CancelScope) -> Flight:
+        """A step, or a part of one, that has a place is about to be asked for; `scope` ends it."""
+        made = Flight(step, signature, asyncio.get_running_loop().time(), scope)
+        self._flights[made] = None
+        if self.on_begun is not None:
+            self.on_begun()
         return made
 
-    def end(self, step: int) -> None:
-        """The step is over; its place has to be given back yet."""
-        if self._flights.pop(step).waits:
+    def end(self, flight: Flight) -> None:
+        """It is over; its place has to be given back yet."""
+        del self._flights[flight]
+        if flight.waits:
             self._admission.end_waiting()
 
     def _begin_looking(self) -> None:
@@ -86,8 +102,8 @@ class Flights:
     def _note(self, waiting: set[int]) -> bool:
         """Has those that wait give their places up, and those that wait no more take one. Whether there were such."""
         changed = False
-        for step, flight in list(self._flights.items()):
-            if flight.waits == (step in waiting):
+        for flight in list(self._flights):
+            if flight.waits == (flight.step in waiting):
                 continue
             changed = True
             if flight.waits:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from actorflow.placement.measuring import Observed, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.steps import Later, Outcome
-from actorflow.session.waiting.deadline import noted_by, noting
+from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.diagnosis import ResourceUsers
 from actorflow.session.waiting.standstill import Seen, joined
 
@@ -302,26 +303,18 @@ class MasterSession:
         return plan.fetches([outcome])
 
     async def _run_here(self, plan: MasterPlan, step: int, outcome: Later, asked: int) -> list[Any]:
-        self._flying[step] = asked, plan
         try:
-            return plan.fetches([await outcome])
-        except DeadlineExceededError as error:
-            raise self._expired(error) from None
+            with self._under_way(step, asked, plan):
+                return plan.fetches([await outcome])
         finally:
-            self._flying.pop(step, None)
             self._worker.finish(step)
 
     async def _run_members(
         self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None, asked: int
     ) -> list[Any]:
         await self._ready(plan)
-        self._flying[step] = asked, plan
-        try:
+        with self._under_way(step, asked, plan):
             results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
-        except DeadlineExceededError as error:
-            raise self._expired(error) from None
-        finally:
-            self._flying.pop(step, None)
         if trace is not None:
             trace.keep_causality()
         return plan.fetches(results)
@@ -338,9 +331,20 @@ class MasterSession:
 
         for index in range(len(plan.division.feeds)):
             caller.expect(index, partial(hand_on, index))
+        with self._under_way(step, asked, plan):
+            await self._all(plan, step, lambda member: ways[id(member)].run())
+
+    @contextmanager
+    def _under_way(self, step: int, asked: int, plan: MasterPlan) -> Iterator[None]:
+        """While a step runs. What ends it too early tells of steps by the client's numbers."""
         self._flying[step] = asked, plan
         try:
-            await self._all(plan, step, lambda member: ways[id(member)].run())
+            yield
+        except DeadlineExceededError as error:
+            raise self._expired(error) from None
+        except anyio.get_cancelled_exc_class() as error:
+            error.__notes__ = [self._renumbered(line) for line in noted(error)]
+            raise
         finally:
             self._flying.pop(step, None)
 

@@ -13,12 +13,15 @@ from typing import Any, Protocol
 
 import anyio
 
+from actorflow.cluster.flights import Flights
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
 from actorflow.errors import CancelledError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import Endpoint
+from actorflow.passes.compile import Signature
 from actorflow.runtime.loops.root import RootTask
 from actorflow.runtime.tokens import DEAD
+from actorflow.session.waiting.deadline import note, noted
 from actorflow.transport.base import Callback, Channel
 
 FEED = 1 << 31
@@ -148,14 +151,19 @@ class Arrivals:
 class RemoteParts:
     """A partial run at the client: its request is open until the step has ended."""
 
-    def __init__(self, link: Link, request: RunPlan, feeds: Sequence[Endpoint], fetches: int, root: RootTask) -> None:
+    def __init__(self, link: Link, request: RunPlan, signature: Signature, flights: Flights, root: RootTask) -> None:
         self.finished = False
+        self._signature = signature
+        self._flights = flights
         self._tokens = link.tokens
         self._step = request.step
-        self._feeds = {endpoint: index for index, endpoint in enumerate(feeds)}
+        self._feeds = {endpoint: index for index, endpoint in enumerate(signature.feeds)}
         self._values: dict[int, Any] = {}
         self._error: BaseException | None = None
         self._changed = anyio.Event()
+        self._waited: Sequence[str] = ()
+        """What the step waited for when its request was taken back."""
+        fetches = len(signature.fetches) + len(signature.targets)
         self._arrivals = Arrivals(link.tokens, request.step, fetches, self._came)
         self._task = root.start(self._hold(link, request))
 
@@ -164,7 +172,8 @@ class RemoteParts:
         try:
             await link.call(request)
             await self._arrivals.wait()
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
+            self._waited = noted(error)
             self._error = CancelledError(
                 "The operation was cancelled: the session was closed while the step was running."
             )
@@ -187,6 +196,16 @@ class RemoteParts:
 
     async def part(self, feeds: Mapping[Endpoint, Any], wanted: Sequence[int]) -> list[Any]:
         """Feeds, and waits for fetches. Cancelled, it ends the step. Raises the step's error."""
+        with anyio.CancelScope() as scope:
+            flight = self._flights.begin(self._step, self._signature, scope)
+            try:
+                return await self._part(feeds, wanted)
+            finally:
+                self._flights.end(flight)
+        assert flight.refused is not None
+        raise flight.refused.located(details=self._waited)
+
+    async def _part(self, feeds: Mapping[Endpoint, Any], wanted: Sequence[int]) -> list[Any]:
         try:
             if not self.finished:
                 for endpoint, value in feeds.items():
@@ -195,8 +214,10 @@ class RemoteParts:
                 await self._changed.wait()
         except anyio.ClosedResourceError as error:
             raise UnavailableError("The link to the master is being closed.") from error
-        except BaseException:
+        except BaseException as error:
             await self._stop()
+            if isinstance(error, asyncio.CancelledError):
+                note(error, self._waited)
             raise
         if self._error is not None and (self.finished or any(index not in self._values for index in wanted)):
             raise self._error

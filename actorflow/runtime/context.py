@@ -29,6 +29,12 @@ class StepHandle(Protocol):
         `reason` tells, until then, what the kernel waits for: reports of waiting steps ask it.
         """
 
+    def waits_for(self, reason: Reason | str) -> AbstractContextManager[None]:
+        """A block for the time that an asynchronous kernel waits, so that reports say for what.
+
+        `reason` goes on after the node's name, as in "waits for the answer of db-3", or is a function that gives the `Wait`.
+        """
+
     def waits(self) -> AbstractContextManager[None]:
         """A block in which a kernel that is registered as threaded waits for something else than its thread."""
 

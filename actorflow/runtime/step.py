@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
+from functools import partial
 from typing import Any, Protocol
 
 from actorflow import machine
@@ -39,6 +40,10 @@ class Places(Protocol):
 
     def end_waiting(self) -> None:
         """A step that only waited goes on, or is over."""
+
+
+def _nothing() -> None:
+    """Wakes a wait that the end of a step cancels anyway."""
 
 
 class Step:
@@ -81,6 +86,7 @@ class Step:
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
         self._blocked = False
+        self._lacks_feeds = False
         self._idle_since = 0.0
         self._places = places
         self._grace = grace
@@ -114,6 +120,8 @@ class Step:
 
     def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
         """Delivers feeds of a partial run."""
+        self._unblock()
+        self._lacks_feeds = False
         self.expected_feeds -= len(feeds)
         self.live += 1
         for part in self.parts:
@@ -147,8 +155,11 @@ class Step:
 
     @property
     def idle(self) -> float | None:
-        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs."""
-        return self.loop.time() - self._idle_since if self._blocked else None
+        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs. A task's share
+        of a partial run, which has no places here, is idle too while it waits for feeds: others may wait for something else."""
+        if self._blocked or self._lacks_feeds and self._places is None:
+            return self.loop.time() - self._idle_since
+        return None
 
     def holders(self) -> set[object] | None:
         """The steps that have to let go of something before this one goes on; None where something else may wake it."""
@@ -200,6 +211,15 @@ class Step:
 
         return forget
 
+    @contextmanager
+    def waits_for(self, reason: Reason | str) -> Iterator[None]:
+        """A block in which the kernel of this task waits, and reports say for what."""
+        forget = self.on_cancel(_nothing, reason if callable(reason) else partial(Wait, reason))
+        try:
+            yield
+        finally:
+            forget()
+
     def on_end(self, callback: Callable[[], object]) -> None:
         """Calls `callback` when the step has ended, in whatever way (at once if it has already)."""
         if self.finished:
@@ -245,6 +265,9 @@ class Step:
             self.stopped = True
             self.error = starvation.error(self)
             self._finish()
+        else:
+            self._lacks_feeds = True
+            self._idle_since = self.loop.time()
         for listener in self.listeners:
             listener()
 

@@ -12,6 +12,7 @@ run_coroutine.py   `RunCoroutine`: what `Session.run` gives: a coroutine that sa
 session.py         `Session`: a client's handle to the runtime, which runs parts of a graph and keeps their state (paper section
                    2)
 steps.py           the steps of one session: admitted, started, waited for, stopped, and counted
+told.py            how a run that failed is told: a cancelled one by the log, an error without the frames of actorflow
 planning/          from signatures of runs to plans
 structure/         feeds and fetches: from a program's structures to tensors and back
 waiting/           how steps wait: for their turn, until a deadline, for one another; and reports of it

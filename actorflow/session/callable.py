@@ -8,6 +8,7 @@ from typing import Any
 from actorflow.session.planning.planner import Compiled
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
+from actorflow.session.told import tell
 from actorflow.unpicklable import unpicklable
 
 
@@ -36,10 +37,14 @@ class Callable_:
 
     async def __call__(self, *values: Any) -> Any:
         """Runs once. Raises TypeError where the number of values is not that of the feed list."""
-        wanted = len(self._feeds if self._names is None else self._names)
-        if len(values) != wanted:
-            raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
-        if self._names is not None:
-            values = tuple(spread_values(self._names, values))
-        feeds = {feed.endpoint: feed(value) for feed, value in zip(self._feeds, values)}
-        return self._build(await self._run(self._compiled, feeds))
+        try:
+            wanted = len(self._feeds if self._names is None else self._names)
+            if len(values) != wanted:
+                raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
+            if self._names is not None:
+                values = tuple(spread_values(self._names, values))
+            feeds = {feed.endpoint: feed(value) for feed, value in zip(self._feeds, values)}
+            return self._build(await self._run(self._compiled, feeds))
+        except BaseException as error:
+            tell(error)
+            raise

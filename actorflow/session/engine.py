@@ -22,18 +22,18 @@ from actorflow.session.partial import Parts
 class SessionStatistics:
     """Counters since the session was made. `inflight`, `queued` and `waiting` are steps now: those that run, that wait for their
     turn, and that only wait in asynchronous kernels; `nodes` counts executed nodes of the
-    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop. Of a session on a
-    cluster `nodes`, `abandoned` and `devices` are not known."""
+    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop. A session on a cluster
+    does not know what only the tasks can count: `nodes` and `abandoned` are None there, and `devices` is empty."""
 
     steps: int
     failed: int
     cancelled: int
-    abandoned: int
+    abandoned: int | None
     inflight: int
     queued: int
     waiting: int
     plans: int
-    nodes: int
+    nodes: int | None
     devices: dict[str, DeviceStatistics]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorflow.errors import CancelledError, InvalidArgumentError
+from actorflow.errors import CancelledError, InvalidArgumentError, OpError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.inline import inline
 from actorflow.runtime.tokens import EMPTY
@@ -14,6 +15,7 @@ from actorflow.session.structure.composites import spread_feeds
 from actorflow.session.structure.feeds import Feed
 from actorflow.session.structure.fetches import Fetches
 from actorflow.session.structure.values import result_of
+from actorflow.session.waiting.deadline import note
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
@@ -43,10 +45,14 @@ class LocalParts:
 
     def __init__(self, steps: Steps, compiled: Compiled, feeds: int) -> None:
         self._steps = steps
-        self._step = step = steps.start(compiled, {}, expected_feeds=feeds)
-        step.on_end(lambda: steps.left(step))
         self._places = compiled.places
         self._fed: dict[Endpoint, Any] = {}
+        self._under_way = 0
+        """How many parts wait for their fetches, each with a place."""
+        self._lent = 0
+        """How many of them have given that up, because the step only waits."""
+        self._step = step = steps.start(compiled, {}, expected_feeds=feeds, places=self)
+        step.on_end(lambda: steps.left(step))
 
     @property
     def finished(self) -> bool:
@@ -56,17 +62,25 @@ class LocalParts:
         step = self._step
         places = [self._places[index] for index in wanted]
         self._fed.update(feeds)
+        self._under_way += 1
         try:
             if step.error is None:
                 step.feed(feeds)
                 step.dispatcher.pump()
             await self._wait_for(places)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and not step.finished:
+                note(error, [f"Step {step.id} was not done:", *self._steps.report(step)])
             try:
                 await self._steps.drain(step, CancelledError("The partial run was cancelled."))
             finally:
                 self.end()
             raise
+        finally:
+            self._under_way -= 1
+            if self._lent:
+                self._lent -= 1
+                self._steps.end_waiting()
         if step.error is not None:
             await self._steps.drain(step, step.error)
             self._steps.running.pop(step.id, None)
@@ -90,6 +104,21 @@ class LocalParts:
                 await waiter
             finally:
                 step.listeners.remove(wake)
+
+    def begin_waiting(self) -> OpError | None:
+        """The step only waits, and so do its parts that are under way."""
+        while self._lent < self._under_way:
+            if (refused := self._steps.begin_waiting()) is not None:
+                self.end_waiting()
+                return refused
+            self._lent += 1
+        return None
+
+    def end_waiting(self) -> None:
+        """The step goes on, or is over."""
+        while self._lent:
+            self._lent -= 1
+            self._steps.end_waiting()
 
     def end(self) -> None:
         self._steps.running.pop(self._step.id, None)

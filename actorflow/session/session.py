@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
@@ -20,7 +19,6 @@ from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import Observed
 from actorflow.public import public
@@ -36,9 +34,9 @@ from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.structure.feeds import Feed, fed_element
 from actorflow.session.structure.fetches import Fetches, cache_key
+from actorflow.session.told import tell, told
 from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadline import deadline, noted
-from actorflow.tracebacks import leave_out
+from actorflow.session.waiting.deadline import deadline
 from actorflow.unpicklable import unpicklable
 
 TARGET = "ACTORFLOW_TARGET"
@@ -228,11 +226,8 @@ class Session:
                 values[feed.endpoint] = feed(value)
             results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
             return prepared.fetches.build(results)
-        except asyncio.CancelledError as error:
-            get_logger("session").info("a run was cancelled", waited_for=noted(error))
-            raise
-        except Exception as error:
-            leave_out(error)
+        except BaseException as error:
+            tell(error)
             raise
 
     _run.__qualname__ = "Session.run"  # for those who show tasks, and for Python's warning that it was never awaited
@@ -286,6 +281,7 @@ class Session:
             )
         return element
 
+    @told
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
         self._engine.open()
@@ -293,6 +289,7 @@ class Session:
         names = tuple(feed_list) if prepared.spread else None
         return Callable_(self._engine.run, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
+    @told
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
         """Makes the plan and the code for a signature, and runs nothing."""
         self._engine.open()
@@ -302,6 +299,7 @@ class Session:
 
     # Partial runs
 
+    @told
     async def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] = ()) -> PartialRun:
         """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`).
 
@@ -324,6 +322,7 @@ class Session:
             self._admission.leave()
         return PartialRun(self, parts, structure, converters)
 
+    @told
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
 

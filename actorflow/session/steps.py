@@ -19,7 +19,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.loops.event_loop import running_loop
 from actorflow.runtime.quiet import quiet_context
-from actorflow.runtime.step import Step
+from actorflow.runtime.step import Places, Step
 from actorflow.session.planning.planner import Compiled
 from actorflow.session.structure.values import fetched
 from actorflow.session.waiting.admission import Admission
@@ -154,7 +154,7 @@ class Steps:
         """Starts an admitted step, and runs what is ready of it."""
         step = None
         try:
-            step = self.start(compiled, feeds, trace, meeting=meeting, number=number)
+            step = self.start(compiled, feeds, trace, meeting=meeting, number=number, places=self)
             step.dispatcher.pump()
             return step
         except BaseException:
@@ -227,12 +227,13 @@ class Steps:
         compiled: Compiled,
         feeds: Mapping[Endpoint, Any],
         trace: Trace | None = None,
-        expected_feeds: int | None = None,
+        expected_feeds: int = 0,
         *,
         meeting: Rendezvous | None = None,
         number: int | None = None,
+        places: Places | None = None,
     ) -> Step:
-        """Starts a step; `expected_feeds` is how many come later in a partial run, None for an ordinary one."""
+        """Starts a step; `expected_feeds` is how many come later in a partial run. `places` counts it where it only waits."""
         if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()
         assert self.dispatcher is not None and self._loop is not None
@@ -245,9 +246,9 @@ class Steps:
             quiet_context(),
             self._transport.rendezvous(self.count) if meeting is None else meeting,
             trace=trace,
-            expected_feeds=expected_feeds or 0,
+            expected_feeds=expected_feeds,
             grace=GRACE,
-            places=self if expected_feeds is None else None,
+            places=places,
         )
         self.running[step.id] = step
         step.start(feeds)

@@ -23,7 +23,6 @@ from actorflow.graph.foreign import host_array
 from actorflow.ops.flow.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
-from actorflow.runtime.diagnostics.waits import Wait
 
 _KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
     (TypeError, InvalidArgumentError),
@@ -45,23 +44,21 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
         if function.is_async
         else f"calls the function {function.name} on a thread"
     )
-    forget = step.on_cancel(lambda: None, lambda: Wait(what))
     try:
-        if function.is_async:
-            found = function.call(*given)
-        else:
-            found, error = await machine.on_own_thread(_outcome, function, given)
-            if error is not None:
-                raise error
-        if inspect.isawaitable(found):
-            with step.waits():
-                found = await found
+        with step.waits_for(what):
+            if function.is_async:
+                found = function.call(*given)
+            else:
+                found, error = await machine.on_own_thread(_outcome, function, given)
+                if error is not None:
+                    raise error
+            if inspect.isawaitable(found):
+                with step.waits():
+                    found = await found
     except OpError:
         raise
     except Exception as error:
         raise _raised(function, error) from error
-    finally:
-        forget()
     return _results(function, found, Tout)
 
 

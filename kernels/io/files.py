@@ -28,7 +28,7 @@ from actorflow.errors import (
 )
 from actorflow.records.roots import FileRoots, check, root_of
 from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
+from actorflow.runtime.context import KernelContext, StepHandle
 
 R = TypeVar("R")
 
@@ -144,15 +144,19 @@ async def on_thread(function: Callable[..., R], *arguments: Any) -> R:
 
 
 @kernel("ReadFile")
-async def read_file(xp: Any, filename: Any, *, ctx: KernelContext) -> bytes:
-    return await on_thread(read_all, text(filename), roots_of(ctx))
+async def read_file(xp: Any, filename: Any, *, ctx: KernelContext, step: StepHandle) -> bytes:
+    path = text(filename)
+    with step.waits_for(f"reads the file {path!r}"):
+        return await on_thread(read_all, path, roots_of(ctx))
 
 
 @kernel("WriteFile")
-async def write_file(xp: Any, filename: Any, contents: Any, *, ctx: KernelContext) -> None:
+async def write_file(xp: Any, filename: Any, contents: Any, *, ctx: KernelContext, step: StepHandle) -> None:
     # Waits for its end even if the step is stopped: a file half written is worse.
     content = np.asarray(contents, object).item()
-    await machine.on_thread(_write, text(filename), content, roots_of(ctx))
+    path = text(filename)
+    with step.waits_for(f"writes the file {path!r}"):
+        await machine.on_thread(_write, path, content, roots_of(ctx))
 
 
 def _write(path: str, contents: bytes, roots: FileRoots) -> None:
@@ -166,9 +170,10 @@ def _write(path: str, contents: bytes, roots: FileRoots) -> None:
 
 
 @kernel("MatchingFiles")
-async def matching_files(xp: Any, pattern: Any, *, ctx: KernelContext) -> Any:
+async def matching_files(xp: Any, pattern: Any, *, ctx: KernelContext, step: StepHandle) -> Any:
     patterns = [os.fsdecode(p) for p in np.asarray(pattern, object).reshape(-1)]
-    found = await on_thread(_match, patterns, roots_of(ctx))
+    with step.waits_for(f"looks for files like {', '.join(map(repr, patterns))}"):
+        found = await on_thread(_match, patterns, roots_of(ctx))
     result = np.empty(len(found), object)
     result[:] = found
     return result

@@ -93,11 +93,8 @@ async def _read(reader: Any, queue: Any, count: int, ctx: KernelContext, step: S
             raise InvalidArgumentError(f"The queue gave the reader names of shape {name.shape}, where one was due.")
         return os.fsdecode(name.item())
 
-    forget = step.on_cancel(lambda: None, lambda: Wait(reader.at_work()))
-    try:
+    with step.waits_for(lambda: Wait(reader.at_work())):
         return await reader.read(count, next_file, roots_of(ctx))
-    finally:
-        forget()
 
 
 @kernel("ReaderReadV2")

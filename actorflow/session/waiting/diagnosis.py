@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from actorflow.dtypes import resource
 from actorflow.graph.node import Node
+from actorflow.passes.inline import inline
 from actorflow.reports import StepReport
 from actorflow.runtime.step import Step
 
@@ -18,7 +19,8 @@ NOTHING = "nothing in this graph"
 
 
 def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
-    """The nodes of a graph that use each resource, by its name."""
+    """The nodes of a graph that use each resource, by its name; those of a function as they are in each of its calls."""
+    nodes, _ = inline(nodes)
     found: defaultdict[str, list[Node]] = defaultdict(list)
     for node in nodes.values():
         for name in _resources_of(node, nodes):
