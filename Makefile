@@ -31,14 +31,18 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-extras lint types unit soak fuzz simulate bench names format clean test-gpu bench-gpu gpu-here gpu-wheels
+.PHONY: help run check test test-all test-extras lint types unit timings soak fuzz chaos simulate mutants bench names format clean \
+	test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
 	@echo 'make run     train a small model: examples/digits.py'
-	@echo 'make test    all checks: lint, types, unit'
+	@echo 'make check   lint, types, and the tests of what has changed since main, within a minute'
+	@echo 'make test    lint, types, and the tests but the slowest, within five minutes on two cores'
+	@echo 'make test-all  lint, types and all tests'
 	@echo 'make lint    ruff check, ruff format --check, and whether make names has been run'
 	@echo 'make types   mypy --strict'
-	@echo 'make unit    pytest'
+	@echo 'make unit    the tests alone; PYTEST_ARGS="-k queue -x": some of them'
+	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
@@ -55,10 +59,13 @@ help:
 run: $(VENV)/.run
 	$(BIN)/python examples/digits.py
 
-test: $(VENV)/.dev
-	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory types
-	$(MAKE) --no-print-directory unit
+check: lint types
+	@$(BIN)/python tools/run_tests.py --changed
+
+test: lint types unit
+
+test-all: lint types
+	@$(BIN)/python tools/run_tests.py --all
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -68,19 +75,12 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)
 
-# In two halves side by side, or in one process with arguments of your own. The half in the background shows itself at its end;
-# tests of Ctrl-C, which a background process ignores, are in the other.
-FRONT ?= tests/test_[a-l]*.py tests/test_simulated_workloads.py
-BEHIND ?= tests --ignore-glob='tests/test_[a-l]*.py' --ignore=tests/test_simulated_workloads.py
-ifeq ($(strip $(PYTEST_ARGS)),)
+# Two processes side by side and one line of progress, or pytest with arguments of your own.
 unit: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -p no:cacheprovider $(BEHIND) > $(VENV)/behind.log 2>&1 & behind=$$!; \
-	$(BIN)/python -m pytest -q $(FRONT); front=$$?; \
-	wait $$behind; status=$$?; cat $(VENV)/behind.log; test $$front = 0 -a $$status = 0
-else
-unit: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
-endif
+	@$(BIN)/python $(if $(strip $(PYTEST_ARGS)),-m pytest $(PYTEST_ARGS),tools/run_tests.py)
+
+timings: $(VENV)/.dev
+	@$(BIN)/python tools/run_tests.py --measure
 
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
@@ -147,15 +147,18 @@ $(VENV)/.made $(BENCH)/.made:
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.made $(PROJECT)
-	$(BIN)/python $(PIP) install --editable '.[examples]'
+	@echo 'Installing what examples/digits.py needs into $(VENV): some 300 MB, half a minute and more'
+	@$(BIN)/python $(PIP) install --editable '.[digits]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(PROJECT)
-	$(BIN)/python $(PIP) install --editable '.[dev,examples,bfloat16,special]'
+	@echo 'Installing what the tests need into $(VENV): some 900 MB, a minute and more'
+	@$(BIN)/python $(PIP) install --editable '.[dev,examples,bfloat16,special]'
 	@touch $(VENV)/.run $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	$(BIN)/python $(PIP) install --editable '.[ray]'
+	@echo 'Installing Ray into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray]'
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

@@ -29,6 +29,7 @@ import pytest_timeout
 from hypothesis import settings
 from patience import MachineTime, watch
 from poison import PoisonAllocator
+from progress import register
 
 from actorflow.devices import cpu
 from actorflow.runtime.codegen import jit
@@ -49,7 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: the test needs a GPU and CuPy; make test-gpu runs it")
     config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
-    config.addinivalue_line("markers", "slow: the test takes long beside what it shows; make test-all runs it")
+    config.addinivalue_line("markers", "slow: one of the slowest, as measured in seconds.txt; make test-all runs it")
+    register(config)
     # What nohup or a shell in the background ignores, processes that tests start would ignore too. SIGHUP stays: nohup means it.
     for number in (signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -78,11 +80,23 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Orders the fixtures: no_leaks, the loop, left_tasks, the test's own. They end the other way round."""
+    """Marks the slow tests, before pytest chooses by marks; orders the fixtures: no_leaks, the loop, left_tasks, the test's own.
+    They end the other way round."""
+    slow = _slow()
     for item in items:
+        if item.nodeid in slow:
+            item.add_marker("slow")
         if isinstance(item, pytest.Function) and "left_tasks" not in item.fixturenames and _uses_loop(item):
             item.fixturenames.insert(item.fixturenames.index("no_leaks") + 1, "left_tasks")
+
+
+def _slow() -> set[str]:
+    """The names of the tests that `make timings` found to be slow."""
+    file = Path(__file__).with_name("seconds.txt")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {line.split(maxsplit=1)[1] for line in lines if "::" in line and not line.startswith("#")}
 
 
 # ---- what exists now; a listing costs some 10 µs, so the description of a leak is made only when there is one
@@ -160,8 +174,8 @@ def _say_thread(thread: threading.Thread) -> str:
 
 def _say_child(pid: int) -> str:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        command = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        command = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").replace("\0", " ").strip()
     except OSError:
         return f"child {pid}"
     return f"child {pid} " + ("ended, but nobody has waited for it" if state == "Z" else command[:200])

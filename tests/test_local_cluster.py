@@ -59,7 +59,7 @@ async def cluster(launcher: Launcher) -> AsyncIterator[LocalCluster]:
 
 def gone(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
 
@@ -107,7 +107,7 @@ def sockets_of(pid: int) -> list[str]:
 
 
 def tcp_listeners() -> dict[str, int]:
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
     return {row[9]: int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A"}
 
 

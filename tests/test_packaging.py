@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import textwrap
 import tomllib
 import venv
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]  # import package: folder
 PARTS = {package.partition(".")[2] for package in PACKAGES} - {""}
+BESIDE = ("tests", "tools", "examples", "benchmarks", "docs", "deploy")
+FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "Makefile", "README.md", "CONTRIBUTING.md", "LICENSE")
 EXTRAS_OF_IMPORTS = ("cupy", "scipy", "ml_dtypes", "llvmlite")
 
 
@@ -67,10 +70,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the source distribution, built from a copy of the tree."""
     copy = tmp_path_factory.mktemp("tree")
     ignore = shutil.ignore_patterns("__pycache__")
-    for folder in [*PACKAGES.values(), "tests", "examples", "benchmarks", "docs"]:
-        if (ROOT / folder).is_dir():
-            shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for folder in [*PACKAGES.values(), *BESIDE]:
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
+    for name in FILES:
         shutil.copy(ROOT / name, copy)
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", copy / "dist", copy, cwd=copy)
     (found,) = (copy / "dist").glob("*.whl")
@@ -98,6 +100,16 @@ def test_wheel_holds_the_tree_and_nothing_else(wheel: Path) -> None:
     }
     assert names == tree
     assert "actorflow/py.typed" in names
+
+
+@pytest.mark.timeout(600)
+def test_the_source_distribution_holds_the_tests_with_what_they_need(wheel: Path) -> None:
+    (source,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tree = {path.relative_to(ROOT).as_posix() for folder in BESIDE for path in files_of(folder)}
+    assert names >= {*FILES, *tree} - {name for name in tree if name.startswith("examples/out/")}
+    assert not [name for name in names if name.endswith(".pyc")]
 
 
 @pytest.mark.timeout(600)

@@ -13,7 +13,9 @@ _CLONE_NEWNET = 0x40000000
 
 def enter() -> None:
     """Lets this process have the namespace of its task. Raises OSError."""
-    name = Path("/proc/self/comm").read_text().strip().replace(":", "-")  # a task's process is called worker:0
+    name = (
+        Path("/proc/self/comm").read_text(encoding="utf-8").strip().replace(":", "-")
+    )  # a task's process is called worker:0
     with open(f"/run/netns/{os.environ[PREFIX]}{name}", "rb") as space:
         if ctypes.CDLL(None, use_errno=True).setns(space.fileno(), _CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns failed")

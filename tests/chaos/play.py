@@ -129,7 +129,7 @@ def _check_gone(pids: set[int]) -> None:
 
 def _command(pid: int) -> str:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        return "" if state == "Z" or pid == os.getpid() else Path(f"/proc/{pid}/cmdline").read_text()
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        return "" if state == "Z" or pid == os.getpid() else Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
     except OSError:
         return ""

@@ -274,7 +274,7 @@ class Network:
 
 
 def _connections() -> list[list[str]]:
-    return [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [line.split() for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
 
 
 def _descriptors(pid: int) -> set[str]:

@@ -32,7 +32,7 @@ def _limit(pid: int, what: int, most: int) -> None:
 
 def _address_space(pid: int) -> int:
     """What a process has mapped, in bytes."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
 
 
 class MemoryBudget(Fault):
