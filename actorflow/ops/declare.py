@@ -199,8 +199,8 @@ def op(
         result: the outputs' types: `T` (the shared one), a type, the name of an attribute that holds it, a rule of the
             `Inference`, a tuple of these for several outputs, or None for no output.
         types: inputs with a type of their own.
-        gradient: the rule `(node, *output_gradients)`, which gives one tensor or None an input; None where there is no
-            gradient. `Op.gradient` gives it afterwards.
+        gradient: the rule `(node, *output_gradients)`, which gives one tensor or None an input; None where the op has
+            none. `Op.gradient` gives it afterwards.
         prefer: the type that plain Python values take where no tensor decides.
         stateful: the op has an effect or another result each time, so it is never folded, merged or left out of order.
         commutative: the inputs may be exchanged.

@@ -24,7 +24,7 @@ def _permutation(c: Inference) -> Shape:
 def invert_permutation(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The vector y with y[x[i]] = i (`tf.invert_permutation`).
 
-    Raises InvalidArgumentError in the run where `x` is no permutation of 0 .. n - 1.
+    Raises InvalidArgumentError in the run where `x` is not a permutation of 0 .. n - 1.
     """
 
 
@@ -74,7 +74,7 @@ def reverse_sequence(
         seq_dim, batch_dim: the older names of `seq_axis` and `batch_axis`.
 
     Raises:
-        ValueError: there is no `seq_axis`.
+        ValueError: `seq_axis` is missing.
         InvalidArgumentError: a length is negative or larger than the dimension, in the run.
     """
     along = seq_axis if seq_dim is None else seq_dim

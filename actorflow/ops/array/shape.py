@@ -263,7 +263,7 @@ def transpose(
         conjugate: takes the complex conjugate as well.
 
     Raises:
-        ValueError: `perm` is no permutation of the dimensions; InvalidArgumentError where only the run knows.
+        ValueError: `perm` is not a permutation of the dimensions; InvalidArgumentError where only the run knows.
     """
     with composite(name, "transpose", a, perm) as scope:
         tensor = convert_to_tensor(a)

@@ -155,7 +155,7 @@ def searchsorted(
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where each of `values` goes in `sorted_sequence`, so that it stays sorted (`tf.searchsorted`).
+    """The place of each of `values` in `sorted_sequence`, so that it stays sorted (`tf.searchsorted`).
 
     Args:
         sorted_sequence: [..., n] of a real type, rising along the last dimension.
@@ -275,7 +275,7 @@ def _in_top_k(c: Inference) -> Shape:
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, *, name: str | None = None) -> Tensor:
     """Whether the target class of each row of `predictions` is among its `k` best (`tf.nn.in_top_k`).
 
-    Classes that tie at the border all count as in. A row with a prediction that is not finite, or a target that is no
+    Classes that tie at the border all count as in. A row with a prediction that is not finite, or a target that is not a
     class, is false.
 
     Args:

@@ -112,7 +112,7 @@ def space_to_batch_nd(
         A tensor of shape [batch · prod(block_shape), padded space / block_shape..., rest...].
 
     Raises:
-        ValueError: a padded dimension is no multiple of its block; InvalidArgumentError in the run.
+        ValueError: a padded dimension is not a multiple of its block; InvalidArgumentError in the run.
     """
 
 
@@ -129,7 +129,7 @@ def batch_to_space_nd(
         crops: a matrix of the widths to cut off before and after each spatial dimension.
 
     Raises:
-        ValueError: the batch is no multiple of the block's elements, or more would be cut off than there is;
+        ValueError: the batch is not a multiple of the block's elements, or more would be cut off than there is;
             InvalidArgumentError where only the run knows.
     """
 
@@ -241,7 +241,7 @@ def with_space_to_batch(
     spatial_dims: Sequence[int] | None = None,
     data_format: str | None = None,
 ) -> Tensor:
-    """What `op` gives where its window sees elements `dilation_rate` from each other (`tf.nn.with_space_to_batch`).
+    """The result of `op` where its window sees elements `dilation_rate` from each other (`tf.nn.with_space_to_batch`).
 
     The elements of the same rest modulo the rate become images of their own, on which `op` is called without padding.
 
@@ -390,7 +390,7 @@ def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, 
         [batch, height / block_size, width / block_size, channels · block_size²], in the order of the input.
 
     Raises:
-        ValueError: the block is smaller than 2, or space is no multiple of it; InvalidArgumentError where only the run
+        ValueError: the block is smaller than 2, or space is not a multiple of it; InvalidArgumentError where only the run
             knows.
     """
     return space_to_depth_op(input, block_size=block_size, data_format=data_format, name=name)

@@ -64,7 +64,7 @@ class ListDiff(NamedTuple):
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> Unique:
     """The distinct elements `y` of a vector in the order of their first appearance, and `idx` with y[idx] = x (`tf.unique`).
 
-    Raises ValueError, or InvalidArgumentError in the run, where `x` is no vector.
+    Raises ValueError, or InvalidArgumentError in the run, where `x` is not a vector.
     """
     return Unique(*unique_op(x, out_idx=out_idx, name=name))
 

@@ -39,7 +39,7 @@ def assert_rank(
         message: the text with which the message begins.
 
     Raises ValueError where the graph shows another rank, and InvalidArgumentError in the run where only that does; TypeError
-    and ValueError for a rank that is no integer or no scalar.
+    and ValueError for a rank that is not an integer or not a scalar.
     """
     return _assert_rank("assert_rank", "rank", x, [rank], data, summarize, message, name)
 
@@ -201,7 +201,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
 
 @public("af", "tf.debugging")
 def assert_proper_iterable(values: Any) -> None:
-    """Raises TypeError unless `values` is an iterable that is no tensor, array or text (`tf.assert_proper_iterable`)."""
+    """Raises TypeError unless `values` is an iterable, and not a tensor, an array or text (`tf.assert_proper_iterable`)."""
     if is_symbolic(values) or isinstance(values, (np.ndarray, bytes, str)) or not isinstance(values, Iterable):
         raise TypeError(f"A list or another iterable of values is needed, but a {type(values).__name__} was given.")
 

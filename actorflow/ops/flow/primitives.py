@@ -63,7 +63,7 @@ def _enter_shape(c: Inference) -> Shape:
 )
 def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> list[Tensor]:
     """`data` at output 1 (`output_true`) where the scalar `pred` holds, else at output 0 (`output_false`). The other
-    output is dead: what hangs on it does not run."""
+    output is dead: what depends on it does not run."""
 
 
 @public("af")

@@ -102,7 +102,7 @@ def py_func(
 
     Raises:
         ValueError: `func` is not callable.
-        TypeError: `inp` is no list of tensors.
+        TypeError: `inp` is not a list of tensors.
 
     In a run it raises what stands for what `func` raised: InvalidArgumentError for a TypeError or ValueError, OutOfRangeError for
     StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError for others,

@@ -47,7 +47,7 @@ def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = ui
         dtype: uint8 or uint16.
 
     Raises:
-        InvalidArgumentError: the string is no PNG, in the run.
+        InvalidArgumentError: the string is not a PNG, in the run.
     """
 
 
@@ -76,7 +76,7 @@ def decode_jpeg(
         try_recover_truncated: decodes what there is of a file that is cut off.
 
     Raises:
-        InvalidArgumentError: the string is no JPEG, or is cut off without `try_recover_truncated`, in the run.
+        InvalidArgumentError: the string is not a JPEG, or is cut off without `try_recover_truncated`, in the run.
     """
 
 

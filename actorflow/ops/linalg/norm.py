@@ -36,7 +36,7 @@ def norm(
         keep_dims: the older name of `keepdims`.
 
     Raises:
-        ValueError: `ord` is no norm of this kind.
+        ValueError: `ord` is not a norm of this kind.
     """
     keep = bool(_one_of(keepdims, keep_dims))
     with composite(name, "norm", tensor, axis):

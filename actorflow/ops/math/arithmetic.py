@@ -95,7 +95,7 @@ def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
 @public("af", "af:mod", "af.math", "af.math:mod")
 @op("FloorMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
 def floormod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """What is left of x by `floordiv`, elementwise with broadcasting; it has the sign of y.
+    """The remainder of x by `floordiv`, elementwise with broadcasting; it has the sign of y.
 
     Raises InvalidArgumentError in the run for an integer division by zero."""
 
@@ -117,7 +117,7 @@ def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
 @public("af")
 @op("TruncateMod", shape=elementwise, dtypes=REAL, broadcasts=True, work=4)
 def truncatemod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """What is left of x by `truncatediv`, elementwise with broadcasting; it has the sign of x, as in C.
+    """The remainder of x by `truncatediv`, elementwise with broadcasting; it has the sign of x, as in C.
 
     Raises InvalidArgumentError in the run for an integer division by zero."""
 

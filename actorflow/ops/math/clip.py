@@ -23,8 +23,8 @@ def clip_by_value(
 
     Args:
         t: a tensor of a real type.
-        clip_value_min, clip_value_max: scalars, or tensors that broadcast to t's shape. Where the lower bound is the
-            larger of the two, it wins.
+        clip_value_min, clip_value_max: scalars, or tensors that broadcast to t's shape. The lower bound wins if
+            it is the larger of the two.
 
     Raises:
         ValueError: a bound's shape would make the result larger than `t`.
@@ -70,7 +70,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None
         t_list: floating tensors, indexed slices, and None for what is left out.
 
     Raises:
-        TypeError: `t_list` is no sequence.
+        TypeError: `t_list` is not a sequence.
     """
     tensors = _values(t_list)
     if not tensors:
@@ -94,7 +94,7 @@ def clip_by_global_norm(
         The list, and the global norm. An infinite or NaN norm makes all entries NaN.
 
     Raises:
-        TypeError: `t_list` is no sequence.
+        TypeError: `t_list` is not a sequence.
     """
     tensors = _values(t_list)
     if not tensors:

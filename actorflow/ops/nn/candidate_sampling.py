@@ -316,7 +316,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Where sampled classes are true ones (`tf.nn.compute_accidental_hits`).
+    """The places where sampled classes are true ones (`tf.nn.compute_accidental_hits`).
 
     A class that was sampled more than once is found at its last place.
 

@@ -55,7 +55,7 @@ def embedding_lookup(
 
     Raises:
         ValueError: an unknown strategy, or no table.
-        InvalidArgumentError: an id that is no row, in the run.
+        InvalidArgumentError: an id that is not a row, in the run.
     """
     tables = list(params) if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list") else [params]
     if not tables:

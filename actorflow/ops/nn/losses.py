@@ -229,7 +229,7 @@ def sparse_softmax_cross_entropy_with_logits(
 
     Raises:
         ValueError: arguments were given without their names, or the shapes don't fit.
-        InvalidArgumentError: a label is no class, in the run.
+        InvalidArgumentError: a label is not a class, in the run.
     """
     _check_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with composite(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits) as scope:

@@ -31,7 +31,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What the mean and the variance of `x` over `axes` can be computed from (`tf.nn.sufficient_statistics`).
+    """Sums from which the mean and the variance of `x` over `axes` can be computed (`tf.nn.sufficient_statistics`).
 
     Args:
         x: floating.

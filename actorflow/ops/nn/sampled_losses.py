@@ -60,7 +60,7 @@ def nce_loss(
         The loss of each example, [batch].
 
     Raises:
-        InvalidArgumentError: a label is no class, in the run.
+        InvalidArgumentError: a label is not a class, in the run.
     """
     with composite(name, "nce_loss", labels, inputs):
         logits, targets = _sampled_logits(
@@ -115,7 +115,7 @@ def sampled_softmax_loss(
         The loss of each example, [batch].
 
     Raises:
-        InvalidArgumentError: a label is no class, in the run.
+        InvalidArgumentError: a label is not a class, in the run.
     """
     with composite(name, "sampled_softmax_loss", labels, inputs):
         logits, targets = _sampled_logits(

@@ -64,7 +64,7 @@ def sparse_concat(
         concat_dim, expand_nonconcat_dims: other names of `axis` and `expand_nonconcat_dim`.
 
     Raises:
-        TypeError: something is no sparse tensor of the same type.
+        TypeError: something is not a sparse tensor of the same type.
         ValueError: there is none, or the ranks differ.
         InvalidArgumentError: other dimensions differ, in the run.
     """
@@ -142,7 +142,7 @@ def sparse_split(
 
     Raises:
         ValueError: no part is wanted, or there is no axis.
-        InvalidArgumentError: more parts than rows, or an axis that is none, in the run.
+        InvalidArgumentError: more parts than rows, or an axis that does not exist, in the run.
     """
     source = sparse_of(sp_input)
     along = axis if split_dim is None else split_dim

@@ -198,7 +198,7 @@ def sparse_reduce_sum(
         reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
 
     Raises:
-        InvalidArgumentError: an axis is none, in the run.
+        InvalidArgumentError: an axis does not exist, in the run.
     """
     found: Tensor = _reduce(_sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
     return found

@@ -221,7 +221,7 @@ def sparse_merge(
         already_sorted: says that the result needs no reordering.
 
     Raises:
-        TypeError, ValueError: something is no sparse tensor; another number of vocabularies.
+        TypeError, ValueError: something is not a sparse tensor; another number of vocabularies.
     """
     from actorflow.ops.sparse.shape import sparse_reorder
 
@@ -315,7 +315,7 @@ def edit_distance(
         A dense tensor without the last dimension.
 
     Raises:
-        TypeError: something is no sparse tensor, or the two have different types.
+        TypeError: something is not a sparse tensor, or the two have different types.
         ValueError: their ranks differ.
     """
     first, second = sparse_of(hypothesis, "Hypothesis"), sparse_of(truth, "Truth")

@@ -40,7 +40,7 @@ def assign(
 
     Raises:
         ValueError: the shape is not the variable's.
-        TypeError: the type is not the variable's, or `ref` is no reference.
+        TypeError: the type is not the variable's, or `ref` is not a reference.
     """
     return state.assign_value(ref, value, name=name)
 

@@ -131,7 +131,7 @@ def string_to_number(
         input: the newer name of `string_tensor`.
 
     Raises:
-        InvalidArgumentError: the text is no number of the type, or too large for an integer, in the run.
+        InvalidArgumentError: the text is not a number of the type, or too large for an integer, in the run.
     """
     return _string_to_number(input if string_tensor is None else string_tensor, out_type=out_type, name=name)
 

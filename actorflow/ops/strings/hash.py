@@ -44,7 +44,7 @@ def string_to_hash_bucket(
         Numbers int64 in [0, num_buckets), in the shape of the strings.
 
     Raises:
-        ValueError: there is no bucket.
+        ValueError: `num_buckets` is less than 1.
     """
     given = input if string_tensor is None else string_tensor
     return _string_to_hash_bucket(given, num_buckets=num_buckets, name=name)
@@ -59,7 +59,8 @@ def _string_to_hash_bucket_fast(input: TensorLike, *, num_buckets: int, name: st
 def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:
     """The bucket in [0, num_buckets) of each string, int64, by FarmHash's Fingerprint64 (`tf.string_to_hash_bucket_fast`).
 
-    The same on every machine. Who knows the hash can find strings that share a bucket. Raises ValueError for no bucket.
+    The same on every machine. Strings that share a bucket can be found by those who know the hash.
+    Raises ValueError for no bucket.
     """
     return _string_to_hash_bucket_fast(input, num_buckets=num_buckets, name=name)
 

@@ -66,7 +66,7 @@ def string_split(
         result_type: "SparseTensor"; there are no ragged tensors.
 
     Raises:
-        ValueError: `source` is no vector, InvalidArgumentError in the run; another result type than SparseTensor.
+        ValueError: `source` is not a vector, InvalidArgumentError in the run; another result type than SparseTensor.
     """
     _only_sparse(result_type)
     given = input if source is None else source
@@ -172,8 +172,8 @@ def reduce_join(
         reduction_indices: the older name of `axis`.
 
     Raises:
-        ValueError: an axis that is none.
-        InvalidArgumentError: an axis that comes twice, or that is none, in the run.
+        ValueError: an axis that does not exist.
+        InvalidArgumentError: an axis that comes twice or does not exist, in the run.
     """
     axes = reduction_indices if axis is None else axis
     keep = bool(keep_dims) if keepdims is None else bool(keepdims)

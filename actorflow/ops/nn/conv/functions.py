@@ -39,9 +39,9 @@ def conv2d(
     Args:
         input: float16, bfloat16, float32, float64 or int32, of shape [batch, height, width, in], or
             [batch, in, height, width] where `data_format` is "NCHW".
-        filter, filters: of the same type, of shape [height, width, in, out]; `filters` is the newer name. Where it
-            takes fewer channels than the input has, these are divided into groups, each of which makes an equal part of
-            the outputs.
+        filter, filters: of the same type, of shape [height, width, in, out]; `filters` is the newer name. If it takes
+            fewer channels than the input has, these are divided into groups, each of which makes an equal part of the
+            outputs.
         strides: how far the filter moves: one number, one for height and width each, or one for each dimension.
         padding: "SAME" (zeros around, so that only the strides make the output smaller), "VALID" (none), or four pairs
             of widths, one for each dimension.
