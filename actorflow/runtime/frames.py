@@ -131,9 +131,7 @@ def run_primitive(part: Part, node: PlanNode) -> None:
                 part.loop.left(part)
         except BaseException as error:
             step.fail(part, node, error)
-    step.live -= 1
-    if step.live <= step.waiting:
-        step.quiet()
+    step.task_done()
 
 
 def _take(part: Part, node: PlanNode) -> Any:

@@ -248,9 +248,7 @@ async def run_node(part: Part, node: PlanNode) -> None:
         except BaseException as error:
             faults.remember_inputs(error, inputs)
             step.fail(part, node, error)
-    live = step.live = step.live - 1
-    if live <= step.waiting:
-        step.quiet()
+    step.task_done()
 
 
 def _timed(part: Part, node: PlanNode, inputs: Any, cost: Cost) -> Any:
@@ -305,9 +303,7 @@ async def run_asynchronous(part: Part, node: PlanNode, inputs: Any) -> None:
         step.fail(part, node, error)
     if step.stopped:
         step.leave_behind(part, node)
-    live = step.live = step.live - 1
-    if live <= step.waiting:
-        step.quiet()
+    step.task_done()
     part.dispatcher.pump()
 
 
@@ -357,6 +353,4 @@ def _continue(part: Part, node: PlanNode, result: Any, error: BaseException | No
                 part.loop.left(part)
         except BaseException as failure:
             step.fail(part, node, failure)
-    live = step.live = step.live - 1
-    if live <= step.waiting:
-        step.quiet()
+    step.task_done()

@@ -114,9 +114,7 @@ class Step:
         self.live += 1  # holds the step open until all parts have started
         for part in self.parts:
             part.start(feeds)
-        self.live -= 1
-        if self.live <= self.waiting:
-            self.quiet()
+        self.task_done()
 
     def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
         """Delivers feeds of a partial run."""
@@ -126,9 +124,7 @@ class Step:
         self.live += 1
         for part in self.parts:
             part.feed(feeds)
-        self.live -= 1
-        if self.live <= self.waiting:
-            self.quiet()
+        self.task_done()
 
     def start_asynchronous(self, part: Part, node: PlanNode) -> None:
         """Gives a node with an asynchronous kernel its task on the event loop."""
@@ -248,6 +244,13 @@ class Step:
             self._finish()
         else:
             self._abandoning = self.loop.call_later(self._grace, self.abandon)
+
+    def task_done(self) -> None:
+        """One of the live tasks has ended; what it gave is delivered, or its error is told. The step goes quiet where no other
+        is at work."""
+        live = self.live = self.live - 1
+        if live <= self.waiting:
+            self.quiet()
 
     def quiet(self) -> None:
         """Nothing of the step runs or is ready: it is finished, or waits, or starves."""
