@@ -56,6 +56,13 @@ class RNNCell:
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: DTypeLike | None = None, _reuse: Any = None
     ) -> None:
+        """
+        Args:
+            trainable: whether optimizers change the cell's variables.
+            name: the name of the cell's variable scope; the class's name in lower case unless given.
+            dtype: the type of the variables; that of the first inputs unless given.
+            _reuse: whether its variables exist already in the scope.
+        """
         self.trainable = trainable
         self._name = name
         self._dtype = None if dtype is None else as_dtype(dtype)
@@ -65,6 +72,8 @@ class RNNCell:
         """The output and the next state, from inputs of shape [batch, ...] and the state before.
 
         Args:
+            inputs: a tensor of shape [batch, ...], or a structure of such.
+            state: the state before, in the structure of `state_size`, each part of shape [batch, size].
             scope: the variable scope, at the first call; one with the name of the cell or its class unless given.
         """
         tensors = nest.flatten(inputs)
@@ -118,7 +127,16 @@ class RNNCell:
             return zeros_of(self.state_size, batch_size, dtype)
 
     def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike | None = None) -> Any:
-        """`zero_state` of the batch and type of `inputs`, or of those given."""
+        """`zero_state` of the batch and type of `inputs`, or of those given.
+
+        Args:
+            inputs: a tensor of shape [batch, ...].
+            batch_size: a number or a scalar tensor; needed without `inputs`.
+            dtype: the type of the state; needed without `inputs`.
+
+        Raises:
+            ValueError: neither `inputs` nor both of the others are given.
+        """
         if inputs is not None:
             from actorflow.ops.array.shape import shape
 

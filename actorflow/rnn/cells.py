@@ -31,8 +31,11 @@ class BasicRNNCell(RNNCell):
     """output = next state = activation([inputs, state] · kernel + bias) (`tf.nn.rnn_cell.BasicRNNCell`).
 
     Args:
+        num_units: the size of the output and of the state.
         activation: a function, or the name of one of `af.nn`; tanh unless given.
         reuse: whether its variables exist already in the scope.
+        name: the name of its variable scope; `basic_rnn_cell` unless given.
+        dtype: the type of its variables; that of the first inputs unless given.
     """
 
     def __init__(
@@ -70,9 +73,13 @@ class GRUCell(RNNCell):
     """The gated recurrent unit of K. Cho et al., 2014 (`tf.nn.rnn_cell.GRUCell`).
 
     Args:
+        num_units: the size of the output and of the state.
         activation: of the candidate state; tanh unless given.
+        reuse: whether its variables exist already in the scope.
         kernel_initializer, bias_initializer: of both layers; unless given the gates' bias starts as ones, so that the
             state passes through, and the candidate's as zeros.
+        name: the name of its variable scope; `gru_cell` unless given.
+        dtype: the type of its variables; that of the first inputs unless given.
     """
 
     def __init__(
@@ -123,10 +130,17 @@ class GRUCell(RNNCell):
 class BasicLSTMCell(RNNCell):
     """The LSTM of W. Zaremba et al., 2014, without peepholes, clipping or projection (`tf.nn.rnn_cell.BasicLSTMCell`).
 
+        cell = af.nn.rnn_cell.BasicLSTMCell(128)
+        outputs, last = af.nn.dynamic_rnn(cell, inputs, dtype=af.float32)     # inputs: [batch, time, depth]
+
     Args:
-        forget_bias: is added to the forget gate's, so that a new cell remembers.
-        state_is_tuple: the state is an `LSTMStateTuple`; else c and h side by side in one tensor.
-        activation: of the inputs and of the outputs; tanh unless given.
+        num_units: the size of the output and of both parts of the state.
+        forget_bias: a number that is added to the forget gate's bias, so that a new cell remembers.
+        state_is_tuple: whether the state is an `LSTMStateTuple`; otherwise c and h are side by side in one tensor.
+        activation: of the inputs and of the outputs: a function, or the name of one of `af.nn`; tanh unless given.
+        reuse: whether its variables exist already in the scope.
+        name: the name of its variable scope; `basic_lstm_cell` unless given.
+        dtype: the type of its variables; that of the first inputs unless given.
     """
 
     def __init__(
@@ -172,13 +186,20 @@ class LSTMCell(RNNCell):
     """The LSTM of H. Sak et al., 2014, with peepholes and a projection where asked for (`tf.nn.rnn_cell.LSTMCell`).
 
     Args:
-        use_peepholes: the gates see the cell by diagonal weights.
-        cell_clip: the cell's values are cut to [-cell_clip, cell_clip].
+        num_units: the size of the cell's memory, and of the output unless `num_proj` is given.
+        use_peepholes: whether the gates see the cell's memory, by diagonal weights.
+        cell_clip: the cell's values are cut to [-cell_clip, cell_clip]; no limit unless given.
         initializer: of the weights; that of the variable scope unless given.
         num_proj: the size of the output, which is then a projection of the cell's.
-        proj_clip: the projection's values are cut to [-proj_clip, proj_clip].
+        proj_clip: the projection's values are cut to [-proj_clip, proj_clip]; no limit unless given.
+        num_unit_shards, num_proj_shards: have to be None; use a partitioner of the variable scope.
         forget_bias, state_is_tuple, activation: as for `BasicLSTMCell`.
-        num_unit_shards, num_proj_shards: None; there are no partitioned variables.
+        reuse: whether its variables exist already in the scope.
+        name: the name of its variable scope; `lstm_cell` unless given.
+        dtype: the type of its variables; that of the first inputs unless given.
+
+    Raises:
+        ValueError: `num_unit_shards` or `num_proj_shards` is given.
     """
 
     def __init__(

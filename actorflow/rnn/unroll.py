@@ -44,20 +44,25 @@ def dynamic_rnn(
     """Runs `cell` over the steps of `inputs` in a loop (`tf.nn.dynamic_rnn`).
 
     Args:
-        inputs: [batch, time, ...], or [time, batch, ...] with `time_major`, which saves two transpositions; or a structure
-            of such. Batch and time may be unknown, the rest is known.
-        sequence_length: [batch]: how many steps each row has. Behind them its outputs are zeros, and its state stays.
-        initial_state: of `cell.state_size`; else zeros of type `dtype`.
-        parallel_iterations: so many steps may be under way at once; 32 unless given.
-        swap_memory: what the gradient keeps of the steps may be kept on the host.
+        cell: a cell, such as `af.nn.rnn_cell.LSTMCell(128)`.
+        inputs: [batch, time, ...], or [time, batch, ...] with `time_major`, which saves two transpositions; or a
+            structure of such. Batch and time may be unknown, the rest is known.
+        sequence_length: [batch], integers: the number of steps of each row. After its last step a row's outputs are
+            zeros, and its state stays.
+        initial_state: the state before the first step, in the structure of `cell.state_size`; zeros of type `dtype`
+            unless given.
+        dtype: the type of the initial state and of the outputs; needed without `initial_state`.
+        parallel_iterations: the maximum number of steps that run concurrently; 32 unless given.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+        time_major: whether inputs and outputs have the time in dimension 0 and the batch in dimension 1.
         scope: the variable scope, `rnn` unless given.
 
     Returns:
-        The outputs, [batch, time, ...] of `cell.output_size` (time first with `time_major`), and the state after the last
-        step.
+        The outputs, [batch, time, ...] of `cell.output_size` (time first with `time_major`), and the state after the
+        last step.
 
     Raises:
-        TypeError: `cell` is no cell.
+        TypeError: `cell` is not a cell.
         ValueError: neither a state nor a type is given, a shape does not fit, or the size of the inputs is unknown.
     """
     check_cell("cell", cell)
@@ -115,10 +120,18 @@ def bidirectional_dynamic_rnn(
     """One cell over the steps of `inputs` and another over them from the last to the first
     (`tf.nn.bidirectional_dynamic_rnn`).
 
-    The arguments are those of `dynamic_rnn`; the scope is `bidirectional_rnn` unless given, with `fw` and `bw` inside.
+    Args:
+        cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.
+        inputs, sequence_length, dtype, parallel_iterations, swap_memory, time_major: see `dynamic_rnn`.
+        initial_state_fw, initial_state_bw: the state of each cell before its first step; zeros of type `dtype` unless
+            given.
+        scope: the variable scope, `bidirectional_rnn` unless given; inside are `fw` and `bw`.
 
     Returns:
         ((outputs forward, outputs backward), (state forward, state backward)); outputs are in the order of the inputs.
+
+    Raises:
+        TypeError, ValueError: see `dynamic_rnn`.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -157,15 +170,18 @@ def static_rnn(
     sequence_length: TensorLike | None = None,
     scope: Scope = None,
 ) -> tuple[list[Any], Any]:
-    """Calls `cell` once for each of `inputs`, [batch, ...] of each step (`tf.nn.static_rnn`). The graph grows with them.
+    """Calls `cell` once for each step; the graph grows with their number (`tf.nn.static_rnn`).
 
-    The other arguments are those of `dynamic_rnn`.
+    Args:
+        cell: a cell.
+        inputs: a list with one tensor of shape [batch, ...] for each step, or a structure of such.
+        initial_state, dtype, sequence_length, scope: see `dynamic_rnn`.
 
     Returns:
         The list of outputs, and the last state.
 
     Raises:
-        TypeError: `cell` is no cell, or `inputs` no sequence.
+        TypeError: `cell` is not a cell, or `inputs` is not a list or a tuple.
         ValueError: `inputs` is empty, or neither a state nor a type is given.
     """
     check_cell("cell", cell)
@@ -202,8 +218,19 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """`static_rnn` of one cell forward and of another backward (`tf.nn.static_bidirectional_rnn`).
 
+    Args:
+        cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.
+        inputs: a list with one tensor of shape [batch, ...] for each step.
+        initial_state_fw, initial_state_bw: the state of each cell before its first step; zeros of type `dtype` unless
+            given.
+        dtype, sequence_length: see `dynamic_rnn`.
+        scope: the variable scope, `bidirectional_rnn` unless given; inside are `fw` and `bw`.
+
     Returns:
         The outputs of both, concatenated in their last dimension, step by step; and the last state of each.
+
+    Raises:
+        TypeError, ValueError: see `static_rnn`.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)

@@ -60,15 +60,16 @@ class DropoutWrapper(Wrapper):
     """Dropout of the inputs, the outputs and the state (`tf.nn.rnn_cell.DropoutWrapper`).
 
     Args:
+        cell: the cell to wrap.
         input_keep_prob, output_keep_prob, state_keep_prob: the chance with which an element stays, a number or a
             scalar; 1 drops nothing. The state is dropped as it leaves the cell.
-        variational_recurrent: the same elements are dropped in each step, and for each row of a batch (Y. Gal and
-            Z. Ghahramani, 2015).
+        variational_recurrent: the same elements are dropped in each step, and for each row of a batch (Y. Gal and Z.
+            Ghahramani, 2015).
         input_size: for variational dropout of inputs: their size behind the batch, or a structure of sizes.
         dtype: for variational dropout: the type of the inputs, the outputs and the state.
         seed: of all random choices.
-        dropout_state_filter_visitor: `f(state)` gives True for what may be dropped, in the structure of the state, or one
-            bool for all. By default that is all but the cell `c` of an `LSTMStateTuple`, and arrays.
+        dropout_state_filter_visitor: `f(state)` gives True for what may be dropped, in the structure of the state, or
+            one bool for all. By default that is all but the cell `c` of an `LSTMStateTuple`, and arrays.
 
     Raises:
         TypeError: `cell` is no cell.
@@ -165,9 +166,11 @@ class ResidualWrapper(Wrapper):
     """Adds the inputs to the outputs (`tf.nn.rnn_cell.ResidualWrapper`).
 
     Args:
+        cell: the cell to wrap.
         residual_fn: `f(inputs, outputs)` gives the outputs in place of the sum.
 
-    Raises ValueError at a call where the shapes of inputs and outputs differ.
+    Raises:
+        ValueError: at a call: the shapes of inputs and outputs differ.
     """
 
     def __init__(self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None) -> None:

@@ -67,9 +67,17 @@ class Ones(Initializer):
 
 @public("af:constant_initializer", "tf.initializers:constant")
 class Constant(Initializer):
-    """`value`: a number, or a list or array, which is filled up to the shape with its last element.
+    """A fixed value.
 
-    Raises TypeError where `verify_shape` and the value has another shape, and ValueError where it is too long."""
+    Args:
+        value: a number, or a list or array, which is filled up to the shape with its last element.
+        dtype: the type of the value where `get_variable` gives none.
+        verify_shape: whether a list or array has to have the variable's shape.
+
+    Raises:
+        TypeError: `value` is of another kind; or, at a use, `verify_shape` is true and the shape differs.
+        ValueError: at a use: the value has more elements than the shape.
+    """
 
     def __init__(self, value: Any = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
@@ -86,7 +94,14 @@ class Constant(Initializer):
 
 @public("af:random_uniform_initializer", "tf.initializers:random_uniform")
 class RandomUniform(Initializer):
-    """Uniform draws from [minval, maxval); maxval is 1 unless given, and has to be given for integers."""
+    """Uniform draws from [minval, maxval).
+
+    Args:
+        minval: the lower bound, a number or a scalar tensor.
+        maxval: the upper bound; 1 unless given. It has to be given for integers.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+    """
 
     def __init__(
         self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: DTypeLike = float32
@@ -102,7 +117,13 @@ class RandomUniform(Initializer):
 
 @public("af:random_normal_initializer", "tf.initializers:random_normal")
 class RandomNormal(Initializer):
-    """Normal draws."""
+    """Normal draws.
+
+    Args:
+        mean, stddev: the mean and the standard deviation, numbers or scalar tensors.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+    """
 
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
@@ -116,7 +137,13 @@ class RandomNormal(Initializer):
 
 @public("af:truncated_normal_initializer", "tf.initializers:truncated_normal")
 class TruncatedNormal(RandomNormal):
-    """Normal draws, drawn again where they are more than two standard deviations from the mean."""
+    """Normal draws, drawn again where they are more than two standard deviations from the mean.
+
+    Args:
+        mean, stddev: the mean and the standard deviation before the cut, numbers or scalar tensors.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+    """
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
@@ -124,7 +151,13 @@ class TruncatedNormal(RandomNormal):
 
 @public("af:uniform_unit_scaling_initializer", "tf.initializers:uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
-    """Uniform draws that keep the variance of a layer's input: from ±factor · √(3 / number of inputs)."""
+    """Uniform draws that keep the variance of a layer's input: from ±factor · √(3 / number of inputs).
+
+    Args:
+        factor: a factor of the bounds, 1 for a linear layer.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+    """
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
@@ -146,8 +179,16 @@ class UniformUnitScaling(Initializer):
 class VarianceScaling(Initializer):
     """Draws of variance scale / n, where n is the number of a layer's inputs, its outputs, or their mean.
 
-    mode: fan_in, fan_out or fan_avg. distribution: truncated_normal (or normal), untruncated_normal or uniform.
-    Raises ValueError for others, or a scale that is not positive."""
+    Args:
+        scale: a factor of the variance, above 0.
+        mode: the number n: `fan_in` (inputs), `fan_out` (outputs) or `fan_avg` (their mean).
+        distribution: `truncated_normal` (or `normal`, the same), `untruncated_normal` or `uniform`.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+
+    Raises:
+        ValueError: `scale` is not positive, or `mode` or `distribution` is unknown.
+    """
 
     def __init__(
         self,
@@ -192,7 +233,14 @@ class VarianceScaling(Initializer):
 class Orthogonal(Initializer):
     """A matrix of orthonormal rows or columns (whichever are fewer), times `gain`; leading dimensions are flattened.
 
-    Raises ValueError for a shape of fewer than two dimensions."""
+    Args:
+        gain: the factor.
+        seed: makes the draws the same in each session.
+        dtype: the type of the value where `get_variable` gives none.
+
+    Raises:
+        ValueError: at a use: the shape has fewer than two dimensions.
+    """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)

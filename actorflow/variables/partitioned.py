@@ -82,11 +82,14 @@ class PartitionedVariable(Overloads):
     ) -> None:
         """
         Args:
-            shape: of the whole.
-            variable_list: the slices, each of which knows its place (see `SaveSliceInfo`).
-            partitions: how many slices there are along each dimension.
+            name: the name of the whole.
+            shape: the shape of the whole, fully known.
+            dtype: the type of the values.
+            variable_list: the slices in their order, each of which knows its place (see `SaveSliceInfo`).
+            partitions: the number of slices along each dimension.
 
-        Raises ValueError where these don't belong together.
+        Raises:
+            ValueError: the arguments do not match each other.
         """
         if len(shape) != len(partitions):
             raise ValueError(
@@ -161,19 +164,49 @@ class PartitionedVariable(Overloads):
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
-        """`Variable.assign` of each slice; the results in their order."""
+        """`Variable.assign` of each slice.
+
+        Args:
+            value: the new value of the whole.
+            use_locking: accepted for compatibility, without effect: each slice is updated atomically.
+            name: the name of the operations.
+            read_value: whether to return the new values as tensors, instead of operations.
+
+        Returns:
+            A list of the slices' results, in their order.
+        """
         return self._each(Variable.assign, value, name, read_value)
 
     def assign_add(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
-        """`Variable.assign_add` of each slice; the results in their order."""
+        """`Variable.assign_add` of each slice.
+
+        Args:
+            delta: what to add, in the shape of the whole.
+            use_locking: accepted for compatibility, without effect: each slice is updated atomically.
+            name: the name of the operations.
+            read_value: whether to return the new values as tensors, instead of operations.
+
+        Returns:
+            A list of the slices' results, in their order.
+        """
         return self._each(Variable.assign_add, delta, name, read_value)
 
     def assign_sub(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
-        """`Variable.assign_sub` of each slice; the results in their order."""
+        """`Variable.assign_sub` of each slice.
+
+        Args:
+            delta: what to subtract, in the shape of the whole.
+            use_locking: accepted for compatibility, without effect: each slice is updated atomically.
+            name: the name of the operations.
+            read_value: whether to return the new values as tensors, instead of operations.
+
+        Returns:
+            A list of the slices' results, in their order.
+        """
         return self._each(Variable.assign_sub, delta, name, read_value)
 
     def _each(self, assign: Callable[..., Any], value: TensorLike, name: str | None, read_value: bool) -> list[Any]:

@@ -32,10 +32,25 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
 def variable_axis_size_partitioner(
     max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
-    """As few slices along `axis` as keep each below `max_shard_bytes`, as far as `max_shards` allows. A slice has one row at
-    least, however large that is.
+    """As few slices along `axis` as keep each below `max_shard_bytes`. A slice has at least one row, however large that
+    is.
 
-    Raises ValueError for numbers that are not positive; so does the partitioner for a shape that is not fully known."""
+        with af.variable_scope("model", partitioner=af.variable_axis_size_partitioner(64 << 20)):
+            table = af.get_variable("table", [1_000_000, 64])     # 256 MB in four slices
+
+    Args:
+        max_shard_bytes: the maximum size of a slice in bytes.
+        axis: the dimension along which variables are cut.
+        bytes_per_string_element: the assumed size of an element in bytes, for variables of strings.
+        max_shards: the maximum number of slices; no limit unless given.
+
+    Returns:
+        A function for `partitioner=` of `get_variable` and `variable_scope`. It raises ValueError for a shape that is
+        not fully known.
+
+    Raises:
+        ValueError: a number is not positive.
+    """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive.")
     if max_shards is not None and max_shards < 1:
@@ -55,9 +70,18 @@ def variable_axis_size_partitioner(
 def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
-    """As many slices along `axis` as leave each at least some `min_slice_size` bytes, up to `max_partitions`.
+    """As many slices along `axis` as leave each at least about `min_slice_size` bytes, up to `max_partitions`.
 
-    The partitioner raises ValueError for a shape without such a dimension, or one that is not fully known."""
+    Args:
+        max_partitions: the maximum number of slices.
+        axis: the dimension along which variables are cut.
+        min_slice_size: the minimum size of a slice in bytes, 256 KiB unless given.
+        bytes_per_string_element: the assumed size of an element in bytes, for variables of strings.
+
+    Returns:
+        A function for `partitioner=` of `get_variable` and `variable_scope`. It raises ValueError for a shape without
+        this dimension, or one that is not fully known.
+    """
 
     def partitioner(shape: Any, dtype: DType) -> list[int]:
         sizes = _sizes(shape)

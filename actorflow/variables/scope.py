@@ -52,19 +52,27 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Prefixes the names that `get_variable` makes and takes inside, and opens a name scope too (`tf.variable_scope`).
 
+        with af.variable_scope("encoder", initializer=af.zeros_initializer()):
+            w = af.get_variable("w", [4, 4])                        # encoder/w
+        with af.variable_scope("encoder", reuse=True):
+            assert af.get_variable("w", [4, 4]) is w
+
     Args:
         name_or_scope: a name, which adds to that of the scope around; a scope, which is entered again as it was; or
             None, to use `default_name` made unique.
+        default_name: the name to use where `name_or_scope` is None; a number is added if the scope around has opened it
+            before.
         values: tensors, in whose graph the scope is opened.
-        reuse: True: variables have to exist. AUTO_REUSE: they are made if they don't. None: as in the scope around, at
-            the outermost: they must not exist. Inside a scope that reuses, all do.
-        initializer, regularizer, caching_device, partitioner, custom_getter, dtype, constraint: defaults for `get_variable`
-            inside.
-        auxiliary_name_scope: False opens no name scope.
+        initializer, regularizer, caching_device, partitioner, custom_getter, dtype, constraint: defaults for
+            `get_variable` inside.
+        reuse: True: variables have to exist. AUTO_REUSE: they are made if they don't. None: as in the scope around; at
+            the outermost they must not exist. Inside a scope that reuses, all do.
+        use_resource: accepted for compatibility, without effect.
+        auxiliary_name_scope: whether to open a name scope.
 
     Raises:
-        ValueError: `reuse` without a name, or an unknown value of it.
-        TypeError: neither a name nor a default name is given, or the name is none.
+        ValueError: `reuse` is given without a name, or has an unknown value.
+        TypeError: neither a name nor a default name is given, or the name is not a string or a scope.
     """
     if default_name is None and name_or_scope is None:
         raise TypeError("If default_name is None then name_or_scope is required")
@@ -157,19 +165,30 @@ def get_variable(
 ) -> Variable:
     """Makes the variable `name` of the open variable scope, or takes the one that exists (`tf.get_variable`).
 
+        with af.variable_scope("layer"):
+            w = af.get_variable("w", [784, 10], initializer=af.random_normal_initializer(stddev=0.01))
+
     Args:
+        name: the name within the scope.
         shape: has to be fully known for a new variable, unless `initializer` is a value.
         dtype: that of the scope (float32) unless given.
         initializer: `f(shape, dtype)`, a class of such, a tensor or a value; by default that of the scope, else glorot
             uniform for floating-point types and zeros for others.
         regularizer: `f(variable)` gives a loss that is added to the collection REGULARIZATION_LOSSES.
-        partitioner: `f(shape, dtype)` says into how many slices the variable is cut along each dimension. Each slice `i`
-            is a variable `name/part_i`; the result is then a `PartitionedVariable`. Scalars are not cut.
+        trainable: whether optimizers change the variable, unless they are told which variables to change; true unless
+            given.
+        collections: the collections that list the variable; GLOBAL_VARIABLES unless given.
+        caching_device: a device that keeps a copy of the value read, for its consumers.
+        partitioner: `f(shape, dtype)` says into how many slices the variable is cut along each dimension. Each slice
+            `i` is a variable `name/part_i`; the result is then a `PartitionedVariable`. Scalars are not cut.
+        validate_shape: whether the initial value's shape has to be known and stays the variable's shape.
+        use_resource: accepted for compatibility, without effect.
         custom_getter: called as `custom_getter(getter, name=..., ...)` in place of the getter.
-        reuse: True: the variable has to exist; AUTO_REUSE; None: as the scope says.
+        constraint: a function that optimizers apply to the value after each update.
+        reuse: True: the variable has to exist; AUTO_REUSE: it is made if it does not; None: as the scope says.
 
     Raises:
-        ValueError: the variable exists and should not, or the other way round; a shape or a type differs from that of
+        ValueError: the variable exists and should not, or does not and should; a shape or a type differs from that of
             the variable that exists, or can't be known.
     """
     graph = get_default_graph()

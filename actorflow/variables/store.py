@@ -46,6 +46,16 @@ class VariableScope:
         name_scope: str = "",
         partitioner: Any = None,
     ) -> None:
+        """
+        Args:
+            reuse: whether variables have to exist (True), are made if they do not (AUTO_REUSE), or must not exist (None
+                or False).
+            name: the prefix of the variables' names, without a `/` at its end.
+            initializer, regularizer, caching_device, partitioner, custom_getter, constraint: defaults for
+                `get_variable`.
+            dtype: the type of variables where `get_variable` gives none.
+            name_scope: the name scope that was opened with it, with a `/` at its end.
+        """
         self.name = name
         self.reuse = reuse
         self.initializer = initializer

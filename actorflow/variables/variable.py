@@ -229,23 +229,50 @@ class Variable(Overloads):
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Makes `value` the value; gives it as a tensor, or with `read_value=False` the bare operation.
+        """Makes `value` the value.
 
-        `use_locking` changes nothing: each update is atomic.
+        Args:
+            value: the new value, of the variable's type and shape.
+            use_locking: accepted for compatibility, without effect: each update is atomic.
+            name: the name of the operation, `Assign` unless given.
+            read_value: whether to return the new value as a tensor, instead of the bare operation.
+
+        Returns:
+            A tensor, or an operation with `read_value=False`.
         """
         return (state.assign_value if read_value else state.assign_target)(self.handle, value, name=name or "Assign")
 
     def assign_add(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Adds `delta` in one atomic step; gives the sum as a tensor, or with `read_value=False` the bare operation."""
+        """Adds `delta` in one atomic step.
+
+        Args:
+            delta: what to add, of the variable's type and shape.
+            use_locking: accepted for compatibility, without effect: each update is atomic.
+            name: the name of the operation, `AssignAdd` unless given.
+            read_value: whether to return the sum as a tensor, instead of the bare operation.
+
+        Returns:
+            A tensor, or an operation with `read_value=False`.
+        """
         made = state.assign_add_value if read_value else state.assign_add_target
         return made(self.handle, delta, name=name or "AssignAdd")
 
     def assign_sub(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtracts `delta` in one atomic step; gives the difference, or with `read_value=False` the bare operation."""
+        """Subtracts `delta` in one atomic step.
+
+        Args:
+            delta: what to subtract, of the variable's type and shape.
+            use_locking: accepted for compatibility, without effect: each update is atomic.
+            name: the name of the operation, `AssignSub` unless given.
+            read_value: whether to return the difference as a tensor, instead of the bare operation.
+
+        Returns:
+            A tensor, or an operation with `read_value=False`.
+        """
         made = state.assign_sub_value if read_value else state.assign_sub_target
         return made(self.handle, delta, name=name or "AssignSub")
 
