@@ -29,6 +29,14 @@ class DType:
     __slots__ = ("_base", "_ref", "code", "kind", "name", "size")
 
     def __init__(self, name: str, code: int, kind: str, size: int, base: DType | None = None) -> None:
+        """
+        Args:
+            name: the name, such as `float32`.
+            code: the number of the type in TensorFlow's formats.
+            kind: the kind as in numpy: b i u f c; S byte strings, R handles of resources, V lists of tensors.
+            size: the size of an element in bytes.
+            base: the type of the value, for a reference type.
+        """
         self.name = name
         self.code = code
         self.kind = kind  # as numpy's: b i u f c, S byte strings, R handles of resources, V lists of tensors

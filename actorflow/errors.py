@@ -43,6 +43,16 @@ class OpError(Exception):
         details: Iterable[str] = (),
         hint: str | None = None,
     ) -> None:
+        """
+        Args:
+            message: a sentence on what failed and why.
+            node: the name of the node at fault.
+            op: the type of that node.
+            device: the name of the device on which it ran.
+            where: the user's line that made the node.
+            details: further lines of the text, such as the shapes of the inputs.
+            hint: a sentence on what to do.
+        """
         self.message = message
         self.node = node
         self.op = op
@@ -136,7 +146,13 @@ class ResourceExhaustedError(OpError):
 
 @public("tf.errors")
 class Overloaded(ResourceExhaustedError):
-    """The session has its full number of steps running and waiting; come back after `retry_after` seconds."""
+    """The session has its maximum number of steps running and waiting.
+
+    Args:
+        message: a sentence on what failed and why.
+        retry_after: the number of seconds after which another try makes sense.
+        facts: the keywords of `OpError`.
+    """
 
     def __init__(self, message: str, *, retry_after: float = 0.1, **facts: Any) -> None:
         self.retry_after = retry_after

@@ -85,7 +85,16 @@ def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
 
 @public("tf.nest")
 def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> None:
-    """Raises ValueError where the nesting differs, TypeError where the kinds of containers do (with `check_types`)."""
+    """Raises an error where two structures differ.
+
+    Args:
+        left, right: nested lists, tuples and dicts, or single values.
+        check_types: whether containers have to be of the same type too.
+
+    Raises:
+        ValueError: the nesting differs.
+        TypeError: the types of containers differ, with `check_types`.
+    """
     if is_nested(left) != is_nested(right):
         raise ValueError(f"The structures differ: {_show(left)} and {_show(right)}.")
     if not is_nested(left):

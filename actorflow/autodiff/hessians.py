@@ -26,8 +26,16 @@ def hessians(
 ) -> list[Tensor]:
     """The second derivatives of the sum of `ys` with respect to each of `xs` (`tf.hessians`).
 
-    For an x of shape s the result has the shape s + s. It has one pair of gradients for each element of x, all in the
-    graph: this is for small tensors. Other arguments are those of `gradients`.
+    The graph gets a pair of gradients for each element of each x: this is for small tensors.
+
+    Args:
+        ys: a tensor or a list of them.
+        xs: a tensor or variable of fully known shape, or a list of them.
+        name: the name scope of the nodes.
+        colocate_gradients_with_ops, gate_gradients, aggregation_method: see `gradients`.
+
+    Returns:
+        A tensor for each x; for an x of shape s it has the shape s + s.
 
     Raises:
         ValueError: the shape of an x is not known, or no y depends on it.

@@ -55,14 +55,21 @@ def cond(
     fn1: Branch | None = None,
     fn2: Branch | None = None,
 ) -> Any:
-    """What `true_fn()` gives where the boolean scalar `pred` holds, else what `false_fn()` gives (`tf.cond`).
+    """The result of `true_fn()` where the boolean scalar `pred` holds, else that of `false_fn()` (`tf.cond`).
 
-    Both functions build their part of the graph once; a run computes the part that it takes. What they use of the graph
-    around is computed in either case. They give equal structures of tensors with equal types; a single element of a list
-    or tuple is given without it, unless `strict`.
+        y = af.cond(x > 0, lambda: af.sqrt(x), lambda: 0.0)
+
+    Both functions build their part of the graph once; a run computes the part that it takes. Tensors that they use from
+    outside are computed in either case.
+
+    Args:
+        pred: a boolean scalar tensor.
+        true_fn, false_fn: functions without arguments. They give equal structures of tensors with equal types.
+        strict: whether a list or tuple with a single element is given as it is, instead of the element.
+        fn1, fn2: the older names of `true_fn` and `false_fn`.
 
     Raises:
-        TypeError: `pred` is a Python bool, a function is none, or types differ.
+        TypeError: `pred` is a Python bool, `true_fn` or `false_fn` is not a function, or types differ.
         ValueError: the structures differ, or a branch gives nothing.
     """
     true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
@@ -138,15 +145,18 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first predicate that holds gives, else what `default` gives (`tf.case`).
+    """The result of the function of the first predicate that holds, else that of `default` (`tf.case`).
+
+        y = af.case([(x < 0, lambda: -x), (x < 1, lambda: x)], default=lambda: af.sqrt(x))
 
     Args:
         pred_fn_pairs: pairs of a boolean scalar and a function, in their order; or a dict of them.
-        default: where no predicate holds; without it that is an error in the run.
-        exclusive: that more than one predicate holds is an error in the run.
+        default: the function where no predicate holds; without it that is an error in the run.
+        exclusive: whether more than one predicate that holds is an error in the run.
+        strict: whether a list or tuple with a single element is given as it is, instead of the element.
 
     Raises:
-        TypeError: a pair is none, or a function is not callable.
+        TypeError: an entry is not a pair, or a function is not callable.
         ValueError: there are no pairs.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
@@ -202,8 +212,13 @@ def switch_case(
     default: Branch | None = None,
     name: str = "switch_case",
 ) -> Any:
-    """What the function number `branch_index` (an int32 scalar) gives, else what `default`, or the last one, gives
-    (`tf.switch_case`).
+    """The result of the function with the number `branch_index` (`tf.switch_case`).
+
+    Args:
+        branch_index: an int32 scalar.
+        branch_fns: a list of functions without arguments, or a dict of them by their numbers 0, 1, 2 and so on. They
+            give equal structures of tensors with equal types.
+        default: the function for all other numbers; the last of `branch_fns` unless given.
 
     Raises:
         TypeError: there are no functions.

@@ -28,14 +28,22 @@ def map_fn(
     infer_shape: bool = True,
     name: str | None = None,
 ) -> Any:
-    """`fn` of each row of `elems` (a tensor, or a structure of tensors with equally many rows), stacked (`tf.map_fn`).
+    """`fn` of each row of `elems`, stacked (`tf.map_fn`).
+
+        squares = af.map_fn(lambda x: x * x, values)
 
     Args:
-        dtype: the types of what `fn` gives, in its structure, if they are not those of `elems`.
-        infer_shape: all results have one shape.
+        fn: takes a row, in the structure of `elems`, and gives a tensor or a structure of tensors. It is called once,
+            to build the loop's body.
+        elems: a tensor, or a structure of tensors with the same size in dimension 0, whose rows are taken.
+        dtype: the types of the results, in their structure, if they are not those of `elems`.
+        parallel_iterations: the maximum number of iterations that run concurrently; 10 unless given.
+        back_prop: whether gradients may be taken.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+        infer_shape: whether all results have one shape.
 
     Raises:
-        TypeError: `fn` is no function.
+        TypeError: `fn` is not a function.
         ValueError: there are no tensors, or `fn` gives another structure than `dtype` says.
     """
     _check(fn)
@@ -76,10 +84,22 @@ def scan(
 ) -> Any:
     """All intermediate results of `a = fn(a, row)` over the rows of `elems`, stacked (`tf.scan`).
 
-    `a` starts as `initializer`, else as the first row (the last with `reverse`), which is then the first result.
+        sums = af.scan(lambda a, x: a + x, values)     # [1, 2, 3] gives [1, 3, 6]
+
+    Args:
+        fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build
+            the loop's body.
+        elems: a tensor, or a structure of tensors with the same size in dimension 0, whose rows are taken.
+        initializer: `a` before the first call; the first row (the last with `reverse`) unless given, which is then the
+            first result.
+        parallel_iterations: the maximum number of iterations that run concurrently.
+        back_prop: whether gradients may be taken.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+        infer_shape: whether all results have one shape.
+        reverse: whether to take the rows from the last to the first; the results stay in the order of the rows.
 
     Raises:
-        TypeError: `fn` is no function.
+        TypeError: `fn` is not a function.
         ValueError: `fn` gives another structure than `a` has.
     """
     _check(fn)
@@ -124,7 +144,23 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The last `a` of `a = fn(a, row)` over the rows of `elems` from the first to the last (`tf.foldl`)."""
+    """The last `a` of `a = fn(a, row)` over the rows of `elems` from the first to the last (`tf.foldl`).
+
+        total = af.foldl(lambda a, x: a + x, values)
+
+    Args:
+        fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build
+            the loop's body.
+        elems: a tensor, or a structure of tensors with the same size in dimension 0, whose rows are taken.
+        initializer: `a` before the first call; the first row unless given.
+        parallel_iterations: the maximum number of iterations that run concurrently.
+        back_prop: whether gradients may be taken.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+
+    Raises:
+        TypeError: `fn` is not a function.
+        ValueError: `fn` gives another structure than `a` has.
+    """
     return _fold(fn, elems, initializer, False, parallel_iterations, back_prop, swap_memory, name or "foldl")
 
 
@@ -138,7 +174,21 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The last `a` of `a = fn(a, row)` over the rows of `elems` from the last to the first (`tf.foldr`)."""
+    """The last `a` of `a = fn(a, row)` over the rows of `elems` from the last to the first (`tf.foldr`).
+
+    Args:
+        fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build
+            the loop's body.
+        elems: a tensor, or a structure of tensors with the same size in dimension 0, whose rows are taken.
+        initializer: `a` before the first call; the last row unless given.
+        parallel_iterations: the maximum number of iterations that run concurrently.
+        back_prop: whether gradients may be taken.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+
+    Raises:
+        TypeError: `fn` is not a function.
+        ValueError: `fn` gives another structure than `a` has.
+    """
     return _fold(fn, elems, initializer, True, parallel_iterations, back_prop, swap_memory, name or "foldr")
 
 

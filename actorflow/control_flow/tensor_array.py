@@ -26,13 +26,22 @@ from actorflow.user_line import user_line
 class TensorArray:
     """An array of tensors of one type, each of which is written once.
 
+        array = af.TensorArray(af.float32, size=3)
+        array = array.write(0, 1.0).write(1, 2.0).write(2, 3.0)     # each write gives the array that it makes
+        values = array.stack()
+
     Args:
         dtype: the element type.
         size: the number of elements, an int32 scalar; 0 unless given.
-        dynamic_size: writes behind the end make it longer.
-        infer_shape: all elements have one shape, that of the first write.
-        element_shape: that shape, if it is known; an element that nobody wrote is then zeros.
-        clear_after_read, colocate_with_first_write_call, tensor_array_name: are accepted, and change nothing.
+        dynamic_size: whether writes behind the end make the array longer.
+        clear_after_read, tensor_array_name, colocate_with_first_write_call: accepted for compatibility, without effect.
+        handle: has to be None, unless a `flow` is given: a TensorArray is known by its flow.
+        flow: the tensor that carries an existing array, to go on with it; `size` is then not given.
+        infer_shape: whether all elements have one shape, that of the first write.
+        element_shape: that shape, if it is known; an element that was not written is then zeros.
+
+    Raises:
+        ValueError: `handle` is given without `flow`, or both `flow` and `size` are.
     """
 
     def __init__(

@@ -37,20 +37,23 @@ def while_loop(
     variables of the next iteration, in the same structure and of the same types.
 
     Args:
+        cond: a function of the variables that gives a boolean scalar.
+        body: a function of the variables that gives those of the next iteration, in the same structure and of the same
+            types.
         loop_vars: a list or tuple (or a nested structure) of tensors: the variables before the first iteration.
         shape_invariants: the shapes that all iterations keep to, in the structure of `loop_vars`; else each variable
             keeps the static shape that it starts with.
-        parallel_iterations: so many iterations may be under way at once.
+        parallel_iterations: the maximum number of iterations that run concurrently.
         back_prop: whether gradients may be taken.
-        swap_memory: what the gradient keeps of the iterations may be kept on the host.
-        maximum_iterations: a number or an int32 scalar, after which the loop ends in any case.
-        return_same_structure: gives a list of one variable as a list, not as the variable.
+        swap_memory: whether values that the gradient needs may be kept on the host.
+        maximum_iterations: the maximum number of iterations, a number or an int32 scalar; no limit unless given.
+        return_same_structure: whether a list of one variable is given as a list, instead of the variable.
 
     Returns:
         The variables after the last iteration, in the structure of `loop_vars`.
 
     Raises:
-        TypeError: `cond` or `body` is no function, or a type changes.
+        TypeError: `cond` or `body` is not a function, or a type changes.
         ValueError: there are no variables, structures differ, or a shape changes without an invariant.
     """
     if not callable(cond) or not callable(body):

@@ -73,12 +73,19 @@ def convert_to_tensor(
     """`value` as a tensor: itself, a variable's read, or a constant.
 
     Python numbers become float32, int32, complex128, bool; numpy arrays keep their type, unless `dtype` asks for
-    another. So do arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow, torch), and buffers. A list
-    that holds tensors is stacked.
+    another. The same holds for arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow,
+    torch), and buffers. A list that holds tensors is stacked.
+
+    Args:
+        value: a tensor, a variable, a number, a string, an array, or a nested list of these.
+        dtype: the type of the tensor; found from the value unless given.
+        name: the name of the constant's node.
+        preferred_dtype: the type of the tensor if the value can have it and `dtype` is not given.
+        graph: the graph of the constant; that of the tensors in `value`, else the default graph, unless given.
 
     Raises:
-        TypeError: a tensor of another type than `dtype`, or a value that has no such type.
-        ValueError: a ragged list.
+        TypeError: a tensor has another type than `dtype`, or a value does not have such a type.
+        ValueError: a list is ragged.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, Tensor):

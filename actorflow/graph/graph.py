@@ -111,12 +111,18 @@ class Graph(Scoped):
     def as_graph_element(
         self, element: Any, *, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """`element` (a tensor, variable, operation, or the name of one) as an element of this graph.
+        """`element` as a tensor or an operation of this graph.
+
+        Args:
+            element: a tensor, variable or operation, or the name of one: `name:0` for a tensor, `name` for an
+                operation.
+            allow_tensor: whether the result may be a tensor.
+            allow_operation: whether the result may be an operation.
 
         Raises:
             ValueError: it belongs to another graph.
-            UnknownNameError: there is nothing of that name.
-            TypeError: it is nothing of a graph.
+            UnknownNameError: the graph does not have a tensor or an operation of that name.
+            TypeError: it is not an element of a graph, or not of an allowed kind.
         """
         found: Any = element
         if isinstance(element, bytes):
@@ -164,6 +170,13 @@ class Graph(Scoped):
         where: Where | None = None,
     ) -> Operation:
         """Adds a node under the scopes in force here.
+
+        Args:
+            op_type: the type of the operation, as it is registered, such as `MatMul`.
+            inputs: the tensors that enter it, of this graph.
+            attrs: its attributes by name; those that have defaults or are inferred from the inputs may be left out.
+            name: the name of the node within the name scope, made unique; the type unless given.
+            where: the user's line that made it; the line that calls actorflow unless given.
 
         Raises:
             TypeError: an input has a wrong element type.

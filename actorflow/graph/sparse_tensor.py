@@ -36,11 +36,14 @@ class SparseTensorValue(NamedTuple):
 class SparseTensor:
     """The tensor of shape `dense_shape` with `values[i]` at `indices[i]`, and zero elsewhere (`tf.SparseTensor`).
 
-    indices: int64 `[n, r]`, one row an element; most ops want the rows in order (`af.sparse_reorder`). values: `[n]`, of
-    any type. dense_shape: int64 `[r]`.
+    A run fetches it as a `SparseTensorValue`, and takes one, or a tuple of three arrays, as its feed. `*` and `/` with
+    a dense tensor or a number give a sparse tensor.
 
-    A run fetches it as a `SparseTensorValue`, and takes one, or a tuple of three arrays, as its feed. `*` and `/` with a
-    dense tensor or a number give a sparse tensor.
+    Args:
+        indices: int64, of shape [n, r]: the position of each element, one row each. Most ops want the rows in order
+            (`af.sparse_reorder`).
+        values: the elements, of shape [n] and any type.
+        dense_shape: int64, of shape [r]: the shape of the whole.
 
     Raises:
         ValueError: the three shapes can't be of one sparse tensor.

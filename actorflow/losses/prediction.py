@@ -55,7 +55,17 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """|predictions - labels| as a weighted loss. Raises ValueError where the shapes differ."""
+    """|predictions - labels| as a weighted loss.
+
+    Args:
+        labels: the true values.
+        predictions: the outputs of the model, in the shape of `labels`.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and predictions differ.
+    """
     with _floats(scope, "absolute_difference", predictions, labels, weights) as (name, x, t):
         return compute_weighted_loss(abs(subtract(x, t)), weights, name, loss_collection, reduction)
 
@@ -69,7 +79,19 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """(predictions - labels)² as a weighted loss. Raises ValueError where the shapes differ."""
+    """(predictions - labels)² as a weighted loss.
+
+        loss = af.losses.mean_squared_error(labels=y, predictions=model(x))
+
+    Args:
+        labels: the true values.
+        predictions: the outputs of the model, in the shape of `labels`.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and predictions differ.
+    """
     with _floats(scope, "mean_squared_error", predictions, labels, weights) as (name, x, t):
         return compute_weighted_loss(square(subtract(x, t)), weights, name, loss_collection, reduction)
 
@@ -85,9 +107,18 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """1 - sum(predictions · labels) along `axis`, which keeps size 1, as a weighted loss of unit vectors.
+    """1 - sum(predictions · labels) along `axis`, which keeps size 1, as a weighted loss.
 
-    `dim` is the older name of `axis`. Raises ValueError where the shapes differ or there is no axis.
+    Args:
+        labels: the true vectors, of length 1.
+        predictions: the outputs of the model, vectors of length 1, in the shape of `labels`.
+        axis: the dimension of the vectors.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        dim: the older name of `axis`.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes differ, there is no axis, or both `axis` and `dim` are given.
     """
     along = dim if axis is None else axis
     if along is None or axis is not None and dim is not None:
@@ -106,8 +137,17 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """max(0, 1 - (2 · labels - 1) · logits) as a weighted loss; labels are 0 or 1. Raises ValueError where the shapes
-    differ."""
+    """max(0, 1 - (2 · labels - 1) · logits) as a weighted loss.
+
+    Args:
+        labels: the classes, 0 or 1.
+        logits: the outputs of the model, in the shape of `labels`.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and logits differ.
+    """
     with _floats(scope, "hinge_loss", logits, labels, weights) as (name, x, t):
         losses = relu(1 - multiply(2 * t - 1, x))
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
@@ -125,7 +165,15 @@ def huber_loss(
 ) -> Tensor:
     """error² / 2 where the absolute error is at most `delta`, else delta · |error| - delta² / 2, as a weighted loss.
 
-    Raises ValueError where the shapes differ.
+    Args:
+        labels: the true values.
+        predictions: the outputs of the model, in the shape of `labels`.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        delta: the absolute error from which the loss grows linearly.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and predictions differ.
     """
     with _floats(scope, "huber_loss", predictions, labels, weights) as (name, x, t):
         error = abs(subtract(x, t))
@@ -146,7 +194,15 @@ def log_loss(
 ) -> Tensor:
     """-labels · log(predictions + epsilon) - (1 - labels) · log(1 - predictions + epsilon) as a weighted loss.
 
-    Raises ValueError where the shapes differ.
+    Args:
+        labels: the true probabilities, between 0 and 1.
+        predictions: the probabilities of the model, in the shape of `labels`.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        epsilon: a small positive number that keeps the logarithms finite.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and predictions differ.
     """
     with _floats(scope, "log_loss", predictions, labels, weights) as (name, x, t):
         losses = -multiply(t, log(x + epsilon)) - multiply(1 - t, log(1 - x + epsilon))
@@ -164,8 +220,13 @@ def mean_pairwise_squared_error(
     """How far differences within each example's predictions are from those within its labels, squared and averaged over
     the pairs (`tf.losses.mean_pairwise_squared_error`).
 
-    The first dimension counts examples. The sum over examples, each times its weight, is collected as a float32 scalar;
-    0 where all weights are.
+    The sum over examples, each times its weight, is collected as a float32 scalar; 0 where all weights are 0.
+
+    Args:
+        labels: the true values; the first dimension counts examples.
+        predictions: the outputs of the model, in the shape of `labels`.
+        weights: a number, or a tensor with one weight for each example.
+        scope, loss_collection: see `compute_weighted_loss`.
 
     Raises:
         ValueError: the shapes differ, or weights can't be broadcast.
@@ -199,10 +260,17 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """`tf.nn.sigmoid_cross_entropy_with_logits` as a weighted loss; labels of the shape of the logits.
+    """`tf.nn.sigmoid_cross_entropy_with_logits` as a weighted loss.
 
-    `label_smoothing` moves labels towards 1/2: labels · (1 - smoothing) + smoothing / 2. Raises ValueError where the
-    shapes differ.
+    Args:
+        multi_class_labels: the true probability of each class, between 0 and 1.
+        logits: the outputs of the model, in the shape of the labels.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        label_smoothing: moves labels towards 1/2: labels · (1 - label_smoothing) + label_smoothing / 2.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and logits differ.
     """
     with composite(scope, "sigmoid_cross_entropy_loss", logits, multi_class_labels, weights) as name:
         x = convert_to_tensor(logits)
@@ -225,8 +293,15 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """`tf.nn.softmax_cross_entropy_with_logits` as a weighted loss; no gradient goes into the labels.
 
-    `label_smoothing` moves labels towards equal shares: labels · (1 - smoothing) + smoothing / classes. Raises
-    ValueError where the shapes differ.
+    Args:
+        onehot_labels: the true probability of each class, of shape [batch, classes].
+        logits: the outputs of the model, in the shape of the labels.
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        label_smoothing: moves labels towards equal shares: labels · (1 - label_smoothing) + label_smoothing / classes.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes of labels and logits differ.
     """
     with composite(scope, "softmax_cross_entropy_loss", logits, onehot_labels, weights) as name:
         x = convert_to_tensor(logits)
@@ -250,7 +325,16 @@ def sparse_softmax_cross_entropy(
 ) -> Tensor:
     """`tf.nn.sparse_softmax_cross_entropy_with_logits` as a weighted loss.
 
-    Labels (and weights) of shape [batch, 1] count as [batch]. Raises ValueError where the shapes don't fit.
+    Labels (and weights) of shape [batch, 1] count as [batch].
+
+    Args:
+        labels: the number of the true class, an integer tensor of shape [batch, ...].
+        logits: the outputs of the model, of shape [batch, ..., classes].
+        weights: a number, or a tensor that can be broadcast to the losses; 0 leaves an example out.
+        scope, loss_collection, reduction: see `compute_weighted_loss`.
+
+    Raises:
+        ValueError: the shapes do not fit together.
     """
     with composite(scope, "sparse_softmax_cross_entropy_loss", logits, labels, weights) as name:
         x, t = convert_to_tensor(logits), convert_to_tensor(labels)

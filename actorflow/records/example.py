@@ -118,6 +118,13 @@ class Feature(_Message):
         float_list: FloatList | None = None,
         int64_list: Int64List | None = None,
     ) -> None:
+        """
+        Args:
+            bytes_list, float_list, int64_list: the values, of one kind at most.
+
+        Raises:
+            ValueError: more than one list is given.
+        """
         given = {v.dtype: v for v in (bytes_list, float_list, int64_list) if v is not None}
         if len(given) > 1:
             raise ValueError("A feature has one list: of bytes, of floats or of integers.")

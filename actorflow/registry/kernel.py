@@ -87,16 +87,24 @@ def kernel(
     can: Question = _yes,
     pays: Question = _yes,
 ) -> Callable[[F], F]:
-    """Registers the decorated function as the kernel of each of `ops` on `device` (every type unless given).
+    """Registers the decorated function as the kernel of each of `ops`.
 
-    `dtypes` bounds the element types of the outputs (of the inputs, for an op without outputs). A kernel for a named
-    device type goes before one for every device, and one for named types before one for every type. `aborts_itself`
-    promises that an asynchronous kernel ends soon after a callback that it gave to `step.on_cancel` is called; others are
-    cancelled through an anyio scope, which costs more. `threaded` says that an asynchronous kernel is at work, on a thread of its
-    own, except within `step.waits()`: its step counts among those that run, not among those that wait.
+    A kernel for a named device type goes before one for every device, and one for named types before one for every
+    type.
 
-    A kernel from a `library` stands beside the others, and has the keywords of the one that it replaces where it `can` and
-    where that `pays` (`actorflow.registry.library`).
+    Args:
+        ops: the types of the operations.
+        device: the device type, such as "CPU"; every type unless given.
+        dtypes: the element types of the outputs (of the inputs, for an op without outputs) that it takes; every type
+            unless given.
+        aborts_itself: whether an asynchronous kernel ends soon after a callback that it gave to `step.on_cancel` is
+            called. Others are cancelled through an anyio scope, which costs more.
+        threaded: whether an asynchronous kernel is at work, on a thread of its own, except within `step.waits()`. Its
+            step then counts among those that run, not among those that wait.
+        library: the name of the library that it uses (`actorflow.registry.library`). Such a kernel stands beside the
+            others, and has the keywords of the one that it replaces.
+        can: `can(attrs, shapes)` says whether the library's kernel computes this; it always does unless given.
+        pays: `pays(attrs, shapes)` says whether the library's kernel is worth its costs; it always is unless given.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.

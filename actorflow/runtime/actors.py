@@ -35,11 +35,15 @@ State: TypeAlias = Literal["ready", "runs", "waits", "on a thread"]
 class TaskState:
     """A node that is ready, runs or waits, as `Session.tasks` gives it.
 
-    step: the number of its step. name: that of the node. op: its type. where: the user's line.
-    state: `ready` waits for its turn on the event loop, `runs` is there now, `waits` does so in an asynchronous kernel, for a
-        tensor, a queue or a variable, `on a thread` is computed by a device's thread or by one of Python's.
-    task: the node's asyncio task, or None where it has none: in a session that coalesces, and behind another kernel on a
-        device's thread.
+    Args:
+        step: the number of the node's step.
+        name: the name of the node.
+        op: the type of the node.
+        where: the user's line that made it.
+        state: `ready`: it waits for its turn on the event loop. `runs`: its kernel runs there now. `waits`: its kernel
+            is asynchronous and waits for a tensor, a queue or a variable. `on a thread`: a device's thread or one of
+            Python's computes it.
+        task: the node's asyncio task; None in a session that coalesces, and behind another kernel on a device's thread.
     """
 
     step: int

@@ -35,10 +35,12 @@ T = TypeVar("T")
 
 @public("af.blocking")
 class Session:
-    """`actorflow.Session` for code without `await`; the arguments and methods are the same. Threads may share it.
+    """`actorflow.Session` for code without `await`; the arguments and methods are the same.
 
-    with af.blocking.Session(graph=g) as session:
-        loss = session.run(loss_t, {x: batch})
+        with af.blocking.Session(graph=g) as session:
+            loss = session.run(loss_t, {x: batch})
+
+    Threads may share it.
     """
 
     __reduce_ex__ = unpicklable(
@@ -70,6 +72,14 @@ class Session:
         connect_timeout: float = 30.0,
         writable: bool = False,
     ) -> None:
+        """
+        Args:
+            target, graph, devices, memory_budget: see `actorflow.Session`.
+            max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
+            coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, check_numerics: see
+                `actorflow.Session`.
+            file_roots, credentials, transport, connect_timeout, writable: see `actorflow.Session`.
+        """
         self._session = asynchronous.Session(
             target,
             graph,
@@ -107,7 +117,11 @@ class Session:
         timeout: float | None = None,
         trace: Trace | None = None,
     ) -> Any:
-        """See `actorflow.Session.run`."""
+        """Runs what `fetches` needs, and gives their values; blocks until they are there.
+
+        Args:
+            fetches, feeds, timeout, trace: see `actorflow.Session.run`.
+        """
         return self._call(lambda: self._session._run(fetches, feeds, timeout, trace))
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
@@ -128,7 +142,11 @@ class Session:
         return self._call(lambda: self._session.partial_run_setup(fetches, feeds))
 
     def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
-        """See `actorflow.Session.partial_run`."""
+        """Feeds a part of a step, and waits for a part of its fetches.
+
+        Args:
+            handle, fetches, feeds: see `actorflow.Session.partial_run`.
+        """
         return self._call(lambda: self._session.partial_run(handle, fetches, feeds))
 
     def close(self) -> None:

@@ -20,10 +20,23 @@ from actorflow.session.partial import Parts
 @public("af")
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """Counters since the session was made. `inflight`, `queued` and `waiting` are steps now: those that run, that wait for their
-    turn, and that only wait in asynchronous kernels; `nodes` counts executed nodes of the
-    user's graph, members of regions included; `abandoned` steps left a kernel behind that would not stop. A session on a cluster
-    does not know what only the tasks can count: `nodes` and `abandoned` are None there, and `devices` is empty."""
+    """Counters since the session was made, and its state now.
+
+    A session on a cluster does not know the counts that only the tasks have: `nodes` and `abandoned` are None there, and
+    `devices` is empty.
+
+    Args:
+        steps: the number of steps that were started.
+        failed: the number of steps that failed.
+        cancelled: the number of steps that were cancelled.
+        abandoned: the number of steps that left a kernel behind that would not stop.
+        inflight: the number of steps that run now.
+        queued: the number of steps that wait for their turn now.
+        waiting: the number of steps that only wait in asynchronous kernels now.
+        plans: the number of plans that were made.
+        nodes: the number of executed nodes of the user's graph, members of regions included.
+        devices: the statistics of each device, by its name.
+    """
 
     steps: int
     failed: int

@@ -58,37 +58,49 @@ class _Prepared:
 class Session:
     """Runs parts of `graph`, on the devices of this process or on those of a cluster.
 
-    `async with Session(graph=g) as session:` opens and closes it; without `async with` it opens at its first run, and
-    `await session.close()` ends it. It belongs to the event loop that it was first used on. Any number of runs may be in
+        x = af.placeholder(af.float32, [None])
+        y = af.reduce_sum(af.square(x))
+        async with af.Session() as session:
+            print(await session.run(y, {x: [1.0, 2.0]}))     # 5.0
+
+    `async with` opens and closes it; without it, it opens at its first run, and `await session.close()` ends it. It belongs to the event loop that it was first used on. Any number of runs may be in
     flight at once; they share variables and nothing else.
 
     Args:
-        target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, one of a cluster's tasks. Where
-            none is given, the environment's `ACTORFLOW_TARGET` says, or else it is this process.
-        graph: what to run; the default graph where none is given.
-        devices: how many devices of each type, such as `{"CPU": 2}`, or devices themselves. A cluster has its own.
-        memory_budget: bytes that the tensors of each device may take; unlimited by default. A cluster has its own.
-        max_inflight_steps: so many steps run at once; later ones wait for their turn. A function that `py_func` calls on a thread
-            runs.
-        max_queued_steps: so many may wait for their turn; more are refused with `errors.Overloaded`.
-        max_waiting_steps: a step that only waits in asynchronous kernels, for a queue perhaps, gives its place among the running
-            ones up. So many may wait so; one more is stopped with `errors.Overloaded`.
-        coalesce: merges runs of cheap nodes into one. Without it each node is an asyncio task that carries its name.
-        optimize: folds constants, merges equal nodes and fuses biases, activations and updates into products.
-        jit: compiles loops for elementwise ops and for updates that run often (with the extra `jit`, otherwise nothing).
-        lower_peak: runs nodes in an order that takes less memory. Devices do so by themselves where their budget is short, and a
-            GPU then keeps tensors in host memory between their uses (see `save_memory`).
+        target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, is one of a cluster's
+            tasks. Unless given, the environment's `ACTORFLOW_TARGET` says it, or else it is this process.
+        graph: the graph to run; the default graph unless given.
+        devices: the number of devices of each type, such as `{"CPU": 2}`, or the devices themselves. A cluster has its
+            own.
+        memory_budget: the maximum number of bytes of the tensors of each device; unlimited unless given. A cluster has
+            its own.
+        max_inflight_steps: the maximum number of steps that run concurrently; others wait for their turn. A step whose
+            `py_func` is busy on a thread counts as running.
+        max_queued_steps: the maximum number of steps that wait for their turn; more are refused with
+            `errors.Overloaded`.
+        max_waiting_steps: the maximum number of steps that only wait in asynchronous kernels, for a queue for example.
+            Such a step gives up its place among the running ones. One more is stopped with `errors.Overloaded`.
+        coalesce: whether to merge runs of cheap nodes into one. Without it each node is an asyncio task that carries
+            its name.
+        optimize: whether to fold constants, merge equal nodes and fuse biases, activations and updates into products.
+        jit: whether to compile loops for elementwise ops and for updates that run often (with the extra `jit`;
+            otherwise without effect).
+        soft_placement: whether to place a node elsewhere, and log it, where a device that it asks for has no kernel for
+            it.
+        lossy: whether to send only the upper 16 bits of float32 from one device to another (see `lossy_sends`).
+        lower_peak: whether to run nodes in an order that takes less memory. Devices do so by themselves where their
+            budget is short, and a GPU then keeps tensors in host memory between their uses (see `save_memory`).
         save_memory: False leaves the order as it is, and swaps nothing, where a budget is short.
-        check_numerics: runs node by node, and ends a step where a node made a NaN or an infinity out of finite numbers: the error
-            names it, with the user's line. For the search after one, since it costs a look at each tensor. Kernels of GPUs
-            are not looked at.
-        lossy: sends float32 with its upper 16 bits only from one device to another (see `lossy_sends`).
-        soft_placement: puts a node elsewhere where no device with a kernel is what it asks for, and logs it.
-        file_roots: the folders in which ops may read and write files; anywhere by default. A cluster's servers have theirs.
-        credentials: keys, or the path of a key file, for a target that is plain text; else the file that `ACTORFLOW_KEYS` names.
+        check_numerics: whether to run node by node, and end a step where a node made a NaN or an infinity out of finite
+            numbers: the error names the node, with the user's line. It looks at each tensor, so use it only to search
+            for such a node. Kernels of GPUs are not looked at.
+        file_roots: the folders in which ops may read and write files; anywhere unless given. A cluster's servers have
+            theirs.
+        credentials: keys, or the path of a key file, for a target that is plain text; the file that `ACTORFLOW_KEYS`
+            names unless given.
         transport: "zmq" or "shm" forces how tensors come from the target; "auto" takes shared memory on the same host.
-        connect_timeout: seconds to wait for the tasks of the cluster.
-        writable: gives arrays that the caller may write, each a copy of what others may hold. They are read-only otherwise.
+        connect_timeout: how many seconds to wait for the tasks of the cluster.
+        writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
     """
 
     __reduce_ex__ = unpicklable(
@@ -326,9 +338,19 @@ class Session:
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
 
+            step = await session.partial_run_setup([a, b], [x, y])
+            first = await session.partial_run(step, a, {x: 1.0})
+            second = await session.partial_run(step, b, {y: first + 1.0})
+
+        Args:
+            handle: the step, as `partial_run_setup` gives it.
+            fetches: tensors, variables, operations or names, in any structure that `run` takes; all were named in the
+                set-up.
+            feeds: values for tensors, by tensor or name; all were named in the set-up.
+
         Raises:
-            InvalidArgumentError: something was not named in the set-up, was used already, or a fetch needs feeds that are
-                still missing.
+            InvalidArgumentError: something was not named in the set-up, was used already, or a fetch needs feeds that
+                are still missing.
         """
         return await handle.run(fetches, feeds or {})
 

@@ -61,6 +61,11 @@ class Supervisor:
         graph: Graph | None = None,
         **options: Any,
     ) -> None:
+        """
+        Args:
+            cluster, graph: see `actorflow.Supervisor`; a cluster is a `blocking.LocalCluster`.
+            options: the keywords of `actorflow.Supervisor`; `save_beside` is False unless given.
+        """
         inner: LocalCluster | str | None
         if isinstance(cluster, blocking_local.LocalCluster):
             inner, self._driver, self._own = cluster._cluster, cluster._driver, False
@@ -84,7 +89,11 @@ class Supervisor:
             yield BlockingAttempt(attempt, self._driver)
 
     def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, timeout: float | None = None) -> Any:
-        """See `actorflow.Supervisor.run`."""
+        """Runs `fetches` by the supervisor's session, and blocks until their values are there.
+
+        Args:
+            fetches, feeds, timeout: see `actorflow.Session.run`.
+        """
         return self._driver.call(lambda: self._supervisor.run(fetches, feeds, timeout=timeout))
 
     def save(self) -> str:

@@ -22,9 +22,17 @@ _SHOWN_LINES = 8
 class DeathReport:
     """What is known of a task that was lost.
 
-    `how` is a sentence on the evidence: a signal or exit status, or how the connection ended. `status` is the exit status,
-    negative for a signal, None where there is none. Memory is what the process had, and its tensors, when it was looked at
-    last, and `last_node` whose kernel ran on a thread then.
+    Args:
+        task: the name of the task.
+        how: a sentence on the evidence: a signal or exit status, or how the connection ended.
+        epoch: the epoch of the cluster in which it was lost.
+        incarnation: the number of the process that was lost.
+        pid: its process id, where it is known.
+        status: its exit status, negative for a signal; None where it is not known.
+        resident_bytes: the memory of the process, when it was looked at last.
+        tensor_bytes: the memory of its tensors then.
+        last_node: the node whose kernel ran on a thread then.
+        log_lines: the last lines that it wrote.
     """
 
     task: str
@@ -64,7 +72,13 @@ class Event:
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class WorkerLost(Event):
-    """A task is lost, a worker or any other."""
+    """A task is lost, a worker or any other.
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        report: what is known of the loss.
+    """
 
     task: str
     report: DeathReport
@@ -73,7 +87,13 @@ class WorkerLost(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class LoopStalled(Event):
-    """A task is connected, but has not beaten for so many seconds: a kernel holds its interpreter, say."""
+    """A task is connected, but its event loop does not answer, for example because a kernel holds its interpreter.
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        seconds: how long it has not answered.
+    """
 
     task: str
     seconds: float
@@ -82,7 +102,13 @@ class LoopStalled(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class StepAborted(Event):
-    """The step of this number will be done again, or another one in its place."""
+    """A step will be done again, or another one in its place.
+
+    Args:
+        time: seconds since 1970.
+        step: the number of the step.
+        reason: a sentence on what ended it.
+    """
 
     step: int
     reason: str
@@ -91,7 +117,13 @@ class StepAborted(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class TaskRestarted(Event):
-    """A task was started again."""
+    """A task was started again.
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        seconds: how long it was gone.
+    """
 
     task: str
     seconds: float
@@ -101,7 +133,14 @@ class TaskRestarted(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Restored(Event):
-    """Variables have their values: from a checkpoint, or with `path` None initial ones."""
+    """Variables have their values: from a checkpoint, or initial ones.
+
+    Args:
+        time: seconds since 1970.
+        path: the path of the checkpoint; None for initial values.
+        step: the global step.
+        epoch: the epoch of the cluster.
+    """
 
     path: str | None
     step: int
@@ -111,7 +150,13 @@ class Restored(Event):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class CheckpointSaved(Event):
-    """A checkpoint is there."""
+    """A checkpoint was written.
+
+    Args:
+        time: seconds since 1970.
+        path: the path of the checkpoint.
+        step: the global step.
+    """
 
     path: str
     step: int

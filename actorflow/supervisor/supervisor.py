@@ -60,30 +60,34 @@ class Supervisor:
         cluster: a `LocalCluster`, whose lost tasks are started again; or a target, "" for this process, whose tasks a
             scheduler starts again. The environment's `ACTORFLOW_TARGET` unless given, or else this process.
         graph: the default graph unless given.
-        is_chief: the chief, one for a cluster, initialises, saves and restores. Others wait until it has done so, and follow.
+        is_chief: the chief, one for a cluster, initialises, saves and restores. Others wait until it has done so, and
+            follow.
         init_op: gives variables values where there is no checkpoint; that of all global variables unless given.
-        init_feeds: what is fed to it.
+        init_feeds: the values that are fed to `init_op`.
         local_init_op: run after `init_op` or a restore; that of all local variables unless given.
-        checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to allow it
-            (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or saved.
-        save_steps, save_seconds: a checkpoint is made so many steps after the last one, or at each multiple of so many
-            seconds, and at the end.
-        max_to_keep: how many checkpoints are kept; None for all.
-        save_beside: steps go on as soon as a periodic checkpoint's values are taken, while it is written; one at a time.
-        saver: saves and restores, where it is to be another one than that of all global variables.
-        recovery: "all" takes all back to the last checkpoint after any loss. With "task" the loss of a task without
-            variables ends only the steps that it takes part in, which suits training that does not wait for all workers.
+        checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to
+            allow it (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or
+            saved.
+        save_steps: a checkpoint is made this number of steps after the last one, and at the end.
+        save_seconds: a checkpoint is made at each multiple of this number of seconds, and at the end.
+        save_beside: whether steps go on as soon as a periodic checkpoint's values are taken, while it is written; one
+            is written at a time.
+        max_to_keep: the number of checkpoints to keep; None keeps all.
+        saver: saves and restores; one for all global variables unless given.
+        recovery: "all" takes all tasks back to the last checkpoint after any loss. With "task" the loss of a task
+            without variables ends only the steps that it takes part in, which suits training that does not wait for all
+            workers.
         restarts: how often lost tasks are started again.
         credentials, session_options: for sessions with a target; see `Session`.
-        heartbeat_seconds: a task is lost when it was silent for three times as long. Python may be as busy as it likes. For
-            tasks of a `LocalCluster`, between which no network loses anything, 0.4 unless given, so that a process that was
-            stopped is lost within two seconds; else 1.
+        heartbeat_seconds: the pause between two heartbeats; a task is lost when it was silent for three of them. A busy
+            Python program does not count as silent. For the tasks of a `LocalCluster` it is 0.4 unless given, so that a
+            process that was stopped is lost within two seconds; for others it is 1.
         rules: when a task whose event loop does not answer is said to be busy.
-        wait_seconds: how long those who are not the chief wait for it at most.
-        seed: of the chance in back-offs.
+        wait_seconds: the maximum number of seconds that others wait for the chief.
+        seed: makes the random part of the pauses between restarts the same in each run.
 
     Raises:
-        InvalidArgumentError: what is given can't be.
+        InvalidArgumentError: an argument is invalid.
         ValueError: there is a `checkpoint_dir`, but nothing to save.
     """
 
@@ -358,13 +362,18 @@ class Supervisor:
         timeout: float | None = None,
         trace: Trace | None = None,
     ) -> Any:
-        """`Session.run`, by the supervisor's session. After a loss it fails at once, wherever it waits; and so do all further
-        runs of that attempt. Outside of attempts it waits until all is well.
+        """Runs `fetches` by the supervisor's session.
+
+        After a loss it fails at once, wherever it waits; and so do all further runs of that attempt. Outside of
+        attempts it waits until all tasks are there again.
+
+        Args:
+            fetches, feeds, timeout, trace: see `Session.run`.
 
         Raises:
-            AbortedError, UnavailableError: a task was lost. An attempt ends with it, and the next one begins at the restored
-                step.
-            OpError: what else `Session.run` raises.
+            AbortedError, UnavailableError: a task was lost. The attempt ends with it, and the next one begins at the
+                restored step.
+            OpError: any other error of `Session.run`.
         """
         self._is_changed = True
         return await self._guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))

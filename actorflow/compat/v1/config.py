@@ -18,7 +18,15 @@ from actorflow.user_line import user_line
 @public("tf")
 @dataclass(slots=True)
 class GPUOptions:
-    """`tf.GPUOptions`: nothing of it has a meaning here; memory is taken as it is needed."""
+    """`tf.GPUOptions`: accepted without effect; memory is taken as it is needed.
+
+    A session that gets an option without effect warns of it once.
+
+    Args:
+        per_process_gpu_memory_fraction, allow_growth, allocator_type, deferred_deletion_bytes: without effect.
+        visible_device_list, polling_active_delay_usecs, polling_inactive_delay_msecs: without effect.
+        force_gpu_compatible: without effect.
+    """
 
     per_process_gpu_memory_fraction: float = 0.0
     allow_growth: bool = False
@@ -33,7 +41,16 @@ class GPUOptions:
 @public("tf")
 @dataclass(slots=True)
 class OptimizerOptions:
-    """`tf.OptimizerOptions`: with `opt_level=L0` the graph is run as it is, without folding or merging of nodes."""
+    """`tf.OptimizerOptions`.
+
+    A session that gets an option without effect warns of it once.
+
+    Args:
+        do_common_subexpression_elimination, do_constant_folding, max_folded_constant_in_bytes: without effect.
+        do_function_inlining: without effect.
+        opt_level: with `L0` the graph is run as it is, without folding or merging of nodes; `L1` is the default.
+        global_jit_level, cpu_global_jit: without effect.
+    """
 
     do_common_subexpression_elimination: bool = False
     do_constant_folding: bool = False
@@ -54,7 +71,16 @@ class OptimizerOptions:
 @public("tf")
 @dataclass(slots=True)
 class GraphOptions:
-    """`tf.GraphOptions`: the optimizer's options have a meaning."""
+    """`tf.GraphOptions`.
+
+    A session that gets an option without effect warns of it once.
+
+    Args:
+        enable_recv_scheduling: without effect.
+        optimizer_options: says whether nodes are folded and merged.
+        build_cost_model, build_cost_model_after, infer_shapes, place_pruned_graph: without effect.
+        enable_bfloat16_sendrecv, timeline_step: without effect.
+    """
 
     enable_recv_scheduling: bool = False
     optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions)
@@ -69,12 +95,22 @@ class GraphOptions:
 @public("tf")
 @dataclass(slots=True)
 class ConfigProto:
-    """`tf.ConfigProto`.
+    """`tf.ConfigProto`: the options of a session.
 
-    device_count: how many devices of each type there are, such as `{"CPU": 2}`.
-    allow_soft_placement: puts a node elsewhere where nothing with a kernel is what it asks for.
-    operation_timeout_in_ms: the time of each run, unless `RunOptions` says otherwise; 0 for any.
-    graph_options: its `optimizer_options.opt_level`.
+        session = tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True))
+
+    A session that gets an option without effect warns of it once.
+
+    Args:
+        device_count: the number of devices of each type, such as `{"CPU": 2}`.
+        intra_op_parallelism_threads, inter_op_parallelism_threads, use_per_session_threads: without effect.
+        placement_period, device_filters, gpu_options, log_device_placement: without effect.
+        allow_soft_placement: whether to place a node elsewhere where a device that it asks for has no kernel for it.
+        graph_options: its `optimizer_options.opt_level` says whether nodes are folded and merged.
+        operation_timeout_in_ms: the time of each run in milliseconds, unless `RunOptions` says otherwise; 0 for no
+            limit.
+        isolate_session_state: accepted without a warning; the state of a session is always its own.
+        share_cluster_devices_in_session: without effect.
     """
 
     device_count: dict[str, int] = field(default_factory=dict)
@@ -95,7 +131,15 @@ class ConfigProto:
 @public("tf")
 @dataclass(slots=True)
 class RunOptions:
-    """`tf.RunOptions`: `timeout_in_ms` bounds the run, 0 for any time."""
+    """`tf.RunOptions`: the options of a run.
+
+    A run that gets an option without effect warns of it once.
+
+    Args:
+        trace_level, inter_op_thread_pool, output_partition_graphs: without effect.
+        timeout_in_ms: the maximum time of the run in milliseconds; 0 for no limit.
+        report_tensor_allocations_upon_oom: without effect.
+    """
 
     trace_level: int = 0
     timeout_in_ms: int = 0

@@ -33,6 +33,14 @@ class Session(_blocking.Session):
         config: ConfigProto | None = None,
         **options: Any,
     ) -> None:
+        """
+        Args:
+            target: a task of a cluster (`grpc://` is taken for `tcp://`), or "" for this process; see
+                `actorflow.Session`.
+            graph: the graph to run; the default graph unless given.
+            config: a `ConfigProto`.
+            options: keywords of `actorflow.blocking.Session`; they go before those of `config`.
+        """
         meant, self._timeout = session_options(config)
         if target and target.startswith("grpc://"):
             target = "tcp://" + target.removeprefix("grpc://")
@@ -48,7 +56,19 @@ class Session(_blocking.Session):
         options: RunOptions | None = None,
         run_metadata: None = None,
     ) -> Any:
-        """Runs `fetches` with `feed_dict` fed, for `options.timeout_in_ms` at most. `run_metadata` has to be None."""
+        """Runs what `fetches` needs, and gives their values in the same structure.
+
+        Args:
+            fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of
+                these.
+            feed_dict: values for tensors, by tensor or name.
+            options: `RunOptions`; their `timeout_in_ms` bounds the run.
+            run_metadata: has to be None.
+
+        Raises:
+            NotImplementedError: `run_metadata` is given.
+            errors.OpError: see `actorflow.Session.run`.
+        """
         if run_metadata is not None:
             raise NotImplementedError(
                 "run_metadata is not supported; use trace= of actorflow.blocking.Session instead."
@@ -56,7 +76,11 @@ class Session(_blocking.Session):
         return super().run(fetches, feed_dict, timeout=run_timeout(options, self._timeout))
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """`actorflow.Session.partial_run`."""
+        """Feeds a part of a step, and waits for a part of its fetches.
+
+        Args:
+            handle, fetches, feed_dict: see `actorflow.Session.partial_run`; `feed_dict` is its `feeds`.
+        """
         return super().partial_run(handle, fetches, feed_dict)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:
@@ -101,6 +125,10 @@ class InteractiveSession(Session):
         config: ConfigProto | None = None,
         **options: Any,
     ) -> None:
+        """
+        Args:
+            target, graph, config, options: see `Session`.
+        """
         super().__init__(target, graph, config, **options)
         self._before = _default_session.get()
         _default_session.set(self)

@@ -13,11 +13,15 @@ from actorflow.public import public
 class RestartPolicy:
     """A budget of restarts for each task, and an exponential back-off with jitter between them.
 
+    Each pause is a random share, between a half and all, of its length, so that tasks that died together don't come
+    back together.
+
     Args:
-        most: so many restarts of one task are made within `window_seconds`.
-        first_seconds, factor, longest_seconds: the pauses grow from the first by the factor up to the longest, as long as no
-            step is made between two restarts; after one the next pause is the first again. Of each one between a half and all
-            is taken by chance, so that tasks that died together don't come back together.
+        most: the maximum number of restarts of one task within `window_seconds`.
+        window_seconds: the length of that window in seconds.
+        first_seconds: the length of the first pause, and of the next one after a step was made.
+        factor: the growth of the pauses, as long as no step is made between two restarts.
+        longest_seconds: the length of the longest pause.
     """
 
     most: int = 5
