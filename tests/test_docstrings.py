@@ -13,25 +13,6 @@ import pytest
 from actorflow.compat.v1.index import NAMES as THEIRS
 from actorflow.index import NAMES
 
-# Packages and modules that don't hold the rule yet: a line goes when its package does. No line is added.
-EXEMPT = {
-    "actorflow.autodiff",
-    "actorflow.compat",
-    "actorflow.control_flow",
-    "actorflow.dtypes",
-    "actorflow.errors",
-    "actorflow.graph",
-    "actorflow.losses",
-    "actorflow.nest",
-    "actorflow.records",
-    "actorflow.registry",
-    "actorflow.rnn",
-    "actorflow.runtime",
-    "actorflow.session",
-    "actorflow.supervisor",
-    "actorflow.variables",
-}
-
 ENOUGH = 3  # a function of fewer parameters can say in a sentence what they are
 
 
@@ -85,14 +66,9 @@ def public() -> dict[str, tuple[Any, str]]:
     return found
 
 
-def is_exempt(place: str) -> bool:
-    module = place.partition(":")[0]
-    return any(module == exempt or module.startswith(f"{exempt}.") for exempt in EXEMPT)
-
-
 def test_each_parameter_is_described() -> None:
     every = public()
-    left_out = {place: undescribed(*found) for place, found in every.items() if not is_exempt(place)}
+    left_out = {place: undescribed(*found) for place, found in every.items()}
     assert len(every) > 1000, "public functions were not found"
     assert not {place: names for place, names in left_out.items() if names}
 
@@ -100,12 +76,6 @@ def test_each_parameter_is_described() -> None:
 def test_no_entry_describes_what_is_no_parameter() -> None:
     every = {place: described(doc) - set(inspect.signature(f).parameters) for place, (f, doc) in public().items()}
     assert not {place: names for place, names in every.items() if names}
-
-
-def test_no_package_is_exempt_without_need() -> None:
-    needed = [place for place, found in public().items() if undescribed(*found)]
-    idle = [exempt for exempt in EXEMPT if not any(f"{p.partition(':')[0]}.".startswith(f"{exempt}.") for p in needed)]
-    assert not idle, "delete these from EXEMPT"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def convert_to_tensor(
         dtype: the type of the tensor; found from the value unless given.
         name: the name of the constant's node.
         preferred_dtype: the type of the tensor if the value can have it and `dtype` is not given.
-        graph: the graph of the constant; that of the tensors in `value`, else the default graph, unless given.
+        graph: the graph of the constant; the default graph unless given.
 
     Raises:
         TypeError: a tensor has another type than `dtype`, or a value does not have such a type.

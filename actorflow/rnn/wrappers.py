@@ -187,7 +187,12 @@ class ResidualWrapper(Wrapper):
 
 @public("af.nn.rnn_cell")
 class DeviceWrapper(Wrapper):
-    """A cell whose nodes, and variables, are on a device (`tf.nn.rnn_cell.DeviceWrapper`)."""
+    """A cell whose nodes, and variables, are on a device (`tf.nn.rnn_cell.DeviceWrapper`).
+
+    Args:
+        cell: the cell to wrap.
+        device: the name of the device, or a function from an operation to a name.
+    """
 
     def __init__(self, cell: Any, device: Any) -> None:
         super().__init__(cell)

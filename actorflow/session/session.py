@@ -63,8 +63,9 @@ class Session:
         async with af.Session() as session:
             print(await session.run(y, {x: [1.0, 2.0]}))     # 5.0
 
-    `async with` opens and closes it; without it, it opens at its first run, and `await session.close()` ends it. It belongs to the event loop that it was first used on. Any number of runs may be in
-    flight at once; they share variables and nothing else.
+    `async with` opens and closes it; without it, it opens at its first run, and `await session.close()` ends it. It belongs
+    to the event loop that it was first used on. Any number of runs may be in flight at once; they share variables and
+    nothing else.
 
     Args:
         target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, is one of a cluster's
