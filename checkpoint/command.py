@@ -1,4 +1,4 @@
-"""`actorflow checkpoint ls|inspect|verify|clean`: looks at checkpoints without a program."""
+"""`actorflow checkpoint ls|inspect|verify|clean`: lists, shows, verifies and cleans up checkpoints."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .stores.store import open_store
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     below = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = below.add_parser("ls", help="the checkpoints of a folder, oldest first")
+    listing = below.add_parser("ls", help="list the checkpoints of a folder, oldest first")
     listing.add_argument("folder", help="a folder, or a URL of one")
     listing.set_defaults(act=_list)
     cleaning = below.add_parser(
-        "clean", help="removes what killed saves left in a folder; nobody may save there meanwhile"
+        "clean", help="remove the remains of interrupted saves from a folder; no program may save there meanwhile"
     )
     cleaning.add_argument("folder", help="a folder, or a URL of one")
     cleaning.set_defaults(act=_clean)
     for name, act, text in (
-        ("inspect", _inspect, "the variables in a checkpoint, with type, shape and size"),
-        ("verify", _verify, "reads all of a checkpoint and compares each checksum"),
+        ("inspect", _inspect, "show the variables in a checkpoint, with type, shape and size"),
+        ("verify", _verify, "read all of a checkpoint and compare each checksum"),
     ):
         one = below.add_parser(name, help=text)
         one.add_argument("prefix", nargs="+", help="a checkpoint, such as models/model.ckpt-100")
@@ -88,4 +88,4 @@ def _verify(arguments: argparse.Namespace) -> int:
     return int(bad > 0)
 
 
-COMMAND = Command("lists, shows and checks checkpoints", _arguments, _run)
+COMMAND = Command("list, show, verify and clean up checkpoints", _arguments, _run)

@@ -151,12 +151,12 @@ def test_f55_a_worker_from_its_start_to_sigterm(
 
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
-        assert process.stderr is not None and "SIGTERM: lets steps end" in process.stderr.read()
+        assert process.stderr is not None and "SIGTERM: waits up to" in process.stderr.read()
 
 
 def test_f55_up_runs_a_cluster_until_it_is_told_to_end() -> None:
     with command("up", "ps=1", "worker=1") as process:
-        out = lines_until(process.stdout, "Ctrl-C ends them")
+        out = lines_until(process.stdout, "Ctrl-C to stop them")
         lines_until(process.stderr, "/job:worker/task:0:   versions")
         environ = dict(line.removeprefix("export ").split("=", 1) for line in out if line.startswith("export "))
         path = Path(environ["ACTORFLOW_KEYS"])
@@ -233,20 +233,20 @@ def cluster_file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "It is not said which cluster this is"),
-        (["--cluster", "TF_CONFIG"], "It is not said which cluster this is"),
+        ([], "No cluster is given"),
+        (["--cluster", "TF_CONFIG"], "No cluster is given"),
         (["--cluster", "nowhere.json", "--job", "ps"], r"nowhere\.json does not exist"),
-        (["--cluster", "FILE"], "not said which task"),
-        (["--cluster", "FILE", "--job", "worker"], "not said which task"),
+        (["--cluster", "FILE"], "No task of the cluster is given"),
+        (["--cluster", "FILE", "--job", "worker"], "No task of the cluster is given"),
         (["--cluster", "FILE", "--job", "chief", "--task", "0"], "no job 'chief' in the cluster; it has ps, worker"),
         (["--cluster", "FILE", "--job", "worker", "--task", "2"], "no task 2 in job 'worker'; it has 0, 1"),
-        (["--cluster", "FILE", "--job", "worker", "--task", "x"], "'x' is no number of a task"),
-        (["--cluster", "FILE", "--job", "worker", "--task", "0"], "192.0.2.7 is no address of this machine"),
+        (["--cluster", "FILE", "--job", "worker", "--task", "x"], "'x' is not the number of a task"),
+        (["--cluster", "FILE", "--job", "worker", "--task", "0"], "192.0.2.7 is not an address of this machine"),
         (
             ["--cluster", "FILE", "--job", "ps", "--listen", "wlan77"],
-            "no network interface of this machine; it has .*lo",
+            "nor a network interface of this machine, which has .*lo",
         ),
-        (["--cluster", "FILE", "--job", "ps", "--listen", "127.0.0.1:x"], "'x' is no port"),
+        (["--cluster", "FILE", "--job", "ps", "--listen", "127.0.0.1:x"], "'x' is not a port"),
         (["--cluster", "FILE", "--job", "ps", "--listen", "0.0.0.0"], "no keys to tell friend from foe"),
         (["--cluster", "FILE", "--job", "worker", "--task", "1"], "no keys to tell friend from foe"),
         (["--cluster", "FILE", "--job", "ps", "--keys", "nowhere"], "Cannot read nowhere: it does not exist"),
@@ -327,8 +327,8 @@ def test_f55_the_task_on_the_command_line_goes_before_that_of_the_environment() 
 
 
 def test_whom_to_ask_must_be_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status"]) == 1 and "not said whom to ask" in capsys.readouterr().err
-    assert main(["status", "nowhere"]) == 1 and "'nowhere' is no address" in capsys.readouterr().err
+    assert main(["status"]) == 1 and "No target given" in capsys.readouterr().err
+    assert main(["status", "nowhere"]) == 1 and "'nowhere' is not an address" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
         main(["no-such-command"])
     assert caught.value.code == 2
@@ -367,7 +367,7 @@ def test_a_session_whose_target_came_from_the_environment_says_so(monkeypatch: p
             session.run(af.constant(1))
     assert caught.value.__notes__ == ["The environment's ACTORFLOW_TARGET gave this session its target."]
     monkeypatch.setenv("ACTORFLOW_TARGET", "nowhere")
-    with pytest.raises(af.errors.InvalidArgumentError, match="is no address") as refused:
+    with pytest.raises(af.errors.InvalidArgumentError, match="is not an address") as refused:
         af.Session()
     assert refused.value.__notes__ == caught.value.__notes__
     with af.Graph().as_default() as graph, pytest.raises(af.errors.InvalidArgumentError) as supervised:

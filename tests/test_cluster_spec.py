@@ -94,10 +94,10 @@ def test_f56_the_cluster_id_is_the_same_in_every_release() -> None:
         ({"ps": ["a:1", "a:65536"]}, r"Job 'ps', task 1: the port of 'a:65536'"),
         ({"ps": ["a:x"]}, r"the port of 'a:x' is 'x'"),
         ({"ps": ["a:"]}, r"the port of 'a:' is ''"),
-        ({"ps": ["a"]}, r"'a' is no address; it looks like host:port"),
-        ({"ps": [":7070"]}, r"no address"),
-        ({"ps": ["::1:7070"]}, r"no address"),
-        ({"ps": ["a b:7070"]}, r"no address"),
+        ({"ps": ["a"]}, r"'a' is not an address; it looks like host:port"),
+        ({"ps": [":7070"]}, r"not an address"),
+        ({"ps": ["::1:7070"]}, r"not an address"),
+        ({"ps": ["a b:7070"]}, r"not an address"),
         ({"ps": ["grpc://a:7070"]}, r"begins with grpc://"),
         ({"ps": ["0.0.0.0:7070"]}, r"says where to listen"),
         ({"ps": ["[::]:7070"]}, r"says where to listen"),
@@ -158,7 +158,7 @@ def test_f56_a_file_of_jobs_and_one_of_tf_config(tmp_path: Path) -> None:
     plain, place = (environment.read_file(tmp_path / name) for name in ("plain.json", "outer.json"))
     assert plain.cluster == place.cluster == ClusterSpec({"ps": ["a:1"], "worker": {0: "b:1", 7: "b:2"}})
     assert place.task == "/job:worker/task:7" and (plain.job, plain.index) == (None, None)
-    with pytest.raises(InvalidArgumentError, match="not said which task"):
+    with pytest.raises(InvalidArgumentError, match="No task of the cluster is given"):
         plain.task  # noqa: B018
 
 
@@ -176,14 +176,14 @@ def test_f55_the_address_and_the_role_come_from_the_environment(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"ps": ["a:1",\n  "b:2"}', r"c\.json:2:8: this is no JSON: Expecting ',' delimiter"),
-        ("", r"c\.json:1:1: this is no JSON"),
+        ('{"ps": ["a:1",\n  "b:2"}', r"c\.json:2:8: this is not JSON: Expecting ',' delimiter"),
+        ("", r"c\.json:1:1: this is not JSON"),
         ("[]", r"c\.json: a cluster is a dictionary from jobs to tasks, not a list"),
         ("{}", r"c\.json: the cluster has no jobs"),
         ('{"ps": ["a:1", "a:1"]}', r"c\.json: /job:ps/task:0 and /job:ps/task:1 have the same address, a:1"),
         ('{"ps": ["a:99999"]}', r"c\.json: Job 'ps', task 0: the port of 'a:99999'"),
         ('{"ps": ["a:1"], "ps": ["b:1"]}', r"c\.json: 'ps' is there twice"),
-        ('{"ps": {"x": "a:1"}}', r"c\.json: Job 'ps': 'x' is no number"),
+        ('{"ps": {"x": "a:1"}}', r"c\.json: Job 'ps': 'x' is not the number"),
         ('{"ps": [3]}', r"c\.json: Job 'ps', task 0: an address is text"),
         (
             '{"cluster": {"ps": ["a:1"]}, "task": {"type": "ps", "index": 4}}',
@@ -235,7 +235,7 @@ def test_f55_a_pods_number_is_at_the_end_of_its_name(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
     with pytest.raises(InvalidArgumentError, match="'laptop', does not end in a number"):
         environment.own_number("hostname")
-    with pytest.raises(InvalidArgumentError, match="'-1' is no number of a task"):
+    with pytest.raises(InvalidArgumentError, match="'-1' is not the number of a task"):
         environment.own_number("-1")
 
 
@@ -284,11 +284,11 @@ def test_f55_a_slurm_step_is_a_cluster() -> None:
     ("change", "said"),
     [
         ({"SLURM_PROCID": ""}, "SLURM_PROCID is not set: this process was not started by Slurm"),
-        ({"SLURM_PROCID": "x"}, "no number"),
+        ({"SLURM_PROCID": "x"}, "not a number"),
         ({"SLURM_PROCID": "5"}, "only 5 processes"),
         ({"SLURM_STEP_TASKS_PER_NODE": "2(x2)"}, "3 hosts, but says for 2"),
         ({"SLURM_STEP_TASKS_PER_NODE": "2(x2),2"}, "jobs ps=1, worker=4 have 5 tasks, but this Slurm step has 6"),
-        ({"SLURM_STEP_TASKS_PER_NODE": "2x2"}, "no list of counts"),
+        ({"SLURM_STEP_TASKS_PER_NODE": "2x2"}, "not a list of counts"),
     ],
 )
 def test_f55_a_slurm_step_that_does_not_fit(change: dict[str, str], said: str) -> None:

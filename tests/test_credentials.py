@@ -173,11 +173,11 @@ def test_keys_are_never_overwritten(tmp_path: Path) -> None:
     [
         (b"", "it has no public key"),
         (b'public = "x"', "it has no secret key"),
-        (b'public = "x"\nsecret = "y"', "public key is no key"),
-        (f'public = "{MINE.public}"\nsecret = 3'.encode(), "secret key is no key"),
+        (b'public = "x"\nsecret = "y"', "public key is not valid"),
+        (f'public = "{MINE.public}"\nsecret = 3'.encode(), "secret key is not valid"),
         (f'public = "{MINE.public}"\nsecret = "{MINE.secret}"\nother = 1'.encode(), "'other' means nothing"),
-        (b"public: x", "no key file: .*line 1"),
-        (b"\xff\xfe", "is no text"),
+        (b"public: x", "not a key file: .*line 1"),
+        (b"\xff\xfe", "is not text"),
         (b"#" * (1 << 20 | 1), "more than 1,048,576 bytes"),
     ],
 )
@@ -192,10 +192,10 @@ def test_other_files_are_no_key_files(text: bytes, said: str, tmp_path: Path) ->
 def test_no_file_no_folder_and_no_pipe(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="does not exist"):
         read_keys(tmp_path / "keys")
-    with pytest.raises(InvalidArgumentError, match="no regular file"):
+    with pytest.raises(InvalidArgumentError, match="not a regular file"):
         read_keys(tmp_path)
     os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(InvalidArgumentError, match="no regular file"):
+    with pytest.raises(InvalidArgumentError, match="not a regular file"):
         read_keys(tmp_path / "pipe")
 
 
@@ -225,7 +225,7 @@ def test_an_allow_list(tmp_path: Path) -> None:
     (tmp_path / "allowed").chmod(0o644)
     assert read_allowed(tmp_path / "allowed") == {c.public for c in others}
     (tmp_path / "allowed").write_text("\n".join([*lines, "nobody"]))
-    with pytest.raises(InvalidArgumentError, match=r"allowed:6: 'nobody' is no public key"):
+    with pytest.raises(InvalidArgumentError, match=r"allowed:6: 'nobody' is not a public key"):
         read_allowed(tmp_path / "allowed")
     (tmp_path / "allowed").chmod(0o664)
     with pytest.raises(PermissionDeniedError, match=r"may write it.*\n.*chmod go-w"):
@@ -243,7 +243,7 @@ def test_a_plain_address_takes_the_keys_of_the_environment(tmp_path: Path) -> No
     assert resolve(Target(ADDRESS, other), MINE).credentials == MINE
     assert resolve(ADDRESS, environ={}).credentials is None
     assert resolve("Host:70", environ={}) == "tcp://host:70"
-    with pytest.raises(InvalidArgumentError, match="The target: 'host' is no address; it looks like host:port"):
+    with pytest.raises(InvalidArgumentError, match="The target: 'host' is not an address; it looks like host:port"):
         resolve("host", environ={})
     with pytest.raises(NotFoundError):
         resolve(ADDRESS, environ={"ACTORFLOW_KEYS": str(tmp_path / "none")})

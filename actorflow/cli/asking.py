@@ -1,4 +1,4 @@
-"""What `status` and `dump` share: which tasks are asked, with which keys, and asking all at once."""
+"""The common part of `status` and `dump`: the choice of tasks and keys, and queries to all tasks at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,23 @@ Query = Callable[[Target], Awaitable[Any]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which tasks, which keys, how long."""
-    parser.add_argument("target", nargs="?", help=f"the address of a task; without it: {TARGET}")
-    parser.add_argument("--cluster", metavar="FILE", help="ask all tasks of the cluster in this JSON file")
-    parser.add_argument("--keys", metavar="FILE", help=f"without it: {credentials.VARIABLE}")
-    parser.add_argument("--timeout", type=float, default=4.0, metavar="SECONDS", help="per task; 4 by default")
+    """Adds the arguments for the tasks, the keys and the time."""
+    parser.add_argument(
+        "target", nargs="?", help=f"the address of one task of the cluster; default: the variable {TARGET}"
+    )
+    parser.add_argument(
+        "--cluster", metavar="FILE", help="query all tasks of the cluster that this JSON file describes"
+    )
+    parser.add_argument(
+        "--keys", metavar="FILE", help=f"the cluster's key file; default: the variable {credentials.VARIABLE}"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=4.0, metavar="SECONDS", help="how long to wait for each task; default: 4"
+    )
 
 
 def targets(arguments: argparse.Namespace) -> dict[str, Target]:
-    """The tasks to ask, by name, or by address where only that is known. Raises OpError."""
+    """The tasks to query, by name, or by address where only that is known. Raises OpError."""
     keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment()
     if arguments.cluster:
         if arguments.target:
@@ -37,14 +45,14 @@ def targets(arguments: argparse.Namespace) -> dict[str, Target]:
     address = arguments.target or os.environ.get(TARGET)
     if not address:
         raise InvalidArgumentError(
-            "It is not said whom to ask.", hint=f"Give an address, --cluster FILE, or set {TARGET}."
+            "No target given.", hint=f"Give the address of a task or --cluster FILE, or set {TARGET}."
         )
     address = canonical(address)
     return {address: Target(address, keys)}
 
 
 async def ask(found: dict[str, Target], query: Query) -> dict[str, Any]:
-    """What each answered; an OpError where it did not."""
+    """The answer of each task; an OpError where it did not answer."""
     answers: dict[str, Any] = dict.fromkeys(found)
 
     async def one(name: str, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""`actorflow worker --check`: tries what a task will need, and says what it found. It starts nothing."""
+"""`actorflow worker --check`: checks whether a task could start and reach the others. It starts nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECK_SECONDS = 4.0
 
 
 def check(orders: Orders) -> int:
-    """Prints a table of all tasks and what stands in this one's way; 0 where all is well, else 1."""
+    """Prints a table of all tasks and the problems of this one; returns 0 without problems, else 1."""
     troubles = []
     assert orders.listen is not None
     try:
@@ -26,7 +26,7 @@ def check(orders: Orders) -> int:
     except OpError as error:
         troubles.append(str(error))
     if orders.credentials is None and not orders.listen.startswith(("tcp://127.", "tcp://localhost:", "tcp://[::1]:")):
-        troubles.append(f"{orders.listen} can be reached from other machines, and there are no keys: give --keys FILE.")
+        troubles.append(f"{orders.listen} can be reached from other machines, but no keys are given: give --keys FILE.")
     states = anyio.run(probe, orders)
     states[orders.task] = TaskState(Reached.ACCEPTED, None, "this task" if not troubles else "this task can't start")
     print(table(orders.cluster, states, most=1000))
@@ -48,7 +48,7 @@ async def probe(orders: Orders, seconds: float | None = None) -> dict[str, TaskS
         try:
             await links.to(task, orders.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
         except OpError as error:
-            if states[task].reached is Reached.ACCEPTED:  # it greeted, and is not who it should be
+            if states[task].reached is Reached.ACCEPTED:  # it greeted, and is another task than it should be
                 states[task] = TaskState(Reached.AUTHENTICATED, states[task].version)
             states[task] = states[task].failed(error.message)
 

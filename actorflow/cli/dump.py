@@ -1,4 +1,4 @@
-"""`actorflow dump`: what waits on the tasks of a running cluster, and what they do, for a report of a problem.
+"""`actorflow dump`: the state of each task of a running cluster and the operations that wait there, for problem reports.
 
 A task that does not answer writes the stacks of its threads to its log on SIGUSR1.
 """
@@ -43,10 +43,10 @@ async def _dump(found: dict[str, Target], status: asking.Query, pending: asking.
             print(f"lost: {state}")
             continue
         print(json.dumps(state, indent=2))
-        print(str(reports[name]).strip() or "nothing waits")
+        print(str(reports[name]).strip() or "no operation is waiting")
     return int(len(live) < len(states))
 
 
 COMMAND = Command(
-    "prints what waits on the tasks; of one that does not answer, see its log after kill -USR1", _arguments, _run
+    "show what each task is waiting for; if a task does not answer, send it SIGUSR1 and read its log", _arguments, _run
 )

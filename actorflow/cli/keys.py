@@ -1,4 +1,4 @@
-"""`actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them."""
+"""`actorflow keys init|show`: creates the keys of a cluster or of a person, and shows the public part of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from actorflow.cluster.config.credentials import VARIABLE, Credentials, default_
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     below = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    making = below.add_parser("init", help="makes a pair of keys and writes it to a file that only you may read")
-    making.add_argument("path", nargs="?", help=f"the file; without it: {VARIABLE}, else {default_path()}")
+    making = below.add_parser("init", help="create a key pair and write it to a file that only you can read")
     making.add_argument(
-        "--for", dest="cluster", metavar="FILE", help="a person's own keys, for the cluster with these keys"
+        "path", nargs="?", help=f"the key file; default: the variable {VARIABLE}, else {default_path()}"
+    )
+    making.add_argument(
+        "--for",
+        dest="cluster",
+        metavar="FILE",
+        help="create a person's own keys, for the cluster whose key file is FILE",
     )
     making.set_defaults(act=_init)
-    showing = below.add_parser("show", help="the fingerprint of the keys in a file")
-    showing.add_argument("path", nargs="?", help="the same as for init")
-    showing.add_argument("--public", action="store_true", help="the whole public key too, for a cluster's allow-list")
+    showing = below.add_parser("show", help="show the fingerprint of the keys in a file")
+    showing.add_argument("path", nargs="?", help="the key file, with the same default as for init")
+    showing.add_argument(
+        "--public", action="store_true", help="show the whole public key too, for a cluster's allow-list"
+    )
     showing.set_defaults(act=_show)
 
 
@@ -42,9 +49,9 @@ def _init(arguments: argparse.Namespace) -> int:
     write_keys(path, keys)
     print(f"{path}  {keys.fingerprint}")
     if arguments.cluster:
-        print(f"For the cluster's allow-list (actorflow worker --allow FILE):\n{keys.public}")
+        print(f"Add this public key to the cluster's allow-list (actorflow worker --allow FILE):\n{keys.public}")
     else:
-        print("Each task and each client of the cluster needs this file. Copy it by a safe way.")
+        print("Each task and each client of the cluster needs this file. Copy it over a secure channel.")
     print(f"export {VARIABLE}={path.absolute()}")
     return 0
 
@@ -54,10 +61,10 @@ def _show(arguments: argparse.Namespace) -> int:
     keys = read_keys(path)
     print(f"{path}  {keys.fingerprint}")
     if keys.server is not None:
-        print(f"for the cluster with the key  {fingerprint(keys.server)}")
+        print(f"for the cluster with the fingerprint  {fingerprint(keys.server)}")
     if arguments.public:
         print(keys.public)
     return 0
 
 
-COMMAND = Command("makes and shows keys", _arguments, _run)
+COMMAND = Command("create and show keys", _arguments, _run)

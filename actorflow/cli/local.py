@@ -1,4 +1,4 @@
-"""What `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write."""
+"""The common part of `up` and `run`: a local cluster from a command line, its key file, and the output of its tasks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,31 @@ _LOOK_SECONDS = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What each task is made of."""
-    parser.add_argument("--transport", choices=("auto", "zmq", "shm"), default="auto")
-    parser.add_argument("--devices", metavar="KIND=N,...", help="of each task, such as CPU=2")
-    parser.add_argument("--memory", type=int, metavar="BYTES", help="what each device may take")
+    """Adds the options of each task."""
     parser.add_argument(
-        "--files", action="append", metavar="FOLDER", help="where ops may read and write; may be repeated"
+        "--transport",
+        choices=("auto", "zmq", "shm"),
+        default="auto",
+        help="how tensors travel between tasks; default: auto",
     )
     parser.add_argument(
-        "--import", action="append", dest="imports", metavar="MODULE", help="registers ops and kernels of yours"
+        "--devices", metavar="KIND=N,...", help="the devices of each task, such as CPU=2; default: one CPU"
     )
-    parser.add_argument("--log-dir", metavar="FOLDER", help="keep what each task writes in FOLDER/JOB-N.log")
+    parser.add_argument("--memory", type=int, metavar="BYTES", help="the maximum memory of each device's tensors")
+    parser.add_argument(
+        "--files",
+        action="append",
+        metavar="FOLDER",
+        help="a folder in which ops may read and write; may be repeated; default: none",
+    )
+    parser.add_argument(
+        "--import",
+        action="append",
+        dest="imports",
+        metavar="MODULE",
+        help="a module to import first, with ops and kernels of your own; may be repeated",
+    )
+    parser.add_argument("--log-dir", metavar="FOLDER", help="write the output of each task to FOLDER/JOB-N.log")
     add_log_level(parser)
 
 

@@ -22,10 +22,10 @@ class Command:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for a
-    command line that can't be."""
+    """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for an
+    invalid command line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="actorflow", description="Tools around actorflow.")
+    parser = argparse.ArgumentParser(prog="actorflow", description="Run and inspect actorflow clusters.")
     parser.add_argument("--version", action="version", version=f"actorflow {__version__}")
     below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
@@ -44,5 +44,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has enough; nobody is left to be told
+        sys.stderr.close()  # the reader of our output has closed it, so there is no place for a message
         return 1

@@ -1,4 +1,4 @@
-"""`actorflow run script.py`: a cluster on this machine for as long as a script runs.
+"""`actorflow run script.py`: runs a script with a cluster on this machine, which ends with the script.
 
 The script finds the address in `ACTORFLOW_TARGET` and the keys in the file that `ACTORFLOW_KEYS` names.
 """
@@ -21,10 +21,13 @@ from actorflow.cluster.processes.local import LocalCluster
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", default="worker=2", metavar="JOB=N,...", help="such as ps=1,worker=2; worker=2 by default"
+        "--jobs",
+        default="worker=2",
+        metavar="JOB=N,...",
+        help="the number of tasks of each job, such as ps=1,worker=2; default: worker=2",
     )
     local.add_arguments(parser)
-    parser.add_argument("script", help="a Python file")
+    parser.add_argument("script", help="the Python file to run")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 
@@ -60,4 +63,4 @@ async def _with(cluster: LocalCluster, command: list[str]) -> int:
     return script.returncode if script.returncode >= 0 else 128 - script.returncode
 
 
-COMMAND = Command("runs a script beside a cluster of its own on this machine", _arguments, _run)
+COMMAND = Command("start a cluster on this machine, run a script with it, and stop it", _arguments, _run)

@@ -1,4 +1,4 @@
-"""`actorflow status`: a line for each task of a running cluster, or JSON; and the probes of container schedulers."""
+"""`actorflow status`: a line for each task of a running cluster, or JSON; also probes for container schedulers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _HEADER = ("task", "state", "address", "incarnation", "epoch", "devices", "steps
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     asking.add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="all that is known, as JSON by task")
+    parser.add_argument("--json", action="store_true", help="print all details of each task as JSON")
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--live", action="store_true", help="this task alone: status 0 if it answers")
-    kind.add_argument("--ready", action="store_true", help="this task alone: status 0 if it takes new steps")
+    kind.add_argument("--live", action="store_true", help="probe this task alone: exit status 0 if it answers")
+    kind.add_argument(
+        "--ready", action="store_true", help="probe this task alone: exit status 0 if it accepts new steps"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -65,4 +67,4 @@ def _plain(answer: Any) -> Any:
     return {"state": "lost", "error": str(answer)} if isinstance(answer, OpError) else answer
 
 
-COMMAND = Command("shows the tasks of a running cluster", _arguments, _run)
+COMMAND = Command("show the tasks of a running cluster", _arguments, _run)

@@ -15,9 +15,9 @@ from actorflow.cluster.processes.local import LocalCluster
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("jobs", nargs="+", metavar="JOB=N", help="how many tasks each job has, such as ps=1 worker=2")
+    parser.add_argument("jobs", nargs="+", metavar="JOB=N", help="the number of tasks of a job, such as ps=1 worker=2")
     local.add_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="don't show what the tasks write")
+    parser.add_argument("--quiet", action="store_true", help="do not show the output of the tasks")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ async def _up(cluster: LocalCluster, quiet: bool) -> int:
             async with cluster, local.key_file(cluster) as environ:
                 for name, value in environ.items():
                     print(f"export {name}={value}")
-                print(f"# {len(cluster.spec)} tasks are up; Ctrl-C ends them", flush=True)
+                print(f"# {len(cluster.spec)} tasks are up; press Ctrl-C to stop them", flush=True)
                 async with anyio.create_task_group() as group:
                     for process in cluster.processes.values():
                         group.start_soon(watch, process, group.cancel_scope)
@@ -51,4 +51,4 @@ async def _up(cluster: LocalCluster, quiet: bool) -> int:
     return int(bool(ended))
 
 
-COMMAND = Command("runs a cluster on this machine", _arguments, _run)
+COMMAND = Command("run a cluster on this machine until Ctrl-C", _arguments, _run)

@@ -1,4 +1,4 @@
-"""`actorflow worker`: one task of a cluster, as a process. Every task is started so, parameter servers too."""
+"""`actorflow worker`: runs one task of a cluster as a process. It starts every kind of task, parameter servers too."""
 
 from __future__ import annotations
 
@@ -23,49 +23,86 @@ if TYPE_CHECKING:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_argument_group("which task of which cluster")
+    where = parser.add_argument_group("task")
     where.add_argument(
         "--cluster",
         metavar="FILE",
-        help="a JSON file of jobs and addresses; TF_CONFIG for that variable. Without it: ACTORFLOW_CONFIG, then TF_CONFIG",
+        help="a JSON file of jobs and addresses, or TF_CONFIG for the variable of that name; "
+        "default: the variable ACTORFLOW_CONFIG, else TF_CONFIG",
     )
-    where.add_argument("--job", help="the job of this task")
+    where.add_argument("--job", help="the job of this task, such as worker")
     where.add_argument(
-        "--task", metavar="N", help="its number; `hostname` for the number that this host's name ends in"
+        "--task",
+        metavar="N",
+        help="the number of this task in its job; `hostname` takes it from the end of this host's name",
     )
-    where.add_argument("--from-slurm", action="store_true", help="take all of that from Slurm's environment (srun)")
     where.add_argument(
-        "--jobs", metavar="JOB=N,...", help="with --from-slurm: the jobs, in the order of Slurm's processes"
+        "--from-slurm",
+        action="store_true",
+        help="take the cluster, the job and the number from Slurm's environment (srun)",
+    )
+    where.add_argument(
+        "--jobs",
+        metavar="JOB=N,...",
+        help="with --from-slurm: the number of tasks of each job, in the order of Slurm's processes",
     )
     where.add_argument("--first-port", type=int, metavar="PORT", help="with --from-slurm: the first port on each host")
     network = parser.add_argument_group("network")
-    network.add_argument("--listen", metavar="HOST[:PORT]", help="what to bind instead of the task's address; eth0 too")
-    network.add_argument("--advertise", metavar="HOST:PORT", help="what others are told to connect to")
-    network.add_argument("--transport", choices=("auto", "zmq", "shm"), default="auto")
-    network.add_argument("--keys", metavar="FILE", help=f"the cluster's keys; without it: {credentials.VARIABLE}")
-    network.add_argument("--allow", metavar="FILE", help="public keys of others who may connect, one in a line")
-    what = parser.add_argument_group("what it has")
-    what.add_argument("--devices", metavar="KIND=N,...", help="such as CPU=2")
-    what.add_argument("--memory", type=int, metavar="BYTES", help="what each device may take")
-    what.add_argument("--shared-memory", type=int, metavar="BYTES", help="the size of its shared memory")
+    network.add_argument(
+        "--listen",
+        metavar="HOST[:PORT]",
+        help="the address or interface (such as eth0) to listen on; default: the task's address",
+    )
+    network.add_argument(
+        "--advertise", metavar="HOST:PORT", help="the address that others connect to; default: the task's address"
+    )
+    network.add_argument(
+        "--transport",
+        choices=("auto", "zmq", "shm"),
+        default="auto",
+        help="how tensors travel between tasks; default: auto",
+    )
+    network.add_argument(
+        "--keys", metavar="FILE", help=f"the cluster's key file; default: the variable {credentials.VARIABLE}"
+    )
+    network.add_argument(
+        "--allow", metavar="FILE", help="a file of the public keys of others that may connect, one per line"
+    )
+    what = parser.add_argument_group("resources")
     what.add_argument(
-        "--files", action="append", metavar="FOLDER", help="where ops may read and write; may be repeated"
+        "--devices", metavar="KIND=N,...", help="the devices of this task, such as CPU=2; default: one CPU"
+    )
+    what.add_argument("--memory", type=int, metavar="BYTES", help="the maximum memory of each device's tensors")
+    what.add_argument("--shared-memory", type=int, metavar="BYTES", help="the size of the task's shared memory")
+    what.add_argument(
+        "--files",
+        action="append",
+        metavar="FOLDER",
+        help="a folder in which ops may read and write; may be repeated; default: none",
     )
     what.add_argument(
-        "--import", action="append", dest="imports", metavar="MODULE", help="registers ops and kernels of yours"
+        "--import",
+        action="append",
+        dest="imports",
+        metavar="MODULE",
+        help="a module to import first, with ops and kernels of your own; may be repeated",
     )
     what.add_argument("--epoch", type=int, default=0, help=argparse.SUPPRESS)
-    what.add_argument("--log-dir", metavar="FOLDER", help="write to FOLDER/JOB-N.log instead of here")
+    what.add_argument(
+        "--log-dir", metavar="FOLDER", help="write the output to FOLDER/JOB-N.log instead of the terminal"
+    )
     add_log_level(what)
     parser.add_argument(
-        "--check", action="store_true", help="start nothing; try all other tasks, and say what was found"
+        "--check", action="store_true", help="start nothing; check whether this task could start and reach all others"
     )
     parser.add_argument("--orders-from", type=int, help=argparse.SUPPRESS)
 
 
 def add_log_level(parser: argparse._ActionsContainer) -> None:
     """The option `--log-level`."""
-    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="the least that the log shows; info")
+    parser.add_argument(
+        "--log-level", choices=logs.LEVELS, default="info", help="the lowest level that the log shows; default: info"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -87,7 +124,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> Orders:
-    """What the command line and the environment say. Raises OpError for what can't be."""
+    """The orders in the command line and the environment. Raises OpError where they are invalid."""
     place = _place(arguments, environ)
     place.task  # noqa: B018  (raises where it is not in the cluster)
     keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
@@ -125,7 +162,7 @@ def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> 
         found = environment.from_environment(variables)
         if found is None:
             raise InvalidArgumentError(
-                "It is not said which cluster this is.",
+                "No cluster is given.",
                 hint="Give --cluster FILE or --from-slurm, or set ACTORFLOW_CONFIG or TF_CONFIG.",
             )
         place = found
@@ -144,7 +181,7 @@ def read_counts(text: str, option: str) -> dict[str, int]:
     for part in text.split(","):
         name, _, count = part.strip().partition("=")
         if not name or name in found or not (count or "1").isdigit() or len(count) > 6:
-            raise InvalidArgumentError(f"{option} {text}: {part!r} is not of the form NAME=COUNT, or is there twice.")
+            raise InvalidArgumentError(f"{option} {text}: {part!r} is not of the form NAME=COUNT, or is given twice.")
         found[name] = int(count or 1)
     return found
 
@@ -157,11 +194,11 @@ def _log_to(folder: str, name: str) -> None:
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise PermissionDeniedError(f"The log {path} can't be written: {error.strerror}.") from None
-    print(f"actorflow: what follows is written to {path}", file=sys.stderr, flush=True)
+        raise PermissionDeniedError(f"Cannot write the log {path}: {error.strerror}.") from None
+    print(f"actorflow: further output goes to {path}", file=sys.stderr, flush=True)
     os.dup2(number, 1)
     os.dup2(number, 2)
     os.close(number)
 
 
-COMMAND = Command("runs one task of a cluster", _arguments, _run)
+COMMAND = Command("run one task of a cluster", _arguments, _run)

@@ -47,7 +47,7 @@ class Credentials:
         for name in ("public", "secret", "server"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and _KEY.fullmatch(value)):
-                raise InvalidArgumentError(f"The {name} key is no key: it is text of 40 characters (Z85).")
+                raise InvalidArgumentError(f"The {name} key is not valid: a key is text of 40 characters (Z85).")
 
     @staticmethod
     def make(server: str | None = None) -> Credentials:
@@ -173,12 +173,12 @@ def read_keys(path: str | os.PathLike[str]) -> Credentials:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidArgumentError(f"{os.fspath(path)} is no key file: {error}.", hint=_INIT) from None
+        raise InvalidArgumentError(f"{os.fspath(path)} is not a key file: {error}.", hint=_INIT) from None
     unknown = values.keys() - {"public", "secret", "server"}
     missing = {"public", "secret"} - values.keys()
     if unknown or missing:
         what = f"it has no {min(missing)} key" if missing else f"{min(unknown)!r} means nothing there"
-        raise InvalidArgumentError(f"{os.fspath(path)} is no key file: {what}.", hint=_INIT)
+        raise InvalidArgumentError(f"{os.fspath(path)} is not a key file: {what}.", hint=_INIT)
     try:
         return Credentials(values["public"], values["secret"], values.get("server"))
     except InvalidArgumentError as error:
@@ -200,7 +200,7 @@ def read_allowed(path: str | os.PathLike[str]) -> frozenset[str]:
             continue
         if not _KEY.fullmatch(words[0]):
             raise InvalidArgumentError(
-                f"{os.fspath(path)}:{number}: {words[0][:60]!r} is no public key: it is text of 40 characters (Z85).",
+                f"{os.fspath(path)}:{number}: {words[0][:60]!r} is not a public key: a key is text of 40 characters (Z85).",
                 hint="A line is a public key and, after a space, a name. Remarks begin with '# '.",
             )
         found.add(words[0])
@@ -225,13 +225,13 @@ def _read(path: str | os.PathLike[str], *, secret: bool) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise InvalidArgumentError(f"{os.fspath(path)} is no text.") from None
+        raise InvalidArgumentError(f"{os.fspath(path)} is not text.") from None
 
 
 def _check(path: str, facts: os.stat_result, secret: bool) -> None:
     mode = stat.S_IMODE(facts.st_mode)
     if not stat.S_ISREG(facts.st_mode):
-        raise InvalidArgumentError(f"{path} is no regular file.")
+        raise InvalidArgumentError(f"{path} is not a regular file.")
     if facts.st_uid not in (os.geteuid(), 0):
         raise PermissionDeniedError(f"{path} belongs to user {facts.st_uid}, who could have put other keys there.")
     # A file of root's may be readable for our group: containers are given secrets so.

@@ -38,7 +38,7 @@ class Place:
         """The task's name. Raises InvalidArgumentError where it is not known, or not in the cluster."""
         if self.job is None or self.index is None:
             raise InvalidArgumentError(
-                "It is not said which task of the cluster this is.",
+                "No task of the cluster is given.",
                 hint="Give --job and --task, or a `task` with `type` and `index` beside the `cluster`.",
             )
         self.cluster.task_address(self.job, self.index)
@@ -84,7 +84,7 @@ def parse(text: str, source: str) -> Place:
     except json.JSONDecodeError as error:
         line = (text.splitlines() or [""])[error.lineno - 1 : error.lineno]
         raise InvalidArgumentError(
-            f"{source}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}.",
+            f"{source}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}.",
             details=[s.strip()[:120] for s in line],
         ) from None
     except (ValueError, RecursionError) as error:
@@ -115,7 +115,7 @@ def own_number(text: str) -> int:
     if text != "hostname":
         if text.isascii() and text.isdigit() and len(text) < 10:
             return int(text)
-        raise InvalidArgumentError(f"{text!r} is no number of a task; it is a number from 0, or `hostname`.")
+        raise InvalidArgumentError(f"{text!r} is not the number of a task: give a number from 0 on, or `hostname`.")
     host = socket.gethostname().partition(".")[0]
     found = re.search(r"(\d{1,9})$", host)
     if found is None:
@@ -137,7 +137,7 @@ def _numbered(job: str, tasks: Any) -> Any:
         return tasks
     for key in tasks:
         if not (key.isascii() and key.isdigit()):
-            raise InvalidArgumentError(f"Job {job!r}: {key!r} is no number of a task.")
+            raise InvalidArgumentError(f"Job {job!r}: {key!r} is not the number of a task.")
     return {int(key): address for key, address in tasks.items()}
 
 

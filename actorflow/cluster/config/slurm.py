@@ -47,7 +47,7 @@ def from_slurm(
     counts = expand_counts(read("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"))
     rank_text = read("SLURM_PROCID")
     if not rank_text.isdigit():
-        raise InvalidArgumentError(f"SLURM_PROCID is {rank_text!r}, which is no number.")
+        raise InvalidArgumentError(f"SLURM_PROCID is {rank_text!r}, which is not a number.")
     if len(hosts) != len(counts):
         raise InvalidArgumentError(
             f"Slurm names {len(hosts)} hosts, but says for {len(counts)} how many tasks they run."
@@ -93,7 +93,7 @@ def expand_counts(text: str) -> list[int]:
     for part in text.split(","):
         match = _REPEATED.fullmatch(part)
         if match is None or int(match[2] or 1) > _MOST_HOSTS:
-            raise InvalidArgumentError(f"{text[:80]!r} is no list of counts such as 2(x3),1.")
+            raise InvalidArgumentError(f"{text[:80]!r} is not a list of counts such as 2(x3),1.")
         found += [int(match[1])] * int(match[2] or 1)
     return found
 
@@ -104,19 +104,19 @@ def _split(text: str) -> Iterator[str]:
     for at, character in enumerate(text):
         depth += {"[": 1, "]": -1}.get(character, 0)
         if depth not in (0, 1):
-            raise InvalidArgumentError(f"{text[:80]!r} is no list of hosts: its brackets don't match.")
+            raise InvalidArgumentError(f"{text[:80]!r} is not a list of hosts: its brackets don't match.")
         if character == "," and depth == 0:
             yield text[start:at]
             start = at + 1
     if depth:
-        raise InvalidArgumentError(f"{text[:80]!r} is no list of hosts: its brackets don't match.")
+        raise InvalidArgumentError(f"{text[:80]!r} is not a list of hosts: its brackets don't match.")
     yield text[start:]
 
 
 def _pieces(pattern: str, text: str) -> Iterator[tuple[str, list[str]]]:
     """Literal text and the numbers that follow it, piece by piece."""
     if not pattern or re.search(r"\s", pattern):
-        raise InvalidArgumentError(f"{text[:80]!r} is no list of hosts: a name is empty or has a blank.")
+        raise InvalidArgumentError(f"{text[:80]!r} is not a list of hosts: a name is empty or has a blank.")
     rest = pattern
     while rest:
         literal, bracket, rest = rest.partition("[")
@@ -128,9 +128,9 @@ def _numbers(part: str, text: str) -> Iterator[str]:
     """`01-03` as 01, 02, 03: leading zeros stay."""
     match = _RANGE.fullmatch(part)
     if match is None:
-        raise InvalidArgumentError(f"{text[:80]!r} is no list of hosts: {part[:40]!r} is no range such as 01-03.")
+        raise InvalidArgumentError(f"{text[:80]!r} is not a list of hosts: {part[:40]!r} is not a range such as 01-03.")
     first, last = match[1], match[2] or match[1]
     if int(last) < int(first) or int(last) - int(first) >= _MOST_HOSTS:
-        raise InvalidArgumentError(f"{text[:80]!r} is no list of hosts: {part[:40]!r} falls, or is too long.")
+        raise InvalidArgumentError(f"{text[:80]!r} is not a list of hosts: {part[:40]!r} falls, or is too long.")
     for number in range(int(first), int(last) + 1):
         yield str(number).zfill(len(first))

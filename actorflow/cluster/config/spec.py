@@ -167,7 +167,7 @@ def canonical(address: str, where: str = "An address") -> str:
     host, colon, port = rest.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not colon or not bare or (":" in bare and bare == host) or re.search(r"[\s/\[\]]", bare):
-        raise InvalidArgumentError(f"{where}: {address!r} is no address; it looks like host:port, or [::1]:port.")
+        raise InvalidArgumentError(f"{where}: {address!r} is not an address; it looks like host:port, or [::1]:port.")
     if bare in _EVERYWHERE:
         raise InvalidArgumentError(
             f"{where}: {address!r} says where to listen, but not where others reach the task.",

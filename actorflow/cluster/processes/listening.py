@@ -42,7 +42,7 @@ def listen_address(address: str, listen: str | None = None) -> str:
         wanted, _, wanted_port = given.rpartition(":")
     wanted = "0.0.0.0" if wanted in ("", "*") else wanted.strip("[]")
     if not (wanted_port.isascii() and wanted_port.isdigit() and int(wanted_port) < 65536):
-        raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is no port.")
+        raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is not a port.")
     if not _is_number(wanted) and wanted != "localhost":
         wanted = address_of_interface(wanted)
     return f"tcp://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
@@ -61,7 +61,7 @@ def address_of_interface(name: str) -> str:
             except OSError:
                 raise InvalidArgumentError(f"The interface {name!r} has no IPv4 address.") from None
     raise InvalidArgumentError(
-        f"{name!r} is no address and no network interface of this machine; it has {', '.join(names)}."
+        f"{name!r} is neither an address nor a network interface of this machine, which has {', '.join(names)}."
     )
 
 
@@ -89,7 +89,7 @@ def check_listen(address: str) -> None:
         )
     if failed.errno == errno.EADDRNOTAVAIL or isinstance(failed, socket.gaierror):
         raise UnavailableError(
-            f"Cannot listen on {address}: {host} is no address of this machine.",
+            f"Cannot listen on {address}: {host} is not an address of this machine.",
             hint="Run this task on its machine, or say by --listen which address or interface to take (0.0.0.0 for all).",
         )
     if failed.errno == errno.EACCES:

@@ -114,7 +114,7 @@ class _Signals:
             os._exit(128 + number)
         self._seen = True
         _bound_the_end(DRAIN_SECONDS + _CLOSE_SECONDS)
-        _say(f"{name}: lets steps end, for {DRAIN_SECONDS:g} s at most; once more ends at once.")
+        _say(f"{name}: waits up to {DRAIN_SECONDS:g} s for steps to end; another signal ends it at once.")
         self._loop.call_soon_threadsafe(self.first.set)
 
 
