@@ -20,7 +20,7 @@ from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.fold import Evaluate, fold
 from actorflow.passes.fuse import fuse
-from actorflow.passes.memory.budget import Memory, save_memory, without_large
+from actorflow.passes.memory.budget import Accepts, Memory, fit
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.passes.pipeline import Pass, run_passes
@@ -116,22 +116,23 @@ def _devices(graph: Subgraph, context: Whole) -> Subgraph:
     )
 
 
-def _mergeable(graph: Subgraph, context: Here) -> Callable[[Node], bool]:
-    if context.memory is None:
-        return context.mergeable
-    return without_large(graph, context.memory, context.mergeable)
-
-
 def _coalesce(graph: Subgraph, context: Here) -> Subgraph:
-    mergeable = _mergeable(graph, context)
     if context.launched:
-        return coalesce(graph, mergeable, context.partial, cost=launch_cost)
-    return coalesce(graph, mergeable, context.partial, context.loopable)
+        return coalesce(graph, context.mergeable, context.partial, cost=launch_cost)
+    return coalesce(graph, context.mergeable, context.partial, context.loopable)
 
 
 def _save_memory(graph: Subgraph, context: Here) -> Subgraph:
+    """Merges nodes too, since that depends on how short the memory is."""
     assert context.memory is not None
-    return save_memory(graph, context.memory, context.partial)
+
+    def merge(graph: Subgraph, accepts: Accepts) -> Subgraph:
+        def mergeable(node: Node) -> bool:
+            return accepts(node) and context.mergeable(node)
+
+        return run_passes(MERGING_PASSES, graph, replace(context, mergeable=mergeable, memory=None))
+
+    return fit(graph, context.memory, merge, context.partial)
 
 
 GRAPH_PASSES: tuple[Pass[Subgraph, Whole], ...] = (
@@ -153,14 +154,19 @@ DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], Options], ...] = (
 )
 """Over the parts of all devices together."""
 
-PART_PASSES: tuple[Pass[Subgraph, Here], ...] = (
-    Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
+MERGING_PASSES: tuple[Pass[Subgraph, Here], ...] = (
     Pass(
         "coalesce_loops",
-        lambda graph, c: coalesce_loops(graph, _mergeable(graph, c), c.partial),
-        lambda c: c.options.coalesce and not c.launched,
+        lambda graph, c: coalesce_loops(graph, c.mergeable, c.partial),
+        lambda c: c.options.coalesce and not c.launched and c.memory is None,
     ),
-    Pass("coalesce", _coalesce, lambda c: c.options.coalesce),
+    Pass("coalesce", _coalesce, lambda c: c.options.coalesce and c.memory is None),
+)
+"""Over the part of each device; where its memory counts, `save_memory` runs them."""
+
+PART_PASSES: tuple[Pass[Subgraph, Here], ...] = (
+    Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
+    *MERGING_PASSES,
     Pass("save_memory", _save_memory, lambda c: c.memory is not None),
 )
 """Over the part of each device by itself."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes
-from actorflow.passes.memory.order import best_order, order_memory
+from actorflow.passes.memory.order import order_memory
+from actorflow.passes.memory.rematerialize import rematerialize
 from actorflow.passes.memory.swap import swap
 from actorflow.placement.cost_model import expected_bytes
+
+
+Accepts: TypeAlias = Callable[[Node], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +55,41 @@ class Memory:
         return nbytes if nbytes >= self.threshold else 0
 
 
-def without_large(graph: Subgraph, memory: Memory, mergeable: Callable[[Node], bool]) -> Callable[[Node], bool]:
-    """Which nodes may be merged with others: where memory is short only those that make and take small tensors, since what is
-    inside of a region can't be swapped. `graph` is the part before anything is merged."""
+def fit(
+    graph: Subgraph, memory: Memory, merge: Callable[[Subgraph, Accepts], Subgraph], partial: frozenset[Endpoint]
+) -> Subgraph:
+    """The part of a device with small nodes merged, in less memory as far as that is called for.
+
+    What is cheap comes first: another order; on a device with memory of its own, tensors that wait in the host's; at last tensors
+    that are made again. Where the memory is short, what makes or takes large tensors is not merged with others, since what is
+    inside of a region can't be swapped, made again, or put in another order with what is outside.
+
+    Args:
+        merge: merges those nodes of a part that a function accepts.
+        partial: feeds that come while the step runs.
+    """
+    merged = merge(graph, lambda node: True)
     room = memory.room(graph)
-    if room is None or not memory.swaps:
-        return mergeable
+    if room is None:
+        return order_memory(merged, memory.threshold, memory.feeds, partial) if memory.lower else merged
+    made = save_memory(merged, memory, partial)
+    if expected_peak(made, memory) <= room:
+        return made
     known = Lifetimes(graph, memory.threshold, memory.feeds)
-    if known.total() <= room or known.peak(best_order(known, known.fifo())) <= room:
-        return mergeable
     small = {node.name for at, node in enumerate(known.nodes) if known.is_light(at)}
-    return lambda node: node.name in small and mergeable(node)
+    tried = [made, save_memory(merge(graph, lambda node: node.name in small), memory, partial)]
+    if expected_peak(tried[-1], memory) > room:
+        again = rematerialize(graph, memory.threshold, room - slack(known, memory), memory.feeds, partial)
+        if again is not graph:
+            tried.append(save_memory(merge(again, lambda node: node.name in small), memory, partial))
+    return min(reversed(tried), key=lambda one: expected_peak(one, memory))
 
 
 def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[Endpoint] = frozenset()) -> Subgraph:
     """The part of a device in an order that takes less memory, and with tensors swapped to the host, as far as that is called
     for. Where all tensors of the step together take less than half of the room, nothing is."""
     room = memory.room(graph)
-    if room is None:
-        return order_memory(graph, memory.threshold, memory.feeds, partial) if memory.lower else graph
+    assert room is not None, "only a budget can be too small"
     known = Lifetimes(graph, memory.threshold, memory.feeds)
     if not memory.lower and known.total() <= room // 2:
         return graph
@@ -77,6 +98,12 @@ def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[Endpoint] = 
     if not memory.swaps or after.peak(after.fifo()) <= room:
         return ordered
     return swap(ordered, memory.threshold, room - slack(after, memory), memory.feeds, partial)
+
+
+def expected_peak(graph: Subgraph, memory: Memory) -> int:
+    """The most bytes that a part takes beside its variables, in the order in which the runtime runs it."""
+    known = Lifetimes(graph, memory.threshold, memory.feeds)
+    return known.peak(known.fifo())
 
 
 def slack(known: Lifetimes, memory: Memory) -> int:

@@ -47,6 +47,7 @@ class Lifetimes:
     def __init__(self, graph: Subgraph, threshold: int, feeds: Feeds = "free") -> None:
         self.graph = graph
         self.threshold = threshold
+        self.feeds = feeds
         self.nodes: list[Node] = [node for node in graph.nodes.values() if not is_free(node)]
         self.index = {node.name: at for at, node in enumerate(self.nodes)}
         self.size: list[int] = []
