@@ -172,12 +172,15 @@ class _Work:
         if self._writing is not None:
             self._writing.end()
         if self.chain is not None and self.failure is None and not self._part.step.stopped and fits(self._node, result):
-            self._go_on(self.chain, result)
+            self.result, result = result, None  # nothing here may hold it while the others run
+            self._go_on(self.chain)
         else:
             self.chain, self.result = None, result
 
-    def _go_on(self, chain: Chain, result: Any) -> None:
+    def _go_on(self, chain: Chain) -> None:
+        """Runs what becomes ready behind the first node, whose result is in `result`."""
         node = self._node
+        result, self.result = self.result, None
         if node.costs is not None:
             node.costs.saw(result)
         while True:

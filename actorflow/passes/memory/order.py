@@ -2,8 +2,8 @@
 
 The ready queue gives nodes out as they come, so what could run early does, and its results wait for their users. This pass tries
 other orders on the estimated lifetimes of tensors: of the ready nodes, the one that frees most beyond what it makes; or the
-youngest, so that what was begun is finished first (gradients are applied as soon as they are made). The best one is laid down by
-control edges between the nodes that make or take large tensors. All others, and those that wait for different things, stay free.
+youngest, so that what was begun is finished first (gradients are applied as soon as they are made); and each of these with the
+nodes that make more than they free as late as they can be. The best one is laid down by control edges between the nodes that make or take large tensors. All others, and those that wait for different things, stay free.
 
 An order is only laid down where it takes less than the runtime's own, and that is looked at again with the edges in place.
 """
@@ -70,7 +70,21 @@ def order_members(region: Node, graph: Subgraph, threshold: int) -> Node:
 def best_order(known: Lifetimes, plain: list[int]) -> list[int]:
     """Of the orders that are tried the one with the lowest peak; `plain`, the runtime's own, if none is better."""
     tried: tuple[Preference, ...] = ("frees", "young")
-    return min([plain, *(greedy(known, preference) for preference in tried)], key=known.peak)
+    orders = [plain, *(greedy(known, preference) for preference in tried)]
+    return min([*orders, *(delayed(known, order) for order in orders)], key=known.peak)
+
+
+def delayed(known: Lifetimes, order: Sequence[int]) -> list[int]:
+    """An order in which nodes that make more than they free run as late as they can: right before the first that waits for them."""
+    _, told = known.waiting()
+    place = {at: i for i, at in enumerate(order)}
+    last = {piece: i for i, at in enumerate(order) for piece in (*known.makes[at], *known.takes[at])}
+    until: dict[int, int] = {}
+    for i, at in enumerate(reversed(order), 1 - len(order)):
+        freed = {p for p in (*known.takes[at], *known.makes[at]) if last[p] == -i and p not in known.kept}
+        adds = sum(known.size[p] for p in known.makes[at]) > sum(known.size[p] for p in freed)
+        until[at] = min((until[user] for user in told[at]), default=-i) if adds else -i
+    return sorted(order, key=lambda at: (until[at], place[at]))
 
 
 def greedy(known: Lifetimes, preference: Preference) -> list[int]:

@@ -25,7 +25,7 @@ from actorflow.analysis.pauses import paced, pause
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes
-from actorflow.passes.memory.order import Line, best_order
+from actorflow.passes.memory.order import Line, best_order, delayed
 from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
@@ -276,7 +276,8 @@ class _Search:
             )
         made = topological(graph.with_nodes([*nodes, *copies.made.values()]))
         known = Lifetimes(made, self.known.threshold, self.known.feeds)
-        order = [known.index[name] for name in copies.order]
+        mine = [known.index[name] for name in copies.order]
+        order = min(mine, delayed(known, mine), key=known.peak)
         return Line(known, order, self._partial).laid_down()
 
 
