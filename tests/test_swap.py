@@ -256,7 +256,7 @@ def test_f74_random_programs_of_branches_and_loops_run_while_tensors_are_swapped
 def test_f74_wide_graphs_stay_within_what_they_were_promised(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random graphs of large tensors, on devices with room for three quarters of what the best order takes."""
     promised = 0
-    original = compile.save_memory
+    original = compile.fit
 
     def noted(graph: Subgraph, memory: Memory, *rest: Any) -> Subgraph:
         nonlocal promised
@@ -265,7 +265,7 @@ def test_f74_wide_graphs_stay_within_what_they_were_promised(seed: int, monkeypa
         promised = known.peak(known.fifo())
         return made
 
-    monkeypatch.setattr(compile, "save_memory", noted)
+    monkeypatch.setattr(compile, "fit", noted)
     kept = 0
     for number in range(seed, seed + 40):
         if kept and number >= seed + 4:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from actorflow.analysis.frames import ROOT, frames
+from actorflow.analysis.pauses import paced
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.errors import describe
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.graph.node import Node
+from actorflow.graph.node import Endpoint, Node
 from actorflow.registry import opdef
 from actorflow.shapes import Shape, merge
 
@@ -42,6 +44,33 @@ def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -
             node = _inferred(nodes, made, node)
         made[node.name] = node
     return made
+
+
+def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Endpoint, Shape]) -> dict[Endpoint, Shape]:
+    """The shapes that tensors have where the feeds have those in `fed`: of those whose static shapes leave something open.
+    `nodes` are those of the whole graph. What is in loops or behind a Merge stays open."""
+    if not fed:
+        return {}
+    known = frames(graph)
+    made: dict[str, Node] = {e.node: nodes[e.node] for e in graph.feeds}
+    for endpoint, shape in fed.items():
+        node = made[endpoint.node]
+        shapes = [shape if port == endpoint.port else old for port, old in enumerate(node.shapes)]
+        made[node.name] = replace(node, shapes=tuple(shapes))
+    for name, node in paced(graph.nodes.items()):
+        if name in made:
+            continue
+        if known.of[name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+            with suppress(ValueError):  # the run says what does not fit
+                node = _inferred(nodes, made, node)
+        made[name] = node
+    static = {**{e.node: nodes[e.node] for e in graph.feeds}, **graph.nodes}
+    return {
+        Endpoint(name, port): shape
+        for name, node in made.items()
+        for port, shape in enumerate(node.shapes)
+        if shape != static[name].shapes[port]
+    }
 
 
 def output_shapes(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -> list[Shape]:

@@ -23,6 +23,8 @@ class Subgraph:
     targets: tuple[str, ...] = ()
     entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each Exit the Enters of its loop: what leaves a loop hangs on all that enters it, over the edges that lead back."""
+    sizes: Mapping[Endpoint, Shape] = field(default_factory=dict)
+    """The shapes that tensors are expected to have where their static ones leave something open. No code relies on them."""
 
     def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
         return replace(self, nodes={node.name: node for node in nodes})
@@ -34,6 +36,11 @@ class Subgraph:
             return fed
         node = self.nodes[endpoint.node]
         return node.dtypes[endpoint.port], node.shapes[endpoint.port]
+
+    def size_of(self, endpoint: Endpoint) -> Shape:
+        """The shape that a tensor is expected to have: its static one where nothing better is known."""
+        found = self.sizes.get(endpoint)
+        return self.type_of(endpoint)[1] if found is None else found
 
     def predecessors(self, node: Node) -> list[str]:
         """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration

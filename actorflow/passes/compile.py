@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +11,7 @@ from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_tar
 from actorflow.analysis.frames import with_loops
 from actorflow.analysis.pauses import paced
 from actorflow.analysis.prune import prune
+from actorflow.analysis.specialise import expected_sizes
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
@@ -36,6 +37,8 @@ class Signature:
     fetches: tuple[Endpoint, ...]
     targets: tuple[str, ...]
     partial: bool = False
+    sizes: Mapping[Endpoint, Shape] = field(default_factory=dict)
+    """The shapes of what is fed first, where static shapes leave them open. Plans for other sizes are the same."""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -202,8 +205,11 @@ def divide(
     """
     graph = Subgraph(nodes, signature.feeds, signature.fetches, signature.targets)
     graph = run_passes(GRAPH_PASSES, graph, Whole(nodes, placed, refused, evaluate, options, signature.partial))
+    sizes = expected_sizes(graph, nodes, signature.sizes)
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
     parts = run_passes(DIVIDED_PASSES, parts, options)
+    if sizes:
+        parts = {device: replace(part, sizes=sizes) for device, part in parts.items()}
     return parts, _places(graph, parts)
 
 

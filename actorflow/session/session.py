@@ -32,7 +32,7 @@ from actorflow.session.local import LocalEngine
 from actorflow.session.partial import PartialRun
 from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
-from actorflow.session.structure.feeds import Feed, fed_element
+from actorflow.session.structure.feeds import Feed, fed_element, fed_sizes
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.told import tell, told
 from actorflow.session.waiting.admission import Admission
@@ -248,12 +248,14 @@ class Session:
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches, self.writable)
+        given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
         converters = self._converters(feeds)
         signature = Signature(
             feeds={f.endpoint: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.endpoints,
             targets=structure.targets,
+            sizes=fed_sizes(converters, given),
         )
         plan = await self._engine.plan(signature, coalesce=trace is None)
         prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))

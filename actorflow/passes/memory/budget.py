@@ -14,7 +14,6 @@ from actorflow.passes.memory.rematerialize import rematerialize
 from actorflow.passes.memory.swap import swap
 from actorflow.placement.cost_model import expected_bytes
 
-
 Accepts: TypeAlias = Callable[[Node], bool]
 
 

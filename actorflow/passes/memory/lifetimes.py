@@ -55,8 +55,8 @@ class Lifetimes:
         self.extra = [0] * len(self.nodes)
         self._fed: list[int] = []
         self._waiting: tuple[list[int], list[list[int]]] | None = None
-        for endpoint, (dtype, shape) in graph.feeds.items():
-            self.held[endpoint] = self._fed_piece(dtype, shape, feeds)
+        for endpoint, (dtype, _) in graph.feeds.items():
+            self.held[endpoint] = self._fed_piece(dtype, graph.size_of(endpoint), feeds)
             self._fed.extend(self.held[endpoint])
         self.takes: list[list[int]] = []
         self.makes: list[list[int]] = []
@@ -92,11 +92,12 @@ class Lifetimes:
             self._region(at, node)
             return
         is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
-        for port, (dtype, shape) in enumerate(zip(node.dtypes, node.shapes)):
-            found = taken
+        for port, dtype in enumerate(node.dtypes):
+            endpoint, found = Endpoint(node.name, port), taken
             if not is_view:
+                shape = self.graph.sizes.get(endpoint, node.shapes[port])
                 found = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
-            self.held.setdefault(Endpoint(node.name, port), found)  # others take what is fed in its place
+            self.held.setdefault(endpoint, found)  # others take what is fed in its place
 
     def _region(self, at: int, node: Node) -> None:
         """A region's outputs, which may be views of its inputs or of each other; what it needs beside them is added while it
@@ -205,5 +206,6 @@ def inside(region: Node, around: Subgraph, threshold: int) -> Lifetimes:
         nodes={node.name: node for node in cut},
         feeds=dict(zip(attrs["inputs"], map(around.type_of, region.inputs), strict=True)),
         fetches=tuple(attrs["outputs"]),
+        sizes=around.sizes,
     )
     return Lifetimes(graph, threshold, "followed")

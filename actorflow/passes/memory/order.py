@@ -3,7 +3,8 @@
 The ready queue gives nodes out as they come, so what could run early does, and its results wait for their users. This pass tries
 other orders on the estimated lifetimes of tensors: of the ready nodes, the one that frees most beyond what it makes; or the
 youngest, so that what was begun is finished first (gradients are applied as soon as they are made); and each of these with the
-nodes that make more than they free as late as they can be. The best one is laid down by control edges between the nodes that make or take large tensors. All others, and those that wait for different things, stay free.
+nodes that make more than they free as late as they can be. The best one is laid down by control edges between the nodes that
+make or take large tensors. All others, and those that wait for different things, stay free.
 
 An order is only laid down where it takes less than the runtime's own, and that is looked at again with the edges in place.
 """
@@ -75,7 +76,7 @@ def best_order(known: Lifetimes, plain: list[int]) -> list[int]:
 
 
 def delayed(known: Lifetimes, order: Sequence[int]) -> list[int]:
-    """An order in which nodes that make more than they free run as late as they can: right before the first that waits for them."""
+    """An order in which nodes that make more than they free run as late as they can: before the first that waits for them."""
     _, told = known.waiting()
     place = {at: i for i, at in enumerate(order)}
     last = {piece: i for i, at in enumerate(order) for piece in (*known.makes[at], *known.takes[at])}

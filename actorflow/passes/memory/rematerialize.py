@@ -87,6 +87,7 @@ class _Copies:
 
     dropped: dict[int, int]
     made: dict[str, Node] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     inputs: dict[str, tuple[Endpoint, ...]] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
@@ -236,8 +237,9 @@ class _Search:
 
     def _again(self, copies: _Copies, endpoint: Endpoint, place: int) -> Endpoint:
         """The tensor that a copy makes in the place of this one, by copies that run before the node at `place`."""
-        name = _name(endpoint.node, self.known.graph)
-        if name not in copies.made:
+        name = copies.names.get(endpoint.node)
+        if name is None:
+            name = copies.names[endpoint.node] = _name(endpoint.node, self.known.graph)
             node = self.known.graph.nodes[endpoint.node]
             if not self._can_be_copied(node) or self._is_overwritten(node, place):
                 copies.failed.update(self.known.held.get(endpoint, ()))
@@ -274,7 +276,12 @@ class _Search:
             nodes.append(
                 replace(node, inputs=copies.inputs.get(node.name, node.inputs), controls=tuple(dict.fromkeys(controls)))
             )
-        made = topological(graph.with_nodes([*nodes, *copies.made.values()]))
+        sizes = dict(graph.sizes)
+        for origin, name in copies.names.items():
+            for port in range(len(graph.nodes[origin].dtypes)):
+                if (size := graph.sizes.get(Endpoint(origin, port))) is not None:
+                    sizes[Endpoint(name, port)] = size
+        made = topological(replace(graph.with_nodes([*nodes, *copies.made.values()]), sizes=sizes))
         known = Lifetimes(made, self.known.threshold, self.known.feeds)
         mine = [known.index[name] for name in copies.order]
         order = min(mine, delayed(known, mine), key=known.peak)

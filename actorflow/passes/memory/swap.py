@@ -253,7 +253,9 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
         )
         for node in paced(graph.nodes.values())
     ]
-    return topological(graph.with_nodes([*nodes, *made]))
+    sizes = {Endpoint(node.name, 0): graph.size_of(node.inputs[0]) for node in made if node.op == "_SwapOut"}
+    sizes |= {Endpoint(node.name, 0): sizes[node.inputs[0]] for node in made if node.op == "_SwapIn"}
+    return topological(replace(graph.with_nodes([*nodes, *made]), sizes={**graph.sizes, **sizes}))
 
 
 def _out(endpoint: Endpoint) -> str:

@@ -69,6 +69,10 @@ class PlanBuilder:
                     node.region.prepare()
         return plans
 
+    def saves_memory(self, options: Options) -> bool:
+        """Whether the memory of a device has a part in its plans."""
+        return any(_memory(device, options) is not None for device in self.devices.values())
+
     def context_of(self, node: Node) -> KernelContext:
         """The kernel context of a node."""
         found = self.contexts.get(node.name)

@@ -84,6 +84,8 @@ class Planner:
                 return found
             nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
             signature = replace(signature, fetches=fetches)
+            if not self._builder.saves_memory(options):
+                signature = replace(signature, sizes={})
             refused = self.placer.place(nodes)
             first = next(iter(self._builder.devices))
             parts, places = divide(

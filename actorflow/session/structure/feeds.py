@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from actorflow.graph.foreign import host_array
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.shapes import Shape
 
 _MOST_NAMES = 6
 
@@ -145,3 +147,17 @@ class Feed:
 def _kind_in(array: np.ndarray[Any, Any]) -> str:
     """The type of the first of Python's objects in `array` that is no text."""
     return next((type(item).__name__ for item in array.flat if not isinstance(item, (str, bytes))), "str")
+
+
+def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[Endpoint, Shape]:
+    """The shapes of the values of feeds whose static shapes leave something open, where they are arrays."""
+    found: dict[Endpoint, Shape] = {}
+    for feed, value in zip(feeds, values):
+        shape = getattr(value, "shape", None)
+        if (
+            isinstance(shape, tuple)
+            and not shapes.is_static(feed.tensor.static_shape)
+            and all(type(n) is int for n in shape)
+        ):
+            found[feed.endpoint] = shape
+    return found
