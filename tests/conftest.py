@@ -27,6 +27,7 @@ import pytest
 import pytest_asyncio
 import pytest_timeout
 from hypothesis import settings
+from hypothesis.database import InMemoryExampleDatabase
 from patience import MachineTime, watch
 from poison import PoisonAllocator
 from progress import register
@@ -41,7 +42,8 @@ KINDS = ("tasks", "threads", "children", "fds", "shm")
 LEFT_TASKS = pytest.StashKey[list[str]]()
 
 # Times depend on the machine, and the limit of a test already bounds it.
-settings.register_profile("actorflow", deadline=None, print_blob=True)
+_NOT_KEPT = {} if os.access(Path.cwd(), os.W_OK) else {"database": InMemoryExampleDatabase()}
+settings.register_profile("actorflow", deadline=None, print_blob=True, **_NOT_KEPT)
 settings.load_profile("actorflow")
 
 

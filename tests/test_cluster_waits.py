@@ -55,7 +55,7 @@ async def test_f83_a_deadline_has_the_views_of_all_tasks(cluster: list[Server], 
         await session.warmup(twice)
         for _ in range(3):
             with pytest.raises(DeadlineExceededError) as caught:
-                await session.run(twice, timeout=0.2)
+                await session.run(twice, timeout=0.5)
             text = str(caught.value)
             assert (
                 f"take (QueueDequeueV2, {take.where}, /job:ps/task:0) waits for an element of queue 'input', "
@@ -98,8 +98,9 @@ async def test_f83_a_user_that_came_later_and_one_that_waits(cluster: list[Serve
         one = af.FIFOQueue(1, [af.float32], [[]], name="one")
         take = one.dequeue(name="take")
     async with af.Session(cluster[1].target, graph) as session:
+        await session.warmup(take)
         with pytest.raises(DeadlineExceededError, match="filled by: nothing in this graph"):
-            await session.run(take, timeout=0.1)
+            await session.run(take, timeout=0.5)
         with af.device("/job:ps"):
             other = af.FIFOQueue(1, [af.float32], [[]], name="other")
             put = one.enqueue(other.dequeue(name="before"), name="put")

@@ -117,6 +117,7 @@ def test_a_loop_that_something_asynchronous_waits_for_does_not_wait_for_it(graph
 async def test_an_endless_loop_ends_at_its_deadline(graph: af.Graph) -> None:
     endless = while_loop(lambda i: True, lambda i: i + 1, [af.constant(0)])
     async with af.Session(graph=graph) as session:
+        await session.warmup(endless)
         given = MachineTime()
         with pytest.raises(errors.DeadlineExceededError, match="goes through its iterations"):
             await session.run(endless, timeout=0.1)

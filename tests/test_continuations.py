@@ -86,8 +86,9 @@ async def test_f88_an_error_is_the_nodes(graph: af.Graph, how: str) -> None:
 async def test_f88_a_deadline_ends_the_wait(graph: af.Graph) -> None:
     y = goes_on(af.placeholder(af.float32, [], name="x"), how="later")
     async with af.Session(graph=graph) as session:
+        await session.warmup(y, ["x:0"])
         with pytest.raises(errors.DeadlineExceededError):
-            await session.run(y, {"x:0": 1.0}, timeout=0.01)
+            await session.run(y, {"x:0": 1.0}, timeout=0.3)
     assert ended == ["stopped"]
 
 

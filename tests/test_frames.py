@@ -246,10 +246,11 @@ async def test_a_report_names_the_iteration(probe: Probe, coalesce: bool) -> Non
 
         i = af.while_loop(lambda i: i < n, body, [0], name="outer")
     async with af.Session(graph=graph, coalesce=coalesce) as session:
+        await session.warmup(i, [n])
         with anyio.move_on_after(0.05) as scope:
             await session.run(i, {n: 2})
         assert scope.cancelled_caught
-        task = asyncio.create_task(session.run(i, {n: 2}, timeout=0.05))
+        task = asyncio.create_task(session.run(i, {n: 2}, timeout=0.5))
         with pytest.raises(errors.DeadlineExceededError) as caught:
             await task
         text = str(caught.value)

@@ -295,7 +295,7 @@ async def test_f42_f43_the_simulation_agrees_with_real_runs() -> None:
     devices = [plugins.load("devices", "CPU")(f"{LOCAL}CPU:{i}") for i in range(2)]
     async with af.Session(graph=told, devices=devices, coalesce=False) as session:
         await session.warmup(total.name, [x.name])
-        for _ in range(12):  # another process may take the machine from any of them
+        for _ in range(300):  # another process may take the machine from any of them
             begun = time.perf_counter()
             await session.run(total.name, {x.name: np.ones(4)})
             found.append(time.perf_counter() - begun)

@@ -234,8 +234,9 @@ async def test_a_stopped_enqueue_many_leaves_what_it_had_put(graph: Graph) -> No
     queue = af.FIFOQueue(2, af.int32, [()])
     enqueue, size = queue.enqueue_many([1, 2, 3]), queue.size()
     async with af.Session() as session:
+        await session.warmup(enqueue)
         with pytest.raises(DeadlineExceededError, match="EnqueueMany"):
-            await session.run(enqueue, timeout=0.01)
+            await session.run(enqueue, timeout=0.3)
         assert await session.run(size) == 2
         assert (await session.run(queue.dequeue_many(2))).tolist() == [1, 2]
 

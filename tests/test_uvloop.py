@@ -156,8 +156,9 @@ def test_f65_a_deadline_names_what_waits(graph: af.Graph, probe: Probe) -> None:
 
     async def main() -> None:
         async with af.Session(graph=graph) as session:
+            await session.warmup(waits)
             with pytest.raises(errors.DeadlineExceededError, match="patient"):
-                await session.run(waits, timeout=0.05)
+                await session.run(waits, timeout=0.3)
 
     run(main)
 

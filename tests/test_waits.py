@@ -48,8 +48,9 @@ async def test_f83_a_deadline_names_the_empty_queue_and_who_fills_it(graph: af.G
     queue = af.FIFOQueue(10, [af.float32], [[]], name="input")
     put = queue.enqueue(1.0, name="put")
     take = queue.dequeue(name="take")
+    await session.warmup(take)
     with pytest.raises(DeadlineExceededError) as caught:
-        await session.run(take, timeout=0.05)
+        await session.run(take, timeout=0.3)
     text = str(caught.value)
     assert (
         f"take (QueueDequeueV2, {take.where}) waits for an element of queue 'input', "
@@ -215,8 +216,10 @@ async def test_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.G
 
     with pytest.raises(af.errors.InvalidArgumentError):
         await session.run(af.py_func(fails, [], af.float32))
+    called = af.py_func(waits, [], af.float32)
+    await session.warmup(called)
     with pytest.raises(DeadlineExceededError, match=r"awaits the function .*waits"):
-        await session.run(af.py_func(waits, [], af.float32), timeout=0.1)
+        await session.run(called, timeout=0.3)
     assert session.statistics().abandoned == 0 and session.pending() == "no step is in flight"
 
 
@@ -230,8 +233,9 @@ async def test_f83_the_call_of_a_function_that_fills_a_queue_is_named(graph: af.
 
     filled = fill(1.0)
     take = queue.dequeue(name="take")
+    await session.warmup(take)
     with pytest.raises(DeadlineExceededError, match=rf"filled by: {filled.op.name}/put .*, in no step"):
-        await session.run(take, timeout=0.05)
+        await session.run(take, timeout=0.3)
 
 
 async def test_f83_what_reads_a_file_names_it(
