@@ -211,9 +211,9 @@ def test_f51_shared_memory_that_is_insisted_on_refuses_another_machine(
             run(script, before=far.client, environ=far.environ)
         assert given.seconds() < 5 + 2  # two to start Python
     said = str(refused.value)
-    assert re.search(r"FailedPreconditionError: /job:\w+/task:0 can't be reached over shared memory: \w+", said), said
+    assert re.search(r"FailedPreconditionError: /job:\w+/task:0 can't be reached over shm: \w+", said), said
     assert ("takes no tensors that way" if tasks == "zmq" else "in this network name space") in said
-    assert "transport='auto' takes ZeroMQ where shared memory does not reach" in said
+    assert "transport='auto' takes zmq where shm does not reach" in said
 
 
 def same_arrays(one: Path, other: Path) -> None:

@@ -309,7 +309,7 @@ async def test_f62_secrets_show_in_no_repr_log_or_error(tmp_path: Path, capfd: p
                 await query_status(server.target.address, credentials=Credentials.make(), timeout=0.5)
             for one in (
                 server, session, session._engine, server.target, [server.target], credentials, server.links,
-                server.status(), Orders(spec, "worker", 0, credentials=credentials), vars(credentials.key_pair().__class__),
+                server.status(), Orders(spec, "worker", 0, credentials=credentials), vars(type(credentials)),
                 caught.value, refused.value, caught.getrepr(showlocals=False),
             ):  # fmt: skip
                 print(one, repr(one), f"{one!s} {one!r}", file=shown)

@@ -28,7 +28,7 @@ from actorflow.cluster.config.credentials import (
     write_keys,
 )
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.transports.zmq.auth import Keys
+from actorflow.transport.factory import KeyPair
 
 MINE = Credentials.make()
 ADDRESS = "tcp://host:7070"
@@ -94,8 +94,9 @@ def test_the_fingerprint_is_of_the_public_key() -> None:
     assert len(MINE.fingerprint) == 19 and Credentials.make().fingerprint != MINE.fingerprint
 
 
-def test_the_pair_is_what_the_transport_takes() -> None:
-    assert MINE.key_pair() == Keys(MINE.public, MINE.secret)
+def test_the_pair_is_what_a_transport_takes_and_names_the_key_of_the_peer() -> None:
+    pair: KeyPair = MINE
+    assert len(pair.public) == len(pair.secret) == 40
     assert MINE.peer_key() == MINE.public and Credentials.make(server=MINE.public).peer_key() == MINE.public
 
 

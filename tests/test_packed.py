@@ -67,7 +67,7 @@ with tf.Graph().as_default(), tf.Session() as session:
 for space in (af, af.nn, af.train, tf, *(vars(tf)[name] for name in dir(tf) if name in vars(tf))):
     for name in getattr(space, "__all__", ()):
         getattr(space, name)
-for group in ("checkpoint", "commands", "devices", "kernels", "transports"):
+for group in ("checkpoint", "commands", "devices", "kernels", "rendezvous", "simulation", "transports"):
     for entry in plugins.entries(group):
         entry.load()
 print(af.__file__)

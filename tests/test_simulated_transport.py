@@ -414,7 +414,7 @@ def test_f51_addresses_ports_and_machines_are_checked() -> None:
         await world.spawn("a", program)
 
     simulate(main, seed=1, hosts=["a"])
-    assert plugins.load("transports", "simulated") is SimulatedEndpoint
+    assert plugins.load("simulation", "transport").open is SimulatedEndpoint
 
 
 async def test_f51_outside_of_a_simulation_a_network_must_be_given() -> None:

@@ -163,7 +163,7 @@ class Alone:
 
     async def run(self, feeds: dict[Endpoint, Any] | None = None, **options: Any) -> Step:
         loop = asyncio.get_running_loop()
-        transport = plugins.load("transports", "local")()
+        transport = plugins.load("rendezvous", "local")()
         step = Step(1, [self.plan], Dispatcher.of(loop), loop, copy_context(), transport, **options)
         step.start(feeds or {})
         step.dispatcher.pump()

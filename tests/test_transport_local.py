@@ -15,7 +15,7 @@ from patience import PATIENCE
 from actorflow.errors import AbortedError
 from actorflow.registry import plugins
 from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Rendezvous, Transport
+from actorflow.transport.rendezvous import Rendezvous, Transport
 
 T = TypeVar("T")
 KEY = "/device:CPU:0;a:0;/device:SIM:0"
@@ -27,7 +27,7 @@ class Broken(Exception):
 
 @pytest.fixture(params=["local"])
 def transport(request: pytest.FixtureRequest) -> Transport:
-    found: Transport = plugins.load("transports", request.param)()
+    found: Transport = plugins.load("rendezvous", request.param)()
     assert found.name == request.param
     return found
 

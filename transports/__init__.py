@@ -1,8 +1,8 @@
 """How messages travel between devices and processes.
 
-A module here implements the `Transport` interface of the core for one kind of channel. The core finds it through the
-entry point group `actorflow.transports`. Modules import the core as `from actorflow.x import y`, their siblings
-relatively, and no other part.
+A module here makes a transport: a `TransportFactory` of the core, with its endpoints and channels. The core finds it through
+the entry point group `actorflow.transports`. Modules import the core as `from actorflow.x import y`, their siblings relatively,
+and no other part. channel.py, endpoint.py and protocol/ are public: transports of other packages build on them.
 
 channel.py          what all channels share: a `Connection`, those who wait on it, and the turns of the event loop
 endpoint.py         what all endpoints share: their channels, the epoch, and the beat

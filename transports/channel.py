@@ -12,8 +12,9 @@ import anyio
 
 from actorflow.device.sharing import Border
 from actorflow.errors import AbortedError, OpError
-from actorflow.transport.base import Callback, ChannelStatistics, Identity, Peer
+from actorflow.transport.base import Callback, Identity, Peer, Reach
 from actorflow.transport.errors import PeerLost
+from actorflow.transport.statistics import ChannelStatistics
 
 from .protocol.connection import Connection
 from .protocol.events import Arena, Ended, Event, Opened, Received
@@ -37,6 +38,7 @@ class BaseChannel(ABC):
     """A channel over a `Connection`. A transport says how frames leave (`_transmit`) and what it lets go (`_release`)."""
 
     transport: str
+    reach = Reach.ANY
     border: Border | None = None
 
     def __init__(

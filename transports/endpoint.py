@@ -25,6 +25,7 @@ class BaseEndpoint(ABC):
     """The channels of a process over one transport, its epoch, and the beat that all channels share."""
 
     name: str
+    """The name of the transport."""
 
     def __init__(
         self,

@@ -10,8 +10,9 @@ import numpy as np
 
 from actorflow import machine
 from actorflow.errors import AlreadyExistsError, UnavailableError
-from actorflow.transport.base import Channel, Identity
+from actorflow.transport.base import Channel, Identity, Reach
 from actorflow.transport.errors import PeerLost
+from actorflow.transport.factory import TransportFactory
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
@@ -75,10 +76,14 @@ class LocalEndpoint(BaseEndpoint):
             del _ENDPOINTS[self.address]
 
 
+LOCAL = TransportFactory("local", "local", Reach.PROCESS, LocalEndpoint, cost=0)
+
+
 class LocalChannel(BaseChannel):
     """One end of a channel inside a process."""
 
     transport = "local"
+    reach = Reach.PROCESS
     other: LocalChannel
     server = False
 

@@ -17,8 +17,9 @@ from actorflow.errors import UnavailableError
 from actorflow.testing.host import Host
 from actorflow.testing.network import Network
 from actorflow.testing.wire import End, Frame, Listener, dial
-from actorflow.transport.base import Channel, Identity, Peer
+from actorflow.transport.base import Channel, Identity, Peer, Reach
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
+from actorflow.transport.factory import KeyPair, TransportFactory
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
@@ -60,7 +61,6 @@ class SimulatedEndpoint(BaseEndpoint):
     """
 
     name = "simulated"
-    KeyPair = SimulatedKeys
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SimulatedEndpoint(BaseEndpoint):
         *,
         listen: str | None = "sim://:0",
         advertise: str | None = None,
-        keys: Keys | None = None,
+        keys: KeyPair | None = None,
         allowed: frozenset[str] = frozenset(),
         heartbeat_seconds: float = 1.0,
         chunk: int | None = None,
@@ -173,6 +173,16 @@ class SimulatedEndpoint(BaseEndpoint):
             channel.close("the process ends")
         if self._port is not None:
             self.station.listeners.pop(self._port, None)
+
+
+SIMULATED = TransportFactory(
+    "simulated",
+    "sim",
+    Reach.ANY,
+    SimulatedEndpoint,
+    make_keys=SimulatedKeys.make,
+    options=frozenset({"heartbeat_seconds"}),
+)
 
 
 class SimulatedChannel(BaseChannel):

@@ -13,6 +13,7 @@ from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.cluster.wire.links import Links
 from actorflow.errors import OpError
 from actorflow.transport.base import Identity
+from actorflow.transport.installed import for_target
 
 CHECK_SECONDS = 4.0
 
@@ -25,7 +26,9 @@ def check(orders: Orders) -> int:
         check_listen(orders.listen)
     except OpError as error:
         troubles.append(str(error))
-    if orders.credentials is None and not orders.listen.startswith(("tcp://127.", "tcp://localhost:", "tcp://[::1]:")):
+    if orders.credentials is None and not orders.listen.partition("://")[2].startswith(
+        ("127.", "localhost:", "[::1]:")
+    ):
         troubles.append(f"{orders.listen} can be reached from other machines, but no keys are given: give --keys FILE.")
     states = anyio.run(probe, orders)
     states[orders.task] = TaskState(Reached.ACCEPTED, None, "this task" if not troubles else "this task can't start")
@@ -39,7 +42,8 @@ async def probe(orders: Orders, seconds: float | None = None) -> dict[str, TaskS
     """How far each other task is reached, all tried at once."""
     states = {task: TaskState() for task in orders.cluster.tasks if task != orders.task}
     me = Identity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
-    links = Links(me, open_endpoints("zmq", credentials=orders.credentials))
+    transport = for_target(orders.transport, orders.address)
+    links = Links(me, open_endpoints(transport, credentials=orders.credentials, control_only=True))
 
     async def reach(task: str) -> None:
         def told(word: str) -> None:

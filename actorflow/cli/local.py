@@ -16,6 +16,9 @@ import anyio
 from actorflow.cli.worker import add_log_level, read_counts
 from actorflow.cluster.config.credentials import VARIABLE, write_keys
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.errors import InvalidArgumentError
+from actorflow.transport.base import Reach
+from actorflow.transport.installed import AUTO, find
 
 _LOOK_SECONDS = 0.1
 
@@ -24,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of each task."""
     parser.add_argument(
         "--transport",
-        choices=("auto", "zmq", "shm"),
-        default="auto",
-        help="how tensors travel between tasks; default: auto",
+        metavar="NAME",
+        default=AUTO,
+        help="how tensors travel between tasks: the name of a transport that is installed; default: auto",
     )
     parser.add_argument(
         "--devices", metavar="KIND=N,...", help="the devices of each task, such as CPU=2; default: one CPU"
@@ -51,6 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalCluster:
     """The cluster of `ps=1 worker=2`. Raises InvalidArgumentError."""
+    if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
+        raise InvalidArgumentError(
+            f"--transport {arguments.transport} joins tasks of one process only, and each task is a process of its own."
+        )
     return LocalCluster(
         read_counts(",".join(jobs), "The jobs"),
         transport=arguments.transport,
@@ -65,9 +72,11 @@ def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalClust
 
 @asynccontextmanager
 async def key_file(cluster: LocalCluster) -> AsyncIterator[dict[str, str]]:
-    """Writes the cluster's keys to a file in a folder of its own, for as long as the block lasts; gives the environment that
-    clients need."""
-    assert cluster.credentials is not None
+    """Writes the cluster's keys, if it has some, to a file in a folder of its own, for as long as the block lasts; gives the
+    environment that clients need."""
+    if cluster.credentials is None:
+        yield {"ACTORFLOW_TARGET": cluster.target.address}
+        return
     folder = _own_folder()
     try:
         path = os.path.join(folder, "keys.toml")

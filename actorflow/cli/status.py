@@ -57,7 +57,7 @@ def report(answers: Mapping[str, Any]) -> list[str]:
         devices = ", ".join(f"{kind} × {kinds.count(kind)}" for kind in dict.fromkeys(kinds))
         numbers = (answer[field] for field in ("steps", "steps_in_flight", "sessions"))
         rows.append(
-            (answer["task"], answer["state"], answer["address"].removeprefix("tcp://"), answer["incarnation"])
+            (answer["task"], answer["state"], answer["address"].rpartition("://")[2], answer["incarnation"])
             + (str(answer["epoch"]), devices, *map(str, numbers))
         )
     return [*columns(rows), *silent]

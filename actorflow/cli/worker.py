@@ -17,6 +17,8 @@ from actorflow.cluster.processes.listening import check_files, check_listen, lis
 from actorflow.cluster.processes.orders import Orders
 from actorflow.cluster.processes.task_main import _configure_logs, banner, run_child
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError
+from actorflow.transport.base import Reach
+from actorflow.transport.installed import AUTO, find
 
 if TYPE_CHECKING:
     pass
@@ -58,9 +60,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     network.add_argument(
         "--transport",
-        choices=("auto", "zmq", "shm"),
-        default="auto",
-        help="how tensors travel between tasks; default: auto",
+        metavar="NAME",
+        default=AUTO,
+        help="how tensors travel between tasks: the name of a transport that is installed; default: auto",
     )
     network.add_argument(
         "--keys", metavar="FILE", help=f"the cluster's key file; default: the variable {credentials.VARIABLE}"
@@ -125,6 +127,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> Orders:
     """The orders in the command line and the environment. Raises OpError where they are invalid."""
+    if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
+        raise InvalidArgumentError(
+            f"--transport {arguments.transport} joins tasks of one process only, and a worker is a process of its own."
+        )
     place = _place(arguments, environ)
     place.task  # noqa: B018  (raises where it is not in the cluster)
     keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)

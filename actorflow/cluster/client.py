@@ -58,6 +58,7 @@ from actorflow.session.partial import Parts
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
 from actorflow.session.waiting.standstill import STANDSTILL_SECONDS, Seen, Standstill
+from actorflow.transport import installed
 from actorflow.transport.base import Identity
 
 CONNECT_SECONDS = 30.0
@@ -92,9 +93,7 @@ def connect(target: Target, open: Open | None = None, transport: str = "auto") -
     """The links of a client, none of them open yet."""
     task = f"/client:{machine.current().process}-{machine.fresh_hex(4)}"
     me = Identity("", task, machine.fresh_incarnation())
-    if target.startswith("local://"):
-        transport = "local"
-    opened = open or open_endpoints(transport, credentials=target.credentials)
+    opened = open or open_endpoints(installed.for_target(transport, target.address), credentials=target.credentials)
     return Links(me, opened)
 
 
@@ -134,7 +133,7 @@ class RemoteEngine:
         self.plans = self.steps = self.failed = self.cancelled = 0
         self._graph = graph
         self._options = options
-        self._transport = transport
+        self.transport = transport
         self._timeout = connect_timeout
         self._open_endpoints = endpoints
         self._links: Links | None = None
@@ -180,7 +179,7 @@ class RemoteEngine:
             )
         running_loop()
         if self._links is None:
-            self._links = connect(self.target, self._open_endpoints, self._transport)
+            self._links = connect(self.target, self._open_endpoints, self.transport)
 
     async def connected(self) -> Link:
         """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""

@@ -16,7 +16,7 @@ from actorflow.session.planning.planner import Compiled
 from actorflow.session.steps import Steps
 from actorflow.session.structure.values import result_of
 from actorflow.session.waiting.deadline import note
-from actorflow.transport.base import Rendezvous
+from actorflow.transport.rendezvous import Rendezvous
 
 
 class FedLater:

@@ -38,6 +38,7 @@ from actorflow.session.steps import Later, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.diagnosis import ResourceUsers
 from actorflow.session.waiting.standstill import Seen, joined
+from actorflow.transport.base import Reach
 
 _ABORT_SECONDS = 1.0
 _MOST_ASKED = 4096
@@ -134,7 +135,7 @@ class MasterSession:
         ]
         for link in links.values():
             if link is not None:
-                host = link.task if link.tokens.transport == "zmq" else self._me
+                host = link.task if link.tokens.reach is Reach.ANY else self._me
                 devices += [
                     RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
                     for name, kind, budget in link.about["devices"]

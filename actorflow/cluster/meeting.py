@@ -10,7 +10,8 @@ import anyio
 
 from actorflow.device.sharing import Border
 from actorflow.errors import UnavailableError
-from actorflow.transport.base import Callback, Channel, Rendezvous
+from actorflow.transport.base import Callback, Channel
+from actorflow.transport.rendezvous import Rendezvous
 
 
 @dataclass(frozen=True, slots=True)

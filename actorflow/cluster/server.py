@@ -59,6 +59,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.loops.root import RootTask
 from actorflow.session.devices import open_devices
 from actorflow.session.steps import Outcome
+from actorflow.transport import installed
 from actorflow.transport.base import Identity
 from actorflow.unpicklable import unpicklable
 
@@ -82,7 +83,7 @@ class Server:
         credentials: the keys of the cluster; without any only loopback addresses are listened at.
         allowed: further public keys that may connect.
         listen, advertise: what to bind and what others connect to, where the cluster's specification does not say it.
-        transport: "auto", "zmq", "shm", or "local" for servers that share an event loop.
+        transport: "auto", "zmq", "shm", another one that is installed, or "local" for servers that share an event loop.
         arena_bytes: the most shared memory that this task's tensors may take.
         file_roots: the folders in which ops may read and write files; none by default.
         epoch: of the cluster; those who restart a task know it.
@@ -125,7 +126,7 @@ class Server:
         self._file_roots = [os.fspath(root) for root in file_roots or ()]
         self._advertise = advertise
         self._open_endpoints = endpoints or open_endpoints(
-            transport,
+            installed.for_target(transport, address),
             listen=listen or address,
             advertise=advertise,
             credentials=credentials,

@@ -100,7 +100,7 @@ class WorkerService:
         self.resources = {device.name: ResourceManager() for device in devices}
         for manager in self.resources.values():
             manager.file_roots = file_roots
-        self.local = plugins.load("transports", "local")()
+        self.local = plugins.load("rendezvous", "local")()
         self.steps = Steps(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
         self.steps.users = self._users
         self._links = links

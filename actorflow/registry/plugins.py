@@ -14,21 +14,93 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
 from typing import Any
 
-from actorflow.errors import NotFoundError
+from actorflow.errors import FailedPreconditionError, NotFoundError
+from actorflow.logs import get_logger
 from actorflow.registry import kernel, opdef
 from actorflow.registry.standard import ENTRY_POINTS
 
+_LOG = get_logger("plugins")
 
-def entries(group: str) -> list[EntryPoint]:
-    """The entry points of `actorflow.<group>`: those that are installed, then our own that are not among them."""
+
+@functools.cache
+def entries(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of `actorflow.<group>`: those of other packages, then our own.
+
+    Our own come from our own table. The metadata of an installation may be older than the code, in a checkout.
+    """
     name = f"actorflow.{group}"
-    found = list(entry_points(group=name))
-    installed = {(entry.name, entry.value) for entry in found}
-    own = [EntryPoint(*item, name) for item in ENTRY_POINTS.get(name, {}).items() if item not in installed]
-    return found + own
+    found = [entry for entry in entry_points(group=name) if not is_own(entry)]
+    return (*found, *(EntryPoint(*item, name) for item in ENTRY_POINTS.get(name, {}).items()))
+
+
+def is_own(entry: EntryPoint) -> bool:
+    """Whether an entry point names a module of actorflow."""
+    return entry.value.partition(":")[0].partition(".")[0] == "actorflow"
+
+
+def package_of(entry: EntryPoint) -> str:
+    """The package that an entry point comes from, with its version where that is known, such as `streams 1.0`."""
+    dist = entry.dist
+    return entry.value.partition(".")[0].partition(":")[0] if dist is None else f"{dist.name} {dist.version}"
+
+
+@functools.cache
+def load_all(group: str) -> Mapping[str, Any]:
+    """What all entry points of `actorflow.<group>` name, by their names.
+
+    A plug-in of another package that can't be imported is left out. The log tells of it once, with its traceback.
+    """
+    found: dict[str, Any] = {}
+    for entry in entries(group):
+        try:
+            made = _imported(entry)
+        except PluginError:
+            continue
+        found.setdefault(entry.name, made)
+    return MappingProxyType(found)
+
+
+def look_again() -> None:
+    """Forgets what was found of plug-ins: there may be more of them than before."""
+    for kept in (entries, load_all, load):
+        kept.cache_clear()
+
+
+class PluginError(FailedPreconditionError):
+    """A plug-in of another package can't be imported."""
+
+
+_broken: dict[tuple[str, str, str], Exception] = {}
+
+
+def _imported(entry: EntryPoint) -> Any:
+    """What `entry` names. Raises PluginError where that is another package's and can't be imported, and tells of it once."""
+    if is_own(entry):
+        return entry.load()
+    key = (entry.group, entry.name, entry.value)
+    if key not in _broken:
+        try:
+            return entry.load()
+        except Exception as error:
+            _broken[key] = error
+            _LOG.warning(
+                "a plug-in can't be imported, and is left out",
+                plugin=entry.name,
+                group=entry.group,
+                package=package_of(entry),
+                exc_info=error,
+            )
+    why = _broken[key]
+    raise PluginError(
+        f"{entry.name!r} of {entry.group} comes from the package {package_of(entry)}, which can't be imported: "
+        f"{type(why).__name__}: {why}",
+        hint="The log has its traceback. Mend that package, or install the version that fits this actorflow.",
+    ) from why
 
 
 def load_kernels() -> None:
@@ -45,8 +117,7 @@ def load_kernels() -> None:
 def import_ops() -> None:
     """Imports all declarations of ops: those of the core, and those of other packages. A program's own imports load those that
     it uses."""
-    for entry in entries("ops"):
-        package = entry.load()
+    for package in load_all("ops").values():
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 
@@ -54,8 +125,7 @@ def import_ops() -> None:
 @functools.cache
 def _import_kernels() -> None:
     import_ops()  # each op has a declaration before it has a kernel
-    for entry in entries("kernels"):
-        entry.load()
+    load_all("kernels")
 
 
 @functools.lru_cache(maxsize=1)
@@ -71,11 +141,12 @@ def load(group: str, name: str) -> Any:
 
     Raises:
         NotFoundError: there is none; the message lists those that there are.
+        PluginError: another package brings it, and can't be imported.
     """
     found = entries(group)
     for entry in found:
         if entry.name == name:
-            return entry.load()
+            return _imported(entry)
     names = ", ".join(sorted(entry.name for entry in found)) or "none"
     raise NotFoundError(
         f"Nothing named {name!r} is installed for actorflow.{group}; there are: {names}.",

@@ -31,11 +31,15 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.ops": {
         "standard": "actorflow.ops",
     },
-    "actorflow.transports": {
+    "actorflow.rendezvous": {
         "local": "actorflow.transports.local:LocalTransport",
-        "local_endpoint": "actorflow.transports.local_endpoint:LocalEndpoint",
-        "shm": "actorflow.transports.shm:ShmEndpoint",
-        "simulated": "actorflow.transports.simulated:SimulatedEndpoint",
-        "zmq": "actorflow.transports.zmq:ZmqEndpoint",
+    },
+    "actorflow.simulation": {
+        "transport": "actorflow.transports.simulated:SIMULATED",
+    },
+    "actorflow.transports": {
+        "local": "actorflow.transports.local_endpoint:LOCAL",
+        "shm": "actorflow.transports.shm:SHM",
+        "zmq": "actorflow.transports.zmq:ZMQ",
     },
 }

@@ -11,7 +11,7 @@ from actorflow.device.base import Device
 from actorflow.graph.node import Node
 from actorflow.runtime.diagnostics.waits import Reason
 from actorflow.runtime.state.resources import ResourceManager
-from actorflow.transport.base import Rendezvous
+from actorflow.transport.rendezvous import Rendezvous
 
 
 class StepHandle(Protocol):

@@ -27,7 +27,7 @@ from actorflow.runtime.diagnostics.waits import Reason, Wait
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.part import Part, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
-from actorflow.transport.base import Rendezvous
+from actorflow.transport.rendezvous import Rendezvous
 
 _TIMED_EVERY = 16
 

@@ -39,7 +39,7 @@ class LocalEngine:
         for resources in self.resources.values():
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self.planner = Planner(graph, self._devices, self.resources, options)
-        self.steps = Steps(admission, plugins.load("transports", "local")())
+        self.steps = Steps(admission, plugins.load("rendezvous", "local")())
         self.steps.users = ResourceUsers(graph.nodes)
         self.steps.standstill = Standstill()
         self.admission = admission

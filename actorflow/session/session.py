@@ -99,7 +99,8 @@ class Session:
             theirs.
         credentials: keys, or the path of a key file, for a target that is plain text; the file that `ACTORFLOW_KEYS`
             names unless given.
-        transport: "zmq" or "shm" forces how tensors come from the target; "auto" takes shared memory on the same host.
+        transport: the name of the transport to the target; "auto" takes that of the target's scheme, and shared memory on
+            the same host.
         connect_timeout: how many seconds to wait for the tasks of the cluster.
         writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
     """

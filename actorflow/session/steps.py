@@ -26,7 +26,7 @@ from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note
 from actorflow.session.waiting.diagnosis import explained, in_a_circle
 from actorflow.session.waiting.standstill import STANDSTILL_SECONDS, Seen, Standstill
-from actorflow.transport.base import Rendezvous, Transport
+from actorflow.transport.rendezvous import Rendezvous, Transport
 
 _FRESH_SECONDS = 0.05
 _FRESH_TIMES = 20  # so that looking takes a small part of the time, however many steps end

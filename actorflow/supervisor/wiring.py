@@ -16,6 +16,7 @@ from actorflow.supervisor.monitor import Monitor
 from actorflow.supervisor.recovery.epochs import EpochStore
 from actorflow.supervisor.recovery.keeper import Keeper
 from actorflow.supervisor.recovery.restarts import Restarts
+from actorflow.transport import installed
 
 _CONNECT_SECONDS = 30.0
 
@@ -46,13 +47,13 @@ class Watch:
         else:
             tasks = (await query_status(target, timeout=_CONNECT_SECONDS))["tasks"]
         keys = target.credentials
-        local = target.startswith("local://")
         links = connect(
             target,
             open_endpoints(
-                "local" if local else "zmq",
+                installed.for_target(engine.transport, target.address),
                 credentials=keys,
-                options={} if local else {"heartbeat_seconds": self.heartbeat_seconds},
+                control_only=True,
+                options={"heartbeat_seconds": self.heartbeat_seconds},
             ),
         )
         keeper = Keeper(

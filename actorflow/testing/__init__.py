@@ -16,6 +16,7 @@ simulate.py   `simulate`: runs a program of several machines in one thread, on v
 trace.py      `Trace`: what happened in a simulation, a line for each event that matters
 wire.py       `End`: one end of a simulated connection, with two lanes that keep their order, heartbeats, and all the ways to
               end
+transport_contract/  the contract of transports as a suite that any package can run against its own
 world.py      `World`: simulated machines on one virtual time, who of them runs next, and what befalls them
 """
 

@@ -1,1 +1,9 @@
-"""What the core asks of transports; implementations are found through the entry point group `actorflow.transports`."""
+"""What the core asks of transports; implementations are found through the entry point group `actorflow.transports`.
+
+base.py         `Channel` and `Endpoint`: what a transport is made of, which carries edges and messages from process to process
+errors.py       how channels fail: anyio's meanings under TensorFlow's names, so that either world's `except` finds them
+factory.py      `TransportFactory`: all that the core knows of a transport
+installed.py    the transports that are installed: by name, by scheme, and the cheapest for `auto`
+rendezvous.py   `Rendezvous`: where the nodes of one step meet, by the edges between them
+statistics.py   `ChannelStatistics`: a channel's life so far
+"""

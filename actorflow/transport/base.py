@@ -1,55 +1,30 @@
-"""`Transport`: how the edges that cross from one device to another are carried.
+"""`Channel` and `Endpoint`: what a transport is made of, which carries edges and messages from process to process.
 
 Inside a process the nodes of a step meet at a `Rendezvous`. Between processes each has an `Endpoint`, and a `Channel` to
-each peer, over which edges travel by the ids and tags that both sides agreed on when the graph was registered.
+each peer, over which edges travel by the ids and tags that both sides agreed on when the graph was registered. The core finds
+them through the record of their transport, a `TransportFactory` (factory.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 from actorflow.device.sharing import Border
+from actorflow.transport.statistics import ChannelStatistics
 
 Callback = Callable[[Any, BaseException | None], object]
 """Takes a token, or else the error for which there will be none."""
 
 
-class Rendezvous(Protocol):
-    """Where the Send and Recv nodes of one step meet, by the key of their edge (paper section 3.2.2) and a tag.
+class Reach(Enum):
+    """Which peers a transport brings together."""
 
-    The tag tells the iterations of loops apart, and is empty outside of them. Send never waits, and may come before its
-    Recv or after it. Each key and tag carry one token a step.
-    """
-
-    @property
-    def is_local(self) -> bool:
-        """Whether all that may come here is sent by this process."""
-
-    def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
-        """Hands `token` (a value or DEAD) over; after an abort it is dropped. Raises AbortedError for a second token.
-
-        `lossy` brings float32 with its upper 16 bits only, the rest zeros, whatever the transport; other types as they are.
-        """
-
-    async def recv(self, key: str, tag: bytes = b"") -> Any:
-        """Waits for the token of `key` and `tag`. Raises the error with which the step was aborted."""
-
-    def expect(self, key: str, tag: bytes, callback: Callback) -> object:
-        """`recv` without a task: calls `callback(token, None)` or `callback(None, error)` once, maybe before it returns."""
-
-    def abort(self, error: BaseException) -> None:
-        """Wakes all that wait, and fails all that come, with `error`."""
-
-
-class Transport(Protocol):
-    """A way for tokens from one device to another of the same process."""
-
-    name: str
-
-    def rendezvous(self, step: int) -> Rendezvous:
-        """The meeting place of a step's nodes."""
+    PROCESS = "the same event loop"
+    HOST = "the same host"
+    ANY = "any host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,44 +56,6 @@ class Peer:
     key: str | None
 
 
-@dataclass(slots=True)
-class EdgeCount:
-    """What one edge carried over a channel so far; `bytes` are those of its tensors on the wire, none for a handle. Where it
-    ends, `waits` are tokens that were wanted before they came, and `wait_seconds` how long, in all."""
-
-    tokens: int = 0
-    bytes: int = 0
-    waits: int = 0
-    wait_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelStatistics:
-    """A channel's life so far. `clock_offset` is the peer's monotonic clock less ours, in seconds, and `clock_error` by how much
-    that may be wrong; both are 0 where the two processes read one clock, and None before the beats have told."""
-
-    transport: str
-    bytes_sent: int
-    bytes_received: int
-    queued_tensors: int
-    queued_messages: int
-    credit: int
-    handles_sent: int
-    handles_out: int
-    copies: int
-    dropped_old: int
-    dropped_twice: int
-    waits: int
-    wait_seconds: float
-    last_heard: float
-    round_trip: float | None
-    clock_offset: float | None
-    clock_error: float | None
-    wall_offset: float | None
-    sent: dict[int, EdgeCount] = field(default_factory=dict)
-    received: dict[int, EdgeCount] = field(default_factory=dict)
-
-
 Allocate = Callable[[int, tuple[int, ...], Any], Any]
 """`(edge, shape, numpy's dtype) -> array`: where a tensor that arrives is put. ResourceExhaustedError fails its step."""
 
@@ -133,6 +70,8 @@ class Channel(Protocol):
 
     peer: Peer
     transport: str
+    """The name of the transport."""
+    reach: Reach
     border: Border | None
     """What devices at both ends have of each other's memory; None where tokens are always bytes. With one, `send` takes a
     `Shared` too, and what comes for it is a `Foreign`."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from actorflow.errors import OpError, ResourceExhaustedError
 from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Allocate, EdgeCount
+from actorflow.transport.base import Allocate
 from actorflow.transport.errors import ProtocolError
+from actorflow.transport.statistics import EdgeCount
 
 from .frames import Flag, Record, unpack_fields
 from .inbox import Inbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from actorflow.transport.base import EdgeCount
 from actorflow.transport.errors import ProtocolError
+from actorflow.transport.statistics import EdgeCount
 
 from .frames import TAG_LIMIT, Flag, Kind, Record, pack, unpack
 from .outbox import Outbox

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow.device.sharing import Border, Foreign, Shared
 from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Identity, Peer
+from actorflow.transport.base import Identity, Peer, Reach
 from actorflow.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
@@ -55,6 +55,7 @@ class ShmChannel(BaseChannel):
     """A channel over a unix socket that keeps the borders of packets."""
 
     transport = "shm"
+    reach = Reach.HOST
     endpoint: ShmEndpoint
 
     def __init__(

@@ -41,7 +41,6 @@ class ShmEndpoint(BaseEndpoint):
     """
 
     name = "shm"
-    Arena = SharedArena
 
     def __init__(self, me: Identity, *, listen: bool = True, arena: SharedArena | None = None, **options: Any) -> None:
         super().__init__(me, **options)

@@ -10,6 +10,30 @@ monitor.py    what libzmq says of a socket's connections: made, authenticated, r
 sockets.py    what is asked of ZeroMQ's sockets for each message
 """
 
+from __future__ import annotations
+
+import zmq
+
+from actorflow.transport.base import Reach
+from actorflow.transport.factory import TransportFactory
+
+from .auth import Keys
 from .endpoint import ZmqEndpoint
 
-__all__ = ["ZmqEndpoint"]
+
+def _versions() -> str:
+    return f"pyzmq {zmq.__version__} (libzmq {zmq.zmq_version()})"
+
+
+ZMQ = TransportFactory(
+    "zmq",
+    "tcp",
+    Reach.ANY,
+    ZmqEndpoint,
+    cost=50,
+    make_keys=Keys.make,
+    options=frozenset({"heartbeat_seconds"}),
+    versions=_versions,
+)
+
+__all__ = ["ZMQ"]

@@ -14,6 +14,7 @@ import zmq.utils.z85
 
 from actorflow.errors import PermissionDeniedError
 from actorflow.logs import get_logger
+from actorflow.transport.factory import KeyPair
 
 from .sockets import fd_of
 
@@ -36,7 +37,7 @@ class Keys:
         return Keys(public.decode(), secret.decode())
 
 
-def check_bind(host: str, keys: Keys | None) -> None:
+def check_bind(host: str, keys: KeyPair | None) -> None:
     """Raises PermissionDeniedError where `host` can be reached from elsewhere and there are no keys."""
     if keys is None and not is_loopback(host):
         raise PermissionDeniedError(

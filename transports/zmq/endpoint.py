@@ -18,12 +18,13 @@ from anyio.lowlevel import checkpoint
 from actorflow.errors import UnavailableError
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
+from actorflow.transport.factory import KeyPair
 
 from ..endpoint import BaseEndpoint
 from ..protocol.frames import HEADER
 from ..protocol.intake import CHUNK_LIMIT
 from ..reaching import not_reached
-from .auth import Gate, Keys, check_bind
+from .auth import Gate, check_bind
 from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, Unlike
 from .doorman import Doorman
 from .greeting import refusal, security_at
@@ -55,7 +56,6 @@ class ZmqEndpoint(BaseEndpoint):
     """
 
     name = "zmq"
-    KeyPair = Keys
     handshake_seconds = 5.0
     """A handshake that takes longer is tried again."""
 
@@ -65,7 +65,7 @@ class ZmqEndpoint(BaseEndpoint):
         *,
         listen: str | None = None,
         advertise: str | None = None,
-        keys: Keys | None = None,
+        keys: KeyPair | None = None,
         allowed: frozenset[str] = frozenset(),
         heartbeat_seconds: float = 1.0,
         **options: Any,

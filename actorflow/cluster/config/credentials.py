@@ -24,7 +24,7 @@ from typing import Any
 
 from actorflow.cluster.config.spec import canonical
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.registry import plugins
+from actorflow.transport import installed
 
 VARIABLE = "ACTORFLOW_KEYS"
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")  # the alphabet of Z85, 32 bytes
@@ -52,17 +52,15 @@ class Credentials:
     @staticmethod
     def make(server: str | None = None) -> Credentials:
         """A new pair."""
-        pair = _key_pair_class().make()
+        make = installed.key_maker().make_keys
+        assert make is not None
+        pair = make()
         return Credentials(pair.public, pair.secret, server)
 
     @property
     def fingerprint(self) -> str:
         """Of the public key, to be shown and compared."""
         return fingerprint(self.public)
-
-    def key_pair(self) -> Any:
-        """The pair as the ZeroMQ transport takes it."""
-        return _key_pair_class()(self.public, self.secret)
 
     def peer_key(self) -> str:
         """The public key that the other side has to prove."""
@@ -260,7 +258,3 @@ def _trouble(verb: str, path: str | os.PathLike[str]) -> Iterator[None]:
         raise PermissionDeniedError(said + "the system does not permit it.") from None
     except OSError as error:
         raise InvalidArgumentError(said + f"{error.strerror}.") from None
-
-
-def _key_pair_class() -> Any:
-    return plugins.load("transports", "zmq").KeyPair

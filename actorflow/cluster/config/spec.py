@@ -1,7 +1,8 @@
 """`ClusterSpec`: which tasks a cluster has and where each is reached (paper section 3; TensorFlow 1's class).
 
 A cluster is a set of jobs, a job a list of tasks, a task one process with one address. The address of a task is written
-`host:port`, `[::1]:port` or `tcp://host:port`; port 0 and an address that two tasks share are refused.
+`host:port`, `[::1]:port` or `tcp://host:port`, or begins with the scheme of another transport. Port 0 and an address that two
+tasks share are refused.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
+from actorflow.transport import installed
+from actorflow.transport.base import Reach
 
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _TASK = re.compile(r"/job:([A-Za-z_][A-Za-z0-9_\-]*)(?:/replica:0)?/task:(\d{1,9})")
-_SCHEMES = ("tcp", "local")
+SCHEME = "tcp"
+"""Of an address that does not say one."""
 _EVERYWHERE = ("*", "0.0.0.0", "::")
 
 Tasks = Sequence[str] | Mapping[int, str]
@@ -157,13 +161,17 @@ def canonical(address: str, where: str = "An address") -> str:
     if not isinstance(address, str):
         raise TypeError(f"{where}: an address is text such as host:port, not {_said(address)}.")
     scheme, separator, rest = address.rpartition("://")
-    scheme = scheme if separator else "tcp"
-    if scheme not in _SCHEMES:
-        raise InvalidArgumentError(
-            f"{where}: {address!r} begins with {scheme}://, but tasks are reached by tcp:// only."
-        )
-    if scheme == "local":
-        return address
+    scheme = scheme if separator else SCHEME
+    if scheme != SCHEME:
+        transport = installed.with_scheme(scheme)
+        if transport is None or transport.reach is Reach.HOST:
+            raise InvalidArgumentError(
+                f"{where}: {address!r} begins with {scheme}://, but the transports that are installed reach tasks by "
+                f"{', '.join(f'{one}://' for one in installed.schemes())} only.",
+                hint="A package that brings a transport for it has to be installed on each host.",
+            )
+        if transport.reach is Reach.PROCESS:  # the address is a name
+            return address
     host, colon, port = rest.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not colon or not bare or (":" in bare and bare == host) or re.search(r"[\s/\[\]]", bare):
@@ -175,7 +183,7 @@ def canonical(address: str, where: str = "An address") -> str:
         )
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65536):
         raise InvalidArgumentError(f"{where}: the port of {address!r} is {port!r}; ports are numbers from 1 to 65535.")
-    return f"tcp://{host.lower()}:{int(port)}"
+    return f"{scheme}://{host.lower()}:{int(port)}"
 
 
 def _tasks_of(job: str, tasks: Any) -> dict[int, str]:

@@ -13,6 +13,8 @@ from actorflow.cluster.processes.child import LocalProcess
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
 from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.transport import installed
+from actorflow.transport.base import Reach
 from actorflow.unpicklable import unpicklable
 
 
@@ -24,7 +26,7 @@ class LocalCluster:
             with af.blocking.Session(cluster.target, graph) as session: ...
 
     Raises:
-        InvalidArgumentError: `transport="local"`, which needs an event loop that runs all the time.
+        InvalidArgumentError: the transport joins tasks of one process only; that needs an event loop that runs all the time.
     """
 
     __reduce_ex__ = unpicklable(
@@ -33,10 +35,11 @@ class LocalCluster:
     )
 
     def __init__(self, jobs: Mapping[str, int], **options: Any) -> None:
-        if options.get("transport") == "local":
+        transport = options.get("transport", installed.AUTO)
+        if transport != installed.AUTO and installed.find(transport).reach is Reach.PROCESS:
             raise InvalidArgumentError(
-                'transport="local" needs an event loop that runs all the time, so a blocking program can\'t have it.',
-                hint='Leave it out, or take "zmq" or "shm".',
+                f'transport="{transport}" needs an event loop that runs all the time, so a blocking program can\'t have it.',
+                hint="Leave it out, or take one that joins processes.",
             )
         self._cluster = local.LocalCluster(jobs, **options)
         self._driver = LoopDriver()

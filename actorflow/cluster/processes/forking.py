@@ -22,8 +22,7 @@ from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
-_PARTS = (("transports", "zmq"), ("transports", "shm"), ("transports", "local"), ("devices", "CPU"))
-_MODULES = ("actorflow.cluster.server", "anyio._backends._asyncio", "structlog.stdlib", "numpy.random", "zmq")
+_MODULES = ("actorflow.cluster.server", "anyio._backends._asyncio", "structlog.stdlib", "numpy.random")
 
 
 def die_with(parent: int) -> None:
@@ -38,12 +37,14 @@ def preload() -> Callable[[int], int]:
     """Imports what a task needs; gives what runs one."""
     from actorflow.cluster.processes.task_main import run_child
     from actorflow.registry import plugins
+    from actorflow.transport import installed
 
     for module in _MODULES:
         importlib.import_module(module)
     plugins.load_kernels()
-    for group, name in _PARTS:
-        plugins.load(group, name)
+    installed.usable()
+    plugins.load("rendezvous", "local")
+    plugins.load("devices", "CPU")
     return run_child
 
 

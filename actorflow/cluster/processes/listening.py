@@ -20,10 +20,10 @@ _SIOCGIFADDR = 0x8915
 
 
 def listen_address(address: str, listen: str | None = None) -> str:
-    """The `tcp://host:port` that a task binds.
+    """The `scheme://host:port` that a task binds.
 
     Args:
-        address: where others reach it, `tcp://host:port`.
+        address: where others reach it, `scheme://host:port`.
         listen: `host`, `host:port`, `:port`, or the name of an interface such as eth0, for what is to be different. Without
             it a number of this machine or localhost is bound itself; for a name, which may lead here by many ways, all
             interfaces are.
@@ -32,10 +32,11 @@ def listen_address(address: str, listen: str | None = None) -> str:
         InvalidArgumentError: `listen` is no such thing, or no interface has that name.
     """
     host, port = _parts(address)
+    scheme = address.partition("://")[0]
     if listen is None:
         numeric = host == "localhost" or _is_number(host)
-        return f"tcp://{host if numeric else '0.0.0.0'}:{port}"
-    given = listen.removeprefix("tcp://")
+        return f"{scheme}://{host if numeric else '0.0.0.0'}:{port}"
+    given = listen.removeprefix(f"{scheme}://")
     if _is_number(given.strip("[]")) or ":" not in given:
         wanted, wanted_port = given, str(port)
     else:
@@ -45,7 +46,7 @@ def listen_address(address: str, listen: str | None = None) -> str:
         raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is not a port.")
     if not _is_number(wanted) and wanted != "localhost":
         wanted = address_of_interface(wanted)
-    return f"tcp://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
+    return f"{scheme}://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
 
 
 def address_of_interface(name: str) -> str:
@@ -66,7 +67,7 @@ def address_of_interface(name: str) -> str:
 
 
 def check_listen(address: str) -> None:
-    """Raises an error that says why `tcp://host:port` can't be bound; returns where it can.
+    """Raises an error that says why the port of `scheme://host:port` can't be bound; returns where it can.
 
     Raises:
         UnavailableError: the port is in use, by whom where that is known; or the host is no address of this machine.

@@ -19,6 +19,7 @@ from actorflow.cluster.processes.child import LocalProcess
 from actorflow.cluster.processes.launcher import Launcher, require_python
 from actorflow.cluster.processes.orders import Orders
 from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.wire.endpoints import chosen
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -28,6 +29,7 @@ from actorflow.errors import (
 )
 from actorflow.logs import LEVELS
 from actorflow.public import public
+from actorflow.transport.base import Reach
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
@@ -58,8 +60,10 @@ class LocalCluster:
 
     Args:
         jobs: how many tasks each job has.
-        transport: how the tasks reach each other: "auto" (shared memory for tensors), "zmq", "shm"; "local" has no
-            processes and no sockets, and runs all tasks on this event loop; such a cluster is entered and left by one task.
+        transport: how the tasks reach each other: "auto" (ZeroMQ, and shared memory for tensors), "zmq", "shm", or another one
+            that is installed. "local", as any that joins the tasks of one process, has no processes and no sockets, and
+            runs all tasks on this event loop; such a cluster is entered and left by one task. With one that has no keys
+            all processes of this host can connect.
         devices: of each task, by kind, such as {"CPU": 2}.
         memory_budget: bytes that each device may take.
         arena_bytes: shared memory of each task.
@@ -72,7 +76,7 @@ class LocalCluster:
         startup_seconds: how long the start may take; 10 s and two more for each task unless given.
 
     Raises:
-        InvalidArgumentError: there are no tasks.
+        InvalidArgumentError: there are no tasks, or no transport of that name is installed.
     """
 
     __reduce_ex__ = unpicklable(
@@ -100,11 +104,12 @@ class LocalCluster:
             raise InvalidArgumentError(
                 f"A local cluster needs a task or more, not {dict(jobs)!r}.", hint='{"worker": 2}'
             )
-        if transport not in ("auto", "zmq", "shm", "local"):
-            raise InvalidArgumentError(f"transport={transport!r}: it is one of auto, zmq, shm, local.")
+        control, _ = chosen(transport)
         if log_level not in LEVELS:
             raise InvalidArgumentError(f"log_level={log_level!r}: it is one of {', '.join(LEVELS)}.")
         self._jobs = dict(jobs)
+        self._scheme = control.scheme
+        self._is_here = control.reach is Reach.PROCESS
         self._seconds = 10.0 + 2.0 * count if startup_seconds is None else startup_seconds
         self._log_dir = None if log_dir is None else os.fspath(log_dir)
         self._reservations: list[Reservation] = []
@@ -113,7 +118,7 @@ class LocalCluster:
         self._here: dict[str, _Here] = {}
         self._group: TaskGroup | None = None
         self._template = {
-            "credentials": None if transport == "local" else Credentials.make(),
+            "credentials": None if self._is_here or control.make_keys is None else Credentials.make(),
             "devices": None if devices is None else dict(devices),
             "memory_budget": memory_budget,
             "transport": transport,
@@ -174,7 +179,7 @@ class LocalCluster:
             raise FailedPreconditionError("The cluster has been started already.")
         self._open = True
         try:
-            if self._template["transport"] == "local":
+            if self._is_here:
                 await self._start_servers()
             else:
                 await self._start_processes()
@@ -191,7 +196,9 @@ class LocalCluster:
         for _ in range(sum(self._jobs.values())):
             self._reservations.append(Reservation(_HOST))
         ports = iter(reservation.port for reservation in self._reservations)
-        self._spec = ClusterSpec({job: [f"{_HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()})
+        self._spec = ClusterSpec(
+            {job: [f"{self._scheme}://{_HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()}
+        )
         for task in self._spec.tasks:
             self._orders[task] = Orders(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
         await self._come_up(self._spec.tasks)
@@ -237,7 +244,7 @@ class LocalCluster:
     async def _start_servers(self) -> None:
         token = secrets.token_hex(8)
         self._spec = ClusterSpec(
-            {job: [f"local://{token}-{job}-{index}" for index in range(n)] for job, n in self._jobs.items()}
+            {job: [f"{self._scheme}://{token}-{job}-{index}" for index in range(n)] for job, n in self._jobs.items()}
         )
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
@@ -276,7 +283,7 @@ class LocalCluster:
         self._check(task)
         if epoch is not None:
             self._orders[task] = replace(self._orders[task], epoch=epoch)
-        if self._template["transport"] == "local":
+        if self._is_here:
             assert self._group is not None
             await self._end_here(task)
             await self._group.start(self._serve, task)

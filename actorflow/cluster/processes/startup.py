@@ -80,7 +80,7 @@ def table(cluster: ClusterSpec, states: Mapping[str, TaskState], *, most: int = 
         state = states.get(task, TaskState())
         marks = ("yes" if state.reached >= step else "no" if step == state.reached + 1 else "-" for step in _STEPS)
         why = " ".join((state.error or "").split()) or ("" if task not in absent else _LIKELY[state.reached])
-        rows.append((task, cluster.address_of(task).removeprefix("tcp://"), *marks, state.version or "", why))
+        rows.append((task, cluster.address_of(task).rpartition("://")[2], *marks, state.version or "", why))
     lines = [f"{len(order) - len(absent)} of {len(order)} tasks are there.", *columns(rows)]
     if len(order) > most:
         left = [task for task in order[most:] if task in set(absent)]

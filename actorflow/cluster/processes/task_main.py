@@ -14,6 +14,7 @@ from actorflow.cluster.processes.forking import die_with
 from actorflow.cluster.processes.listening import check_files
 from actorflow.cluster.processes.orders import Orders, from_message, receive
 from actorflow.errors import OpError
+from actorflow.registry import plugins
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 def banner(orders: Orders, server: Server) -> str:
     """What a process says of itself when it is up."""
     import numpy
-    import zmq
 
     import actorflow
+    from actorflow.cluster.wire.endpoints import chosen
+    from actorflow.transport.installed import for_target
 
     keys = orders.credentials
     rows = {
@@ -34,8 +36,18 @@ def banner(orders: Orders, server: Server) -> str:
         "others allowed": f"{len(orders.allowed)} keys" if orders.allowed else "",
         "devices": ", ".join(str(device["name"]) for device in server.status()["devices"]),
         "incarnation": f"{server.identity.incarnation:x}, epoch {orders.epoch}",
-        "versions": f"python {platform.python_version()}, numpy {numpy.__version__}, pyzmq {zmq.__version__}"
-        f" (libzmq {zmq.zmq_version()}), {platform.system()} {platform.machine()}",
+        "versions": ", ".join(
+            [
+                f"python {platform.python_version()}",
+                f"numpy {numpy.__version__}",
+                *(
+                    made.versions()
+                    for made in chosen(for_target(orders.transport, orders.address))
+                    if made is not None and made.versions is not None
+                ),
+                f"{platform.system()} {platform.machine()}",
+            ]
+        ),
     }
     first = f"actorflow {actorflow.__version__}: {orders.task} of cluster {orders.cluster.cluster_id} is up (pid {os.getpid()})"
     return "\n".join([first, *(f"  {name:<15}{value}" for name, value in rows.items() if value)])
@@ -49,7 +61,10 @@ def run_child(number: int) -> int:
     message: dict[str, Any] = receive(wire)
     if message["parent"] is not None:
         die_with(message["parent"])
-    sys.path += [path for path in message["path"] if path not in sys.path]
+    added = [path for path in message["path"] if path not in sys.path]
+    if added:
+        sys.path += added
+        plugins.look_again()
     orders = from_message(message)
     _configure_logs(orders.log_level)
     try:

@@ -2,7 +2,8 @@
 
 awake.py        `awake_for`: a wait after which this process has read what others sent it meanwhile
 enclosed.py     small tensors inside of requests and replies: [type, shape, elements]
-endpoints.py    the endpoints of one process: one for control, and one for tensors on the same host where there is shared memory
+endpoints.py    the endpoints of one process: one for control, and one for tensors on the same host where a transport has that
+                reach
 failures.py     errors on the way from one task to another: the same class there, with all that it said and a word on where it
                 was raised
 links.py        `Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is

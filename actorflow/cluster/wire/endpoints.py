@@ -1,21 +1,18 @@
-"""The endpoints of one process: one for control, and one for tensors on the same host where there is shared memory."""
+"""The endpoints of one process: one for control, and one for tensors on the same host where a transport has that reach."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials
-from actorflow.device.base import BlockSource
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.registry import plugins
-from actorflow.transport.base import Channel, Endpoint, Identity
-
-TRANSPORTS = ("auto", "zmq", "shm", "local")
-"""`auto` takes shared memory where both ends are on one host and ZeroMQ elsewhere; `shm` insists on it."""
+from actorflow.transport import installed
+from actorflow.transport.base import Channel, Endpoint, Identity, Reach
+from actorflow.transport.factory import Arena, TransportFactory
 
 Open = Callable[[Identity, Callable[[Channel], object]], "Endpoints"]
 
@@ -27,7 +24,7 @@ class Endpoints:
 
     control: Endpoint
     data: Endpoint | None = None
-    source: BlockSource | None = None
+    source: Arena | None = None
     insist: bool = False
     """Whether a peer that `data` does not reach is an error."""
 
@@ -51,7 +48,7 @@ class Endpoints:
         if self.data is not None:
             self.data.close()
         if self.source is not None:
-            self.source.close()  # type: ignore[attr-defined]
+            self.source.close()
         self.data = self.source = None
 
 
@@ -64,43 +61,71 @@ def open_endpoints(
     allowed: frozenset[str] = frozenset(),
     arena_bytes: int | None = None,
     epoch: int = 0,
-    options: dict[str, Any] | None = None,
+    control_only: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> Open:
     """What opens the endpoints of a process by `transport`; `listen` is None for a client.
 
+    With `control_only` there is none for tensors. Those of `options` go to the transport of `control` that it knows.
+
     Raises:
-        InvalidArgumentError: there is no such transport.
+        InvalidArgumentError, PluginError, UnimplementedError: there is no such transport, or it can't work here; see
+            `installed.find`. Or there are credentials, and it has no keys.
     """
-    if transport not in TRANSPORTS:
-        raise InvalidArgumentError(f"transport={transport!r}: it is one of {', '.join(TRANSPORTS)}.")
-    common = {"epoch": epoch, **(options or {})}
-
-    def local(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
-        return Endpoints(plugins.load("transports", "local_endpoint")(me, listen=listen, accept=accept, **common))
-
-    def remote(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
-        keys = None if credentials is None else credentials.key_pair()
-        control = plugins.load("transports", "zmq")(
-            me, listen=listen, advertise=advertise, keys=keys, allowed=allowed, accept=accept, **common
+    control, data = chosen(transport)
+    if listen is not None and not listen.startswith(f"{control.scheme}://"):
+        raise InvalidArgumentError(
+            f"The transport {control.name!r} listens at {control.scheme}://..., but the address of this task is {listen}.",
+            hint=f"Write {control.scheme}:// before the addresses in the cluster's specification.",
         )
-        if transport == "zmq" or (transport == "auto" and sys.platform != "linux"):
-            return Endpoints(control)
+    insist = data is not None and transport != installed.AUTO
+    if not machine.current().is_real and control.reach is not Reach.PROCESS:
+        control, data = plugins.load("simulation", "transport"), None
+    if control_only:
+        data = None
+    if credentials is not None and control.make_keys is None and control.reach is not Reach.PROCESS:
+        raise InvalidArgumentError(
+            f"The transport {control.name!r} has no keys, so it can't prove who is at the other end; but keys are given.",
+            hint="Take a transport that has keys, or none: unset ACTORFLOW_KEYS, give no `credentials`.",
+        )
+    known = {name: value for name, value in (options or {}).items() if name in control.options}
+
+    def opened(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
+        given: dict[str, Any] = {"listen": listen, "accept": accept, "epoch": epoch, **known}
+        if control.reach is Reach.ANY:
+            given["advertise"] = advertise
+        if control.make_keys is not None:
+            given |= {"keys": credentials, "allowed": allowed}
+        first = control.open(me, **given)
+        if data is None:
+            return Endpoints(first)
+        arena = None
         try:
-            kind = plugins.load("transports", "shm")
-            arena = kind.Arena() if arena_bytes is None else kind.Arena(arena_bytes) if arena_bytes else None
-            data = kind(me, listen=listen is not None, arena=arena, accept=accept, **common)
+            given = {"listen": None if listen is None else "", "accept": accept, "epoch": epoch}
+            if data.make_arena is not None:
+                arena = given["arena"] = None if arena_bytes == 0 else data.make_arena(arena_bytes)
+            return Endpoints(first, data.open(me, **given), arena, insist)
         except BaseException:
-            control.close()
+            first.close()
+            if arena is not None:
+                arena.close()
             raise
-        return Endpoints(control, data, arena, transport == "shm")
 
-    def simulated(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
-        kind = plugins.load("transports", "simulated")
-        keys = None if credentials is None else credentials.key_pair()
-        return Endpoints(
-            kind(me, listen=listen, advertise=advertise, keys=keys, allowed=allowed, accept=accept, **common)
+    return opened
+
+
+def chosen(transport: str) -> tuple[TransportFactory, TransportFactory | None]:
+    """The transport for control and the one for tensors beside it, if any. Raises what `installed.find` raises, and
+    FailedPreconditionError where nothing is installed that reaches other hosts."""
+    named = None if transport == installed.AUTO else installed.find(transport)
+    if named is not None and named.reach is not Reach.HOST:
+        return named, None
+    control = installed.cheapest(Reach.ANY)
+    if control is None:
+        raise FailedPreconditionError(
+            "No transport is installed that reaches other hosts.", hint="Install actorflow again: it brings one."
         )
-
-    if transport != "local" and not machine.current().is_real:
-        return simulated
-    return local if transport == "local" else remote
+    if named is None:
+        beside = installed.cheapest(Reach.HOST)
+        named = beside if beside is not None and beside.cost < control.cost else None
+    return control, named

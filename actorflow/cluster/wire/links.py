@@ -1,7 +1,7 @@
 """`Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is there.
 
-Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel over
-shared memory belongs to the link, and believes it where both have the same identity.
+Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel of
+the transport for tensors belongs to the link, and believes it where both have the same identity.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Link:
         """Takes `tokens` for tensors and requests from now on. Its end is the end of the link, and the other way round."""
         self.tokens = tokens
         self.rpc.carry(tokens)
-        tokens.on_end(lambda error: self.control.close("its channel over shared memory has ended"))
+        tokens.on_end(lambda error: self.control.close("its channel for tensors has ended"))
         self.control.on_end(lambda error: tokens.close("its first channel has ended"))
 
     async def call(self, request: Request, *, timeout: float | None = None) -> Any:
@@ -141,7 +141,7 @@ class Links:
         Raises:
             errors.UnavailableError: it is not reached in time.
             HandshakeRejected: it refuses.
-            FailedPreconditionError: another task is there; or shared memory is insisted on, and does not reach it.
+            FailedPreconditionError: another task is there; or a transport for tensors is insisted on, and does not reach it.
         """
         opening: _Opening | None = None
         try:
@@ -190,7 +190,7 @@ class Links:
         return link
 
     async def _attach(self, link: Link, timeout: float) -> None:
-        """Opens the channel over shared memory, where both ends have it and see each other."""
+        """Opens the channel for tensors beside the first one, where both ends have that transport and see each other."""
         data = self.endpoints.data
         if data is None:
             return
@@ -208,16 +208,18 @@ class Links:
         await self._offer(link)
 
     async def _refusal(self, link: Link, error: Exception) -> OpError:
-        """What to say of a peer that shared memory does not reach. It is for good where the peer lives, but not here.
+        """What to say of a peer that the transport for tensors does not reach. It is for good where the peer lives, but not here.
         Raises UnavailableError: it does not live."""
         said = error.message if isinstance(error, OpError) else str(error)
         kind = FailedPreconditionError if isinstance(error, FailedPreconditionError) else UnavailableError
+        assert self.endpoints.data is not None
+        name = self.endpoints.data.name
         if isinstance(error.__cause__, ConnectionRefusedError):
             await link.call(Hello(VERSION, self.endpoints.control.epoch), timeout=_ATTACH_SECONDS)
             kind = FailedPreconditionError
         return kind(
-            f"{link.task} can't be reached over shared memory: {said.rstrip('.')}.",
-            hint="transport='auto' takes ZeroMQ where shared memory does not reach.",
+            f"{link.task} can't be reached over {name}: {said.rstrip('.')}.",
+            hint=f"transport='auto' takes {link.control.transport} where {name} does not reach.",
         )
 
     async def _offer(self, link: Link) -> None:
@@ -257,7 +259,7 @@ class Links:
         async def attach(request: Attach) -> None:
             tokens = self._unattached.pop(identity, None)
             if tokens is None:
-                raise FailedPreconditionError(f"{link.task} has no channel over shared memory.")
+                raise FailedPreconditionError(f"{link.task} has no channel for tensors beside this one.")
             link.carry(tokens)
 
         async def share(request: Share) -> list[Any]:

@@ -26,7 +26,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Hello(Request):
-    """The first request on each link. The reply describes the task: its name, address over shared memory, devices.
+    """The first request on each link. The reply describes the task: its name, address for tensors, devices.
 
     `epoch` is the caller's; a task that is behind goes on to it. Clients, who may remember another life of the cluster, say 0."""
 
@@ -44,7 +44,7 @@ class Ping(Request):
 
 @dataclass(frozen=True, slots=True)
 class Attach(Request):
-    """Tells that the caller's second channel, over shared memory, carries the tokens of this link from now on."""
+    """Tells that the caller's second channel, for tensors, carries the tokens of this link from now on."""
 
     method = "attach"
 

@@ -92,8 +92,8 @@ class LaunchCompiler(Rules, Protocol):
 
 @functools.cache
 def _installed(device_type: str) -> Any:
-    for entry in plugins.entries("compilers"):
-        compiler = entry.load()()
+    for made in plugins.load_all("compilers").values():
+        compiler = made()
         if compiler.device_type == device_type and compiler.available():
             return compiler
     return None

@@ -1,0 +1,208 @@
+"""`Subject`: the transport that is tried, and pairs of its endpoints; `Rule`, and what the bodies of rules are written with."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import anyio
+import numpy as np
+
+from actorflow.transport.base import Channel, Endpoint, Identity, Limits, Reach
+from actorflow.transport.factory import Arena, KeyPair, TransportFactory
+
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+SECONDS = 50.0
+"""The longest that anything which ought to happen may take."""
+SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
+CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)
+SMALL = Limits(data_window=256 << 10, control_window=128 << 10)
+"""Windows that large tensors and many messages fill."""
+
+
+class Broken(AssertionError):
+    """A transport does not keep a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A transport in one of the ways in which it is used.
+
+    Args:
+        factory: the transport.
+        name: what reports call it; its own name unless given.
+        keys: the keys of both processes; None for none.
+        arena_bytes: the size of each side's arena; 0 for none.
+        open: opens endpoints in the place of `factory.open`, with the same arguments.
+    """
+
+    factory: TransportFactory
+    name: str = ""
+    keys: KeyPair | None = None
+    arena_bytes: int = 0
+    open: Callable[..., Endpoint] | None = None
+
+    @property
+    def is_wire(self) -> bool:
+        """Whether tokens leave the process."""
+        return self.factory.reach is not Reach.PROCESS
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it has sockets of the operating system."""
+        return self.open is None
+
+    def endpoint(self, me: Identity, *, listen: bool, **options: Any) -> Endpoint:
+        """An endpoint, opened as the core opens it, with an address of its own choice."""
+        factory = self.factory
+        address = {
+            Reach.ANY: f"{factory.scheme}://127.0.0.1:0",
+            Reach.HOST: "",
+            Reach.PROCESS: f"{factory.scheme}://{me.task}",
+        }[factory.reach]
+        given: dict[str, Any] = {
+            "listen": address if listen else None, "accept": lambda channel: channel.close("not wanted"), "epoch": 0,
+        }  # fmt: skip
+        if factory.reach is Reach.ANY:
+            given["advertise"] = None
+        if factory.make_keys is not None:
+            given |= {"keys": self.keys, "allowed": frozenset()}
+        if factory.make_arena is not None:
+            given["arena"] = self._arena(factory.make_arena) if self.arena_bytes else None
+        return (self.open or factory.open)(me, **(given | options))
+
+    def _arena(self, make: Callable[[int | None], Arena]) -> Arena:
+        arena = make(self.arena_bytes)
+        ARENAS.get().append(arena)
+        return arena
+
+    def __str__(self) -> str:
+        return self.name or self.factory.name
+
+
+ARENAS: ContextVar[list[Arena]] = ContextVar("arenas")
+"""What is to be closed after the rule that is tried."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two endpoints and a channel between them: `client` has connected to `server`."""
+
+    here: Endpoint
+    there: Endpoint
+    client: Channel = field(init=False)
+    server: Channel = field(init=False)
+    accepted: asyncio.Queue[Channel] = field(default_factory=asyncio.Queue)
+
+
+@asynccontextmanager
+async def pair(subject: Subject, **options: Any) -> AsyncIterator[Pair]:
+    """A connected pair; all is closed at the end. `options` are for both endpoints."""
+    accepted: asyncio.Queue[Channel] = asyncio.Queue()
+    there = subject.endpoint(SERVER, listen=True, **{"accept": accepted.put_nowait, **options})
+    try:
+        here = subject.endpoint(CLIENT, listen=False, **options)
+        both = Pair(here, there, accepted=accepted)
+        try:
+            both.client = await got(here.connect(there.address, SERVER.incarnation, timeout=SECONDS))
+            both.server = await got(accepted.get())
+            yield both
+        finally:
+            here.close()
+    finally:
+        there.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One promise of the contract.
+
+    Args:
+        name: of its function.
+        promise: it in a sentence.
+        run: tries it. Raises what shows that it is broken.
+        applies: whether a transport of this kind has to keep it.
+    """
+
+    name: str
+    promise: str
+    run: Callable[[Subject], Awaitable[None]]
+    applies: Callable[[Subject], bool]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def rule(
+    applies: Callable[[Subject], bool] = lambda subject: True,
+) -> Callable[[Callable[[Subject], Awaitable[None]]], Rule]:
+    """Makes a rule of a function, whose docstring is the promise."""
+
+    def made(run: Callable[[Subject], Awaitable[None]]) -> Rule:
+        return Rule(run.__name__, " ".join((run.__doc__ or "").split()), run, applies)
+
+    return made
+
+
+# ---- what bodies are written with
+
+
+async def got(work: Awaitable[T]) -> T:
+    """What `work` gives. Raises Broken where that takes too long."""
+    with anyio.move_on_after(SECONDS):
+        return await work
+    raise Broken(f"nothing came within {SECONDS:g} s")
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    """Lets the loop turn until `condition` is true, which `what` says in words."""
+    with anyio.move_on_after(SECONDS):
+        while not condition():  # noqa: ASYNC110
+            await anyio.sleep(0.001)
+        return
+    raise Broken(f"within {SECONDS:g} s it did not come about that {what}")
+
+
+@contextmanager
+def raises(kind: type[E] | tuple[type[E], ...], pattern: str = "") -> Iterator[None]:
+    """The block raises an error of `kind` whose text has `pattern`."""
+    expected = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
+    try:
+        yield
+    except kind as error:
+        if not re.search(pattern, str(error)):
+            raise Broken(f"the {type(error).__name__} says {str(error)!r}, which has no {pattern!r}") from error
+        return
+    except Exception as error:
+        raise Broken(f"{expected} was expected, but {type(error).__name__} was raised: {error}") from error
+    raise Broken(f"{expected} was expected, but nothing was raised")
+
+
+def same(found: object, expected: object, what: str) -> None:
+    """Raises Broken unless the two are equal."""
+    if found != expected:
+        raise Broken(f"{what}: {_short(found)} was found, but {_short(expected)} expected")
+
+
+def bits(token: Any) -> Any:
+    """What makes two tensors bit-equal."""
+    array = np.asarray(token)
+    if array.dtype == object:
+        return array.shape, array.ravel().tolist()
+    return array.shape, array.dtype, array.tobytes()
+
+
+def large(size: int = 3_000_001) -> Any:
+    """A tensor of 12 MB, or of so many numbers, that goes in many pieces."""
+    return np.arange(size, dtype=np.int32)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 200 else f"{text[:200]}..."
