@@ -1,6 +1,6 @@
 """`@op`: a typed function without a body is the declaration of an op, and calling it adds a node.
 
-    @op("Softsign", shape=elementwise, dtypes=FLOATING)
+    @op("Softsign", shape=unchanged, dtypes=FLOATING)
     def softsign(features: TensorLike, *, name: str | None = None) -> Tensor:
         "features / (1 + |features|), elementwise."
 
