@@ -82,13 +82,13 @@ async def start_on_ray(
     start_seconds: float = START_SECONDS,
     **orders: Any,
 ) -> AsyncIterator[RayCluster]:
-    """Starts so many tasks of each job on a Ray cluster that `ray.init` has connected to; they end with the block.
+    """Starts the tasks of each job on a Ray cluster that `ray.init` has connected to; they end with the block.
 
     Args:
-        jobs: how many tasks each job has.
-        options: what Ray is told of each actor (`num_cpus`, `resources`, `scheduling_strategy`).
-        ray: the module, where another one is to be used.
-        start_seconds: how long Ray may take to find places for all.
+        jobs: the number of tasks of each job, such as `{"ps": 1, "worker": 2}`.
+        options: Ray's options for each actor (`num_cpus`, `resources`, `scheduling_strategy`).
+        ray: the module; the installed one unless given.
+        start_seconds: the maximum number of seconds that Ray may take to find places for all tasks.
         orders: further fields of `Orders`, such as `devices` and `memory_budget`.
 
     Raises:
