@@ -350,7 +350,7 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
             written = task.communicate()[1].decode()
             log = tmp_path / "logs" / f"{job}-0.log"
             assert task.returncode == 0 and written == f"actorflow: further output goes to {log}\n"
-            assert f"/job:{job}/task:0" in log.read_text() and "lets steps end" in log.read_text()
+            assert f"/job:{job}/task:0" in log.read_text() and "for steps to end" in log.read_text()
     finally:
         for task in running:
             if task.returncode is None:  # the test fails; this is shown then
