@@ -206,6 +206,18 @@ async def test_a_function_that_goes_on_after_its_step_is_counted_and_shown(
     assert session.statistics().abandoned == 1
 
 
+async def test_a_function_that_goes_on_is_listed_once(graph: af.Graph, session: af.Session) -> None:
+    release = threading.Event()
+    called = af.py_func(lambda: np.float32(release.wait()), [], af.float32, name="called")
+    try:
+        with pytest.raises(DeadlineExceededError):
+            await session.run(called, timeout=0.05)
+        assert session.pending().count("goes on") == 1  # at once: the task of its kernel ends with this turn of the loop
+    finally:
+        release.set()
+    await until(lambda: session.pending() == "no step is in flight")
+
+
 async def test_a_function_that_ends_with_its_step_is_not_left_behind(graph: af.Graph, session: af.Session) -> None:
     def fails() -> np.float32:
         raise ValueError("no")

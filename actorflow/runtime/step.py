@@ -364,7 +364,8 @@ class Step:
 
     def left_behind(self) -> list[tuple[Part, PlanNode]]:
         """The nodes of a finished step whose kernels, or what these called on threads, still go on."""
-        kernels = (*self.on_threads.values(), *self._tasks.values(), *self.continuing.values())
+        tasks = (whose for task, whose in self._tasks.items() if not task.done())
+        kernels = (*self.on_threads.values(), *tasks, *self.continuing.values())
         return [*kernels, *((part, node) for part, node, goes_on in self._left_behind if goes_on())]
 
     def pending(self) -> str:
