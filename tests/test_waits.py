@@ -212,7 +212,8 @@ async def test_a_function_that_goes_on_is_listed_once(graph: af.Graph, session: 
     try:
         with pytest.raises(DeadlineExceededError):
             await session.run(called, timeout=0.05)
-        assert session.pending().count("goes on") == 1  # at once: the task of its kernel ends with this turn of the loop
+        # at once: the task of its kernel ends with this turn of the loop
+        assert session.pending().count("goes on") == 1
     finally:
         release.set()
     await until(lambda: session.pending() == "no step is in flight")

@@ -49,6 +49,42 @@ def _nothing() -> None:
 class Step:
     """One run from its feeds to its last task. The session makes it, starts it and waits for `finished`."""
 
+    __slots__ = (
+        "_abandoning",
+        "_blocked",
+        "_cancel",
+        "_cancels",
+        "_ends",
+        "_grace",
+        "_idle_since",
+        "_lacks_feeds",
+        "_left_behind",
+        "_places",
+        "_reasons",
+        "_settled",
+        "_tasks",
+        "_waiters",
+        "abandoned",
+        "context",
+        "continuing",
+        "dispatcher",
+        "error",
+        "expected_feeds",
+        "finished",
+        "id",
+        "listeners",
+        "live",
+        "loop",
+        "looping",
+        "on_threads",
+        "parts",
+        "rendezvous",
+        "stopped",
+        "timed",
+        "trace",
+        "waiting",
+    )  # a dict of attributes is slower to make, by far so when they are more than 30
+
     def __init__(
         self,
         step_id: int,
