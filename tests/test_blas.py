@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
-from actorflow import kernels
 from actorflow.kernels.shared import blas
 
 FAST, ONE, SLOW = 60, 100, 1000  # ns: a product on all threads that pay, on one thread, on all where they wait
@@ -246,4 +245,3 @@ def test_f89_numpys_own_library_keeps_its_threads() -> None:
         with pytest.raises(ValueError, match="mismatch"):
             blas.matmul(a, a, np.empty((3, 3), np.float32))
     assert (library._get() if library else 1) == before
-    assert kernels.blas is blas
