@@ -177,7 +177,7 @@ async def test_f55_sigterm_drains_and_ends_with_status_0(cluster: LocalCluster) 
     with anyio.fail_after(PATIENCE):
         assert await process.wait() == 0
     assert given.seconds() < 5.0
-    assert any("SIGTERM: lets steps end" in line for line in process.last_log_lines)
+    assert any("SIGTERM: waits up to" in line for line in process.last_log_lines)
 
 
 def waiting_graph() -> tuple[af.Graph, Any, Any]:
@@ -241,7 +241,7 @@ async def test_f55_a_second_sigterm_ends_at_once(cluster: LocalCluster) -> None:
                 pass
             given = MachineTime()
             process.signal(signal.SIGTERM)
-            while not any("once more ends at once" in line for line in process.last_log_lines):
+            while not any("another signal ends it at once" in line for line in process.last_log_lines):
                 await checkpoint()
             process.signal(signal.SIGTERM)
             assert await process.wait() == 128 + signal.SIGTERM
