@@ -132,7 +132,7 @@ class PoolAllocator:
         raise ResourceExhaustedError(
             f"{self._owner} has a memory budget of {self.budget:,} bytes, of which {self._live:,} are in use; "
             f"{wanted} more would exceed it.",
-            hint="Use smaller batches, drop results that are kept, or raise the device's budget.",
+            hint="Use smaller batches, drop results that are kept, use af.recompute for layers, or raise the device's budget.",
         )
 
     def _count(self, array: np.ndarray[Any, Any], block: memoryview | None, nbytes: int) -> None:

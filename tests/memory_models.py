@@ -36,23 +36,32 @@ def simulated(budget: int | None = None, *, kind: str = "SIM", index: int = 0, t
 class MLP:
     """A training step of `layers` layers of 16 units over `rows` rows: activations are what it takes memory for."""
 
-    def __init__(self, layers: int = 8, rows: int = 64, optimizer: Any = None) -> None:
+    def __init__(self, layers: int = 8, rows: int = 64, optimizer: Any = None, open_batch: bool = False) -> None:
+        self.layers = layers
         self.activation = rows * UNITS * 4
         self.graph = af.Graph()
         rng = np.random.default_rng(5)
         with self.graph.as_default():
-            x = af.placeholder(af.float32, [rows, UNITS])
-            wanted = af.placeholder(af.float32, [rows, UNITS])
-            h = x
-            for _ in range(layers):
-                w = af.Variable(rng.normal(size=(UNITS, UNITS)).astype(np.float32) / 4)
-                b = af.Variable(np.zeros(UNITS, np.float32))
-                h = af.tanh(af.nn.bias_add(af.matmul(h, w), b))
+            batch = None if open_batch else rows
+            x = af.placeholder(af.float32, [batch, UNITS])
+            wanted = af.placeholder(af.float32, [batch, UNITS])
+            h = self._forward(x, rng)
             self.loss = af.reduce_mean(af.square(h - wanted))
             self.train = (optimizer or af.train.GradientDescentOptimizer(0.5)).minimize(self.loss)
             self.initializer = af.global_variables_initializer()
             self.variables = [v.value() for v in af.trainable_variables()]
         self.feeds = {x: rng.normal(size=(rows, UNITS)).astype("f"), wanted: rng.normal(size=(rows, UNITS)).astype("f")}
+
+    def _forward(self, x: Any, rng: np.random.Generator) -> Any:
+        h = x
+        for _ in range(self.layers):
+            h = self._layer(h, rng)
+        return h
+
+    def _layer(self, h: Any, rng: np.random.Generator) -> Any:
+        w = af.Variable(rng.normal(size=(UNITS, UNITS)).astype(np.float32) / 4)
+        b = af.Variable(np.zeros(UNITS, np.float32))
+        return af.tanh(af.nn.bias_add(af.matmul(h, w), b))
 
 
 def wide(seed: int, size: int = 40) -> tuple[af.Graph, Any, Any]:

@@ -120,6 +120,8 @@ class Plan:
     parallel_iterations: int = 1
     seen: bool = False
     """Whether each node is a task that asyncio shows (see `actors`)."""
+    explain: Callable[[], Sequence[str]] | None = None
+    """Says what the plan expects of its device's memory, in lines for an error."""
 
 
 class _Layout:

@@ -263,7 +263,7 @@ class Step:
         """A kernel raised: the first error of a step is the step's, and stops it."""
         if not self.stopped:
             ordinary = isinstance(error, (Exception, asyncio.CancelledError))
-            self.stop(faults.located(error, node, part.plan.device) if ordinary else error)
+            self.stop(faults.located(error, node, part.plan.device, part.plan.explain) if ordinary else error)
 
     def stop(self, error: BaseException) -> None:
         """Stops the step with `error`: nothing new fires, and what waits is woken. Tasks end by themselves; what has not

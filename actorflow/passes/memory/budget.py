@@ -10,10 +10,11 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes
 from actorflow.passes.memory.order import order_memory
-from actorflow.passes.memory.rematerialize import rematerialize
+from actorflow.passes.memory.rematerialize import COPY, rematerialize
 from actorflow.passes.memory.swap import swap
 from actorflow.placement.cost_model import expected_bytes
 
+_MOST_SHOWN = 5
 Accepts: TypeAlias = Callable[[Node], bool]
 
 
@@ -103,6 +104,48 @@ def expected_peak(graph: Subgraph, memory: Memory) -> int:
     """The most bytes that a part takes beside its variables, in the order in which the runtime runs it."""
     known = Lifetimes(graph, memory.threshold, memory.feeds)
     return known.peak(known.fifo())
+
+
+def explained(graph: Subgraph, part: Subgraph, memory: Memory) -> list[str]:
+    """Lines for an error about the memory of a device: what its plan takes there, which tensors these are, and what was tried.
+
+    Args:
+        graph: the part as it runs.
+        part: the same before anything was merged.
+        memory: that of the device.
+    """
+    known = Lifetimes(graph, memory.threshold, memory.feeds)
+    order = known.fifo()
+    profile = known.profile(order)
+    peak = max(profile, default=0)
+    lines = [f"its plan needs {peak:,} bytes beside the variables, in the best order that was found"]
+    if (room := memory.room(part)) is not None:
+        lines[0] += f"; the budget leaves {room:,}"
+        ops = [node.op for node in graph.nodes.values()]
+        again = sum(name not in part.nodes and COPY.search(name) is not None for name in graph.nodes)
+        waits = f"{ops.count('_SwapIn')} tensors wait in host memory"
+        if not memory.swaps:
+            waits = "no swapping, since this device has no memory of its own"
+        lines.append(
+            f"tried: the order of the nodes; {waits}; {again} nodes run again instead of keeping their results"
+        )
+    if profile:
+        place = profile.index(peak)
+        at = order[place]
+        last = {piece: i for i, user in enumerate(order) for piece in (*known.makes[user], *known.takes[user])}
+        first = {piece: i for i, user in enumerate(order) for piece in reversed(known.makes[user])}
+        held = [p for p in first if first[p] <= place and (last[p] >= place or p in known.kept)]
+        held.sort(key=lambda piece: -known.size[piece])
+        lines.append(f"the most is in memory while {known.nodes[at].name} runs:")
+        for piece in held[:_MOST_SHOWN]:
+            maker = known.nodes[order[first[piece]]]
+            made_at = f", made at {maker.where}" if maker.where is not None else ""
+            lines.append(f"  {known.size[piece]:,} bytes of {maker.name}{made_at}")
+        if len(held) > _MOST_SHOWN:
+            lines.append(
+                f"  {sum(known.size[p] for p in held[_MOST_SHOWN:]):,} bytes of {len(held) - _MOST_SHOWN} more"
+            )
+    return lines
 
 
 def slack(known: Lifetimes, memory: Memory) -> int:

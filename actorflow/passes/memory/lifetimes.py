@@ -28,6 +28,8 @@ from actorflow.shapes import Shape
 Feeds: TypeAlias = Literal["free", "counted", "followed"]
 _ELSEWHERE = frozenset(("ReadVariableOp", "Placeholder", "Const", "_SwapOut"))
 """Ops whose results are there already, or in host memory."""
+_WITH_SCRATCH = frozenset(("ApplyGradientDescent", "_SgdMatMul"))
+"""Ops whose kernels take a buffer of the variable's size while they run."""
 
 
 class Lifetimes:
@@ -38,7 +40,7 @@ class Lifetimes:
     makes, takes: for each node the pieces that its outputs are in, and those that its inputs are in.
     held: for each tensor the pieces that it keeps alive: its own, or for a view those that it may look at.
     kept: the pieces that fetches hold to the end.
-    extra: bytes that a region needs while it runs, beside its inputs and outputs.
+    extra: bytes that a region or an update needs while it runs, beside its inputs and outputs.
 
     What is fed is in no memory of the device ("free"), or is brought there when the step begins ("counted"); "followed", it
     takes none, but one sees what is a view of it.
@@ -91,6 +93,10 @@ class Lifetimes:
         if node.op == "_Region":
             self._region(at, node)
             return
+        if node.op in _WITH_SCRATCH:
+            dtype, shape = self.graph.type_of(node.inputs[0])
+            nbytes = expected_bytes(shape, dtype.base_dtype)
+            self.extra[at] = nbytes if nbytes >= self.threshold else 0
         is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
         for port, dtype in enumerate(node.dtypes):
             endpoint, found = Endpoint(node.name, port), taken

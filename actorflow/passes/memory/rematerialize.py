@@ -15,6 +15,7 @@ Only nodes without state are copied, whose results depend on their inputs alone:
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ from actorflow.passes.memory.order import Line, best_order, delayed
 from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
+COPY = re.compile(r"/again_\d+$")
+"""The end of a copy's name."""
 _ROUNDS = 3
 """Copies may be made again themselves."""
 _LONG = 8

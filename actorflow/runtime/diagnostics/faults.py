@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +44,11 @@ def _inputs(node: Node, kinds: Sequence[Given] | None) -> list[str]:
     return [f"inputs: {', '.join(shown)}"]
 
 
-def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpError:
-    """`error` as an `OpError` with its place. A region's error names the member at whose line it happened."""
+def located(
+    error: BaseException, plan_node: PlanNode, device: Device, explain: Callable[[], Sequence[str]] | None = None
+) -> OpError:
+    """`error` as an `OpError` with its place. A region's error names the member at whose line it happened.
+    `explain` says what was expected of the device's memory, for errors about that."""
     node: Node = plan_node.node
     kinds: Sequence[Given] | None = getattr(error, _INPUTS, None)
     if plan_node.region is not None:
@@ -55,6 +58,8 @@ def located(error: BaseException, plan_node: PlanNode, device: Device) -> OpErro
     details = _inputs(node, kinds) if node.inputs else []
     if node.origin is not None:
         details.append(f"it computes the gradient of {node.origin}")
+    if explain is not None and isinstance(error, (ResourceExhaustedError, MemoryError)):
+        details.extend(explain())
     facts["details"] = details
     if isinstance(error, OpError):
         found = error.located(**facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Endpoint, Node
 from actorflow.passes.compile import Options, finish
-from actorflow.passes.memory.budget import Memory
+from actorflow.passes.memory.budget import Memory, explained
 from actorflow.registry import kernel, opdef
 from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.context import KernelContext, NodeContexts
@@ -43,31 +44,28 @@ class PlanBuilder:
         """
         without = frozenset(() if options.jit else ("jit",))
         loopable = partial(self._loopable, without)
-        plans = tuple(
-            build_plan(
-                finish(
-                    part,
-                    options,
-                    self._mergeable_in(part, name),
-                    fed_later,
-                    loopable,
-                    _memory(self.devices[name], options),
-                    as_asynchronous(self.devices[name]) is not None,
-                ),
-                self.devices[name],
+        plans: list[Plan] = []
+        for name, part in parts.items():
+            device = self.devices[name]
+            memory = _memory(device, options)
+            mergeable = self._mergeable_in(part, name)
+            launched = as_asynchronous(device) is not None
+            graph = finish(part, options, mergeable, fed_later, loopable, memory, launched)
+            plan = build_plan(
+                graph,
+                device,
                 self.context_of,
                 options.fold,
                 without,
                 options.check_numerics,
                 not options.coalesce,
             )
-            for name, part in parts.items()
-        )
+            plans.append(plan if memory is None else replace(plan, explain=partial(explained, graph, part, memory)))
         for plan in plans:
             for node in paced(plan.nodes):
                 if node.region is not None:
                     node.region.prepare()
-        return plans
+        return tuple(plans)
 
     def saves_memory(self, options: Options) -> bool:
         """Whether the memory of a device has a part in its plans."""
