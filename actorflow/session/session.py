@@ -91,7 +91,7 @@ class Session:
         lossy: whether to send only the upper 16 bits of float32 from one device to another (see `lossy_sends`).
         lower_peak: whether to run nodes in an order that takes less memory. Devices do so by themselves where their
             budget is short, and a GPU then keeps tensors in host memory between their uses (see `save_memory`).
-        save_memory: False leaves the order as it is, and swaps nothing, where a budget is short.
+        save_memory: False leaves the order as it is, swaps nothing, and makes nothing again, where a budget is short.
         check_numerics: whether to run node by node, and end a step where a node made a NaN or an infinity out of finite
             numbers: the error names the node, with the user's line. It looks at each tensor, so use it only to search
             for such a node. Kernels of GPUs are not looked at.
