@@ -47,7 +47,9 @@ def _worker(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[subp
         assert task.returncode == 0, said
     finally:
         task.kill()
-        task.communicate()
+        task.wait()
+        assert task.stdout is not None
+        task.stdout.close()
 
 
 @contextmanager
