@@ -113,6 +113,17 @@ async def test_f83_a_user_that_came_later_and_one_that_waits(cluster: list[Serve
         await stopped(waiting)
 
 
+async def test_a_device_of_no_task_is_refused_with_what_a_cluster_can_do(
+    cluster: list[Server], graph: af.Graph
+) -> None:
+    with af.device("/job:trainer"):
+        nowhere = af.constant(1.0) + 1.0
+    async with af.Session(cluster[0].target, graph) as session:
+        with pytest.raises(af.errors.InvalidArgumentError, match="start the cluster with the jobs, tasks") as caught:
+            await session.run(nowhere)
+    assert "Session(devices" not in str(caught.value)
+
+
 async def test_a_task_that_does_not_tell_is_named(
     cluster: list[Server], graph: af.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,13 @@ def _names(kinds: Sequence[str]) -> str:
     return ", ".join(kind for kind in kinds if not kind.startswith("-")) or "no device"
 
 
+def _ways_to_more(devices: Sequence[Candidate]) -> str:
+    """How a program comes to more devices: a session of its own process opens them, those of a cluster are its tasks'."""
+    if all(device.spec.job == "localhost" for device in devices):
+        return "open the session with more devices: Session(devices={'CPU': 2})"
+    return "start the cluster with the jobs, tasks and devices that they name"
+
+
 def _refusal(
     group: Sequence[Node],
     types: Sequence[Sequence[DType]],
@@ -126,7 +133,7 @@ def _refusal(
                 *(f"{n.name} asks for {n.device}, made at {n.where}" for n in group if n.device),
                 "there are: " + ", ".join(d.name for d in devices),
             ],
-            hint="Change the af.device(...) scopes, or open the session with more devices: Session(devices={'CPU': 2}).",
+            hint=f"Change the af.device(...) scopes, or {_ways_to_more(devices)}.",
         )
     available = [kernel.devices_of(node.op, dtypes) for node, dtypes in zip(group, types)]
     first = fitting[0].type

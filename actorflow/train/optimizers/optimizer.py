@@ -302,7 +302,11 @@ class Optimizer:
     def _check_type(self, dtype: DType, what: str) -> None:
         if dtype.name not in self._DTYPES:
             raise TypeError(
-                describe(f"Invalid type {dtype} for {what}, expected: {sorted(self._DTYPES)}.", where=user_line())
+                describe(
+                    f"Invalid type {dtype} for {what}, expected: {sorted(self._DTYPES)}.",
+                    where=user_line(),
+                    hint="Only floating numbers have gradients: make the variables and the loss such, as af.Variable(1.0) does.",
+                )
             )
 
 
