@@ -84,6 +84,9 @@ from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
 from actorflow.graph.tensor import Operation as Operation
 from actorflow.graph.tensor import Tensor as Tensor
 from actorflow.graph.tensor import TensorLike as TensorLike
+from actorflow.graphdef.attributes import make_ndarray as make_ndarray
+from actorflow.graphdef.attributes import make_tensor_proto as make_tensor_proto
+from actorflow.graphdef.importing import import_graph_def as import_graph_def
 from actorflow.ops.aliases import arg_max as arg_max
 from actorflow.ops.aliases import arg_min as arg_min
 from actorflow.ops.array.constant import constant as constant
@@ -770,6 +773,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "import_graph_def",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -811,6 +815,8 @@ __all__ = [
     "loop_cond",
     "losses",
     "lossy_sends",
+    "make_ndarray",
+    "make_tensor_proto",
     "map_fn",
     "matching_files",
     "math",

@@ -26,6 +26,7 @@ from actorflow.unpicklable import unpicklable
 from actorflow.user_line import Where, user_line
 
 if TYPE_CHECKING:
+    from actorflow.graphdef.protos import GraphDef
     from actorflow.lint.races import Race
 
 _GROWTH_WARNING = 1000
@@ -373,6 +374,11 @@ class Graph(Scoped):
         if node.device != device:
             self._nodes[operation.name] = replace(node, device=device)
 
+    def set_relations(self, operation: Operation, colocate: tuple[str, ...], origin: str | None) -> None:
+        """Says which nodes share the device of a node, and for which node it computes the gradient."""
+        node = self._nodes[operation.name]
+        self._nodes[operation.name] = replace(node, colocate=colocate or node.colocate, origin=origin or node.origin)
+
     def _beside_reference(self, operation: Operation, chosen: DeviceSpec) -> DeviceSpec:
         """Where a node goes that the scopes want on `chosen`: if it takes a reference that is in another task, there."""
         for endpoint in operation.node.inputs:
@@ -474,6 +480,22 @@ class Graph(Scoped):
         from actorflow.lint.races import races_of_runs
 
         return races_of_runs(self, () if fetches is None and not others else (fetches, *others))
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """The graph as a `GraphDef` message, which TensorFlow reads too (`tf.Graph.as_graph_def`).
+
+        An op that TensorFlow does not have keeps its name, and TensorFlow refuses it by name.
+
+        Args:
+            from_version: leaves out the nodes that the graph had at this `version`.
+            add_shapes: each node has the static shapes of its outputs, as the attribute `_output_shapes`.
+
+        Raises:
+            TypeError: a node has an attribute that no message has; the node is named.
+        """
+        from actorflow.graphdef.export import graph_def_of
+
+        return graph_def_of(self, from_version or 0, add_shapes)
 
     def to_bytes(self, since: int = 0) -> bytes:
         """The graph (or what was added after its first `since` nodes) in msgpack."""

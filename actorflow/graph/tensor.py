@@ -18,6 +18,7 @@ from actorflow.user_line import Where
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
+    from actorflow.graphdef.protos import NodeDef
     from actorflow.registry.opdef import OpDef
 
 # What an op takes where it wants a tensor: a tensor, a variable, or a value that becomes a constant.
@@ -111,6 +112,13 @@ class Operation:
     def where(self) -> Where | None:
         """The user's file and line."""
         return self.node.where
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The node as a `NodeDef` message."""
+        from actorflow.graphdef.export import node_def_of
+
+        return node_def_of(self.graph.nodes, self.node)
 
     def colocation_groups(self) -> list[str]:
         return [f"loc:@{name}" for name in self.node.colocate or (self.name,)]

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
 from actorflow.ops.array.join import resolve_sizes
+from actorflow.registry.kernel import kernel
 
 from ..strings.objects import moving_kernel
 from .shape import axis_in
@@ -67,3 +70,23 @@ def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
     if value.shape[len(before)] != num:
         raise ValueError(f"Dimension {axis} of {value.shape} is to be unstacked into {num} parts.")
     return value[(*before, 0)] if num == 1 else tuple([value[(*before, i)] for i in range(num)])
+
+
+@kernel("ShapeN")
+def shape_n(xp: Any, inputs: Any, *, out_type: DType) -> Any:
+    return tuple(np.array(np.shape(x), out_type.numpy_dtype) for x in inputs)
+
+
+@kernel("ConcatOffset")
+def concat_offset(xp: Any, concat_dim: Any, shapes: Any) -> Any:
+    sizes = [np.asarray(s) for s in shapes]
+    axis = axis_in(int(concat_dim), len(sizes[0]))
+    if any(len(s) != len(sizes[0]) or (np.delete(s, axis) != np.delete(sizes[0], axis)).any() for s in sizes):
+        raise InvalidArgumentError(f"Tensors of the shapes {[s.tolist() for s in sizes]} can't be joined along {axis}.")
+    starts = itertools.accumulate([int(s[axis]) for s in sizes[:-1]], initial=0)
+    offsets = []
+    for start, size in zip(starts, sizes, strict=True):
+        offset = np.zeros_like(size)
+        offset[axis] = start
+        offsets.append(offset)
+    return tuple(offsets)

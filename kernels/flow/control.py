@@ -86,6 +86,18 @@ def guarantee_const(xp: Any, x: Any) -> Any:
 # ---- Kernels of the ops that the gradient walk makes.
 
 
+@kernel("BroadcastGradientArgs")
+def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
+    shapes = [tuple(np.asarray(s).tolist()) for s in (s0, s1)]
+    rank = max(map(len, shapes))
+    first, second = (((1,) * (rank - len(s)) + s) for s in shapes)
+    if any(a != b and 1 not in (a, b) for a, b in zip(first, second)):
+        raise InvalidArgumentError(f"Shapes {shapes[0]} and {shapes[1]} can't be broadcast together.")
+    if shapes[0] == shapes[1]:
+        return np.zeros(0, s0.dtype), np.zeros(0, s0.dtype)
+    return tuple(np.array([i for i, size in enumerate(s) if size == 1], s0.dtype) for s in (first, second))
+
+
 @kernel("SumTo")
 def sum_to(xp: Any, gradient: Any, shape: Any) -> Any:
     wanted = tuple(shape.tolist())

@@ -43,6 +43,7 @@ from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
+from actorflow.compat.v1 import graph_util as graph_util
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import io as io
 from actorflow.compat.v1 import linalg as linalg
@@ -131,6 +132,15 @@ from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
 from actorflow.graph.tensor import Operation as Operation
 from actorflow.graph.tensor import Tensor as Tensor
 from actorflow.graph.tensor import TensorLike as TensorLike
+from actorflow.graphdef.attributes import make_ndarray as make_ndarray
+from actorflow.graphdef.attributes import make_tensor_proto as make_tensor_proto
+from actorflow.graphdef.importing import import_graph_def as import_graph_def
+from actorflow.graphdef.protos import AttrValue as AttrValue
+from actorflow.graphdef.protos import GraphDef as GraphDef
+from actorflow.graphdef.protos import MetaGraphDef as MetaGraphDef
+from actorflow.graphdef.protos import NodeDef as NodeDef
+from actorflow.graphdef.protos import TensorProto as TensorProto
+from actorflow.graphdef.protos import TensorShapeProto as TensorShapeProto
 from actorflow.ops.aliases import arg_max as arg_max
 from actorflow.ops.aliases import arg_min as arg_min
 from actorflow.ops.array.constant import constant as constant
@@ -594,6 +604,7 @@ __all__ = [
     "AUTO_REUSE",
     "AggregationMethod",
     "Assert",
+    "AttrValue",
     "Barrier",
     "ClusterSpec",
     "ConditionalAccumulator",
@@ -608,6 +619,7 @@ __all__ = [
     "FixedLengthRecordReader",
     "GPUOptions",
     "Graph",
+    "GraphDef",
     "GraphGrowthWarning",
     "GraphKeys",
     "GraphOptions",
@@ -616,7 +628,9 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LocalCluster",
+    "MetaGraphDef",
     "NoGradient",
+    "NodeDef",
     "NotDifferentiable",
     "OpError",
     "Operation",
@@ -642,7 +656,9 @@ __all__ = [
     "Tensor",
     "TensorArray",
     "TensorLike",
+    "TensorProto",
     "TensorShape",
+    "TensorShapeProto",
     "TextLineReader",
     "Trace",
     "VERSION",
@@ -830,6 +846,7 @@ __all__ = [
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
     "gradients",
+    "graph_util",
     "greater",
     "greater_equal",
     "group",
@@ -849,6 +866,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "import_graph_def",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -892,6 +910,8 @@ __all__ = [
     "loop_cond",
     "losses",
     "lossy_sends",
+    "make_ndarray",
+    "make_tensor_proto",
     "manip",
     "map_fn",
     "matching_files",

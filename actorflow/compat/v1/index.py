@@ -4,16 +4,22 @@ from __future__ import annotations
 
 NAMES: dict[str, dict[str, str]] = {
     "tf": {
+        "AttrValue": "actorflow.graphdef.protos",
         "ConfigProto": "actorflow.compat.v1.config",
         "Dimension": "actorflow.compat.v1.dimensions",
         "GPUOptions": "actorflow.compat.v1.config",
+        "GraphDef": "actorflow.graphdef.protos",
         "GraphOptions": "actorflow.compat.v1.config",
         "InteractiveSession": "actorflow.compat.v1.sessions",
+        "MetaGraphDef": "actorflow.graphdef.protos",
         "NoGradient": "actorflow.autodiff.override:NotDifferentiable",
+        "NodeDef": "actorflow.graphdef.protos",
         "OpError": "actorflow.errors",
         "OptimizerOptions": "actorflow.compat.v1.config",
         "RunOptions": "actorflow.compat.v1.config",
         "Session": "actorflow.compat.v1.sessions",
+        "TensorProto": "actorflow.graphdef.protos",
+        "TensorShapeProto": "actorflow.graphdef.protos",
         "VERSION": "actorflow.compat.v1.behavior",
         "app": "actorflow.compat.v1.app:",
         "bitwise": "actorflow.compat.v1.bitwise:",
@@ -35,6 +41,7 @@ NAMES: dict[str, dict[str, str]] = {
         "flags": "actorflow.compat.v1.flags:",
         "get_default_session": "actorflow.compat.v1.sessions",
         "gfile": "actorflow.compat.v1.gfile:",
+        "graph_util": "actorflow.compat.v1.graph_util:",
         "half": "actorflow.dtypes:float16",
         "initializers": "actorflow.compat.v1.initializers:",
         "io": "actorflow.compat.v1.io:",
@@ -149,6 +156,9 @@ NAMES: dict[str, dict[str, str]] = {
         "UnknownError": "actorflow.errors",
         "UnknownNameError": "actorflow.errors",
     },
+    "tf.graph_util": {
+        "import_graph_def": "actorflow.graphdef.importing",
+    },
     "tf.initializers": {
         "constant": "actorflow.variables.initializers:Constant",
         "global_variables": "actorflow.variables.collections:global_variables_initializer",
@@ -177,6 +187,7 @@ NAMES: dict[str, dict[str, str]] = {
         "RandomShuffleQueue": "actorflow.queues.kinds",
         "decode_base64": "actorflow.ops.strings.elementwise",
         "encode_base64": "actorflow.ops.strings.elementwise",
+        "write_graph": "actorflow.graphdef.export",
     },
     "tf.linalg": {},
     "tf.losses": {},
@@ -262,6 +273,8 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.supervisor": {},
     "tf.train": {
         "ClusterSpec": "actorflow.cluster.config.spec",
+        "SaverDef": "actorflow.graphdef.protos",
         "Server": "actorflow.cluster.processes.blocking_server",
+        "write_graph": "actorflow.graphdef.export",
     },
 }

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.ops.io.decoding import decode_compressed as decode_compressed
 from actorflow.ops.io.decoding import decode_csv as decode_csv
 from actorflow.ops.io.decoding import decode_json_example as decode_json_example
@@ -64,4 +65,5 @@ __all__ = [
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",
+    "write_graph",
 ]

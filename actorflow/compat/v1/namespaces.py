@@ -20,6 +20,7 @@ OWN = (
     "debugging",
     "dtypes",
     "errors",
+    "graph_util",
     "initializers",
     "manip",
     "nest",

@@ -2,6 +2,8 @@
 
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.graphdef.export import write_graph as write_graph
+from actorflow.graphdef.protos import SaverDef as SaverDef
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
 from actorflow.records.example import Feature as Feature
@@ -103,6 +105,7 @@ __all__ = [
     "QueueRunner",
     "RMSPropOptimizer",
     "Saver",
+    "SaverDef",
     "SequenceExample",
     "Server",
     "SyncReplicasOptimizer",
@@ -150,4 +153,5 @@ __all__ = [
     "start_queue_runners",
     "string_input_producer",
     "update_checkpoint_state",
+    "write_graph",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import INDEX
+from actorflow.dtypes import INDEX, DTypeLike, int32
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
@@ -267,3 +267,31 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     if num is None:
         raise ValueError(f"Dimension {axis} of {tensor.name} {show(source)} is not known, so unstack needs `num`.")
     return outputs_of(unpack_op(tensor, num=num, axis=axis, name=name))
+
+
+# ---- shapes of what is joined, for gradients that TensorFlow built
+
+
+@op(
+    "ShapeN",
+    shape=lambda c: [(None,) if s is None else (len(s),) for s in c.shapes],
+    result=lambda c: (c.attrs["out_type"],) * len(c.dtypes),
+    gradient=None,
+    work=0,
+)
+def shape_n_op(input: Sequence[TensorLike], *, out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
+    """The sizes of each tensor of a list, as vectors. `af.shape_n` makes constants of those that are known."""
+
+
+@op(
+    "ConcatOffset",
+    shape=lambda c: list(c.shapes[1:]),
+    dtypes=INDEX,
+    types={"concat_dim": int32},
+    result=lambda c: (c.dtypes[1],) * (len(c.dtypes) - 1),
+    gradient=None,
+)
+def concat_offset(concat_dim: TensorLike, shape: Sequence[TensorLike], *, name: str | None = None) -> list[Tensor]:
+    """Where each of several tensors, of these shapes, begins in their concatenation along `concat_dim`.
+
+    Raises InvalidArgumentError in the run where the dimension is none of theirs, or other sizes differ."""

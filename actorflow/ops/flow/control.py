@@ -10,8 +10,8 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import or_zeros, outputs_of
-from actorflow.ops.declare import op
-from actorflow.ops.shape_rules import from_value, no_output, unchanged
+from actorflow.ops.declare import T, op
+from actorflow.ops.shape_rules import from_value, no_output, require_rank, unchanged
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, ShapeLike, merge
@@ -174,6 +174,20 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     from actorflow.ops.array.shape import broadcast_to, shape
 
     return [broadcast_to(dy, shape(node.inputs[0])), None]
+
+
+def _axes_of_sums(c: Inference) -> list[Shape]:
+    require_rank(c, 0, 1)
+    require_rank(c, 1, 1)
+    return [(None,), (None,)]
+
+
+@op("BroadcastGradientArgs", shape=_axes_of_sums, dtypes=INDEX, result=(T, T), gradient=None)
+def broadcast_gradient_args(s0: TensorLike, s1: TensorLike, *, name: str | None = None) -> list[Tensor]:
+    """The axes over which a gradient is summed for each of two tensors of the shapes `s0` and `s1` that were broadcast: those
+    that it lacks, and those of size 1. TensorFlow's gradients of binary ops ask for them; here they use `SumTo`.
+
+    Raises InvalidArgumentError in the run where the shapes can't be broadcast together."""
 
 
 @op(

@@ -1,0 +1,191 @@
+"""Graphs and nodes as `GraphDef` and `NodeDef` messages that TensorFlow can import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorflow.dtypes import DType
+from actorflow.graph.node import Endpoint, Node
+from actorflow.graphdef.attributes import shape_proto, to_attr
+from actorflow.graphdef.expansion import constant_node, expanded
+from actorflow.graphdef.framed import with_constants_in_frames
+from actorflow.graphdef.ops import ELEMENT_TYPES, HIDDEN_ATTRS, RENAMED_ATTRS, SHAPE_INPUTS, WRITTEN
+from actorflow.graphdef.protos import GraphDef, NodeDef
+from actorflow.graphdef.type_names import TYPE_NAMES
+from actorflow.public import public
+from actorflow.registry import opdef
+from actorflow.registry.type_attrs import type_attr
+from actorflow.shapes import is_static
+
+if TYPE_CHECKING:
+    from actorflow.graph.graph import Graph
+
+_PRODUCER = 134  # that of TensorFlow 1.15's graphs; ops changed their meaning for later ones
+
+
+def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> GraphDef:
+    """The nodes of a graph (those after its first `since`) as a message; see `Graph.as_graph_def`."""
+    made = GraphDef()
+    made.versions.producer = _PRODUCER
+    made.versions.SetInParent()
+    nodes, old = with_constants_in_frames(graph.nodes), set(list(graph.nodes)[:since])
+    for node in nodes.values():
+        if node.name not in old:
+            made.node.extend(_records(nodes, node, add_shapes))
+    return made
+
+
+def node_def_of(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False) -> NodeDef:
+    """One node as a message. Raises TypeError, naming the node, for an attribute that no message has."""
+    return _records(nodes, node, add_shapes)[-1]
+
+
+def _records(nodes: Mapping[str, Node], node: Node, add_shapes: bool) -> list[NodeDef]:
+    """The message of a node, after those of constants that TensorFlow's op takes as inputs beside it."""
+    definition = opdef.lookup(node.op)
+    inputs = [_input(endpoint) for endpoint in node.inputs]
+    several = expanded(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
+    if several is not None:
+        _set_relations(several[-1], node, add_shapes)
+        return several
+    made = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
+    made.input.extend(inputs)
+    before: list[NodeDef] = []
+    if (place := SHAPE_INPUTS.get(node.op)) is not None:
+        before.append(constant_node(f"{node.name}/element_shape", _element_shape(node), node))
+        made.input.insert(place, before[0].name)
+        if node.op == "EmptyTensorList":
+            before.append(constant_node(f"{node.name}/max_num_elements", -1, node))
+            made.input.append(before[1].name)
+    made.input.extend([f"^{name}" for name in node.controls])
+    try:
+        _set_attrs(made, node, definition)
+    except TypeError as error:
+        raise TypeError(f"Node {node.name} ({node.op}), made at {node.where}, can't be a NodeDef: {error}") from None
+    _set_types(made, nodes, node, definition)
+    _set_relations(made, node, add_shapes)
+    return [*before, made]
+
+
+def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
+    """What a node says about others and about its outputs."""
+    if node.colocate:
+        made.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
+    if node.origin is not None:
+        made.attr["_gradient_of"].s = node.origin
+    if add_shapes and node.dtypes:
+        made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
+
+
+def _input(endpoint: Endpoint) -> str:
+    return endpoint.node if not endpoint.port else str(endpoint)
+
+
+def _element_shape(node: Node) -> Any:
+    shape = node.attrs.get("element_shape")
+    return np.array(-1 if shape is None else [-1 if size is None else size for size in shape], np.int32)
+
+
+def _set_attrs(made: NodeDef, node: Node, definition: opdef.OpDef) -> None:
+    declared = {attr.name: attr for attr in definition.attrs}
+    hidden, renamed = HIDDEN_ATTRS.get(node.op, ()), RENAMED_ATTRS.get(node.op, {})
+    for name, value in node.attrs.items():
+        attr = declared.get(name)
+        kind = "Any" if attr is None else attr.kind
+        if value is None and kind != "ShapeLike":
+            continue
+        if attr is not None and name in hidden:
+            name = f"_{name}"
+        elif node.op in _OWN_ATTRS and name in _OWN_ATTRS[node.op] and attr is not None and value == attr.default:
+            continue  # TensorFlow's op does what the default says
+        made.attr[renamed.get(name, name)].CopyFrom(to_attr(value, kind))
+
+
+_OWN_ATTRS: dict[str, frozenset[str]] = {
+    "LogSoftmax": frozenset({"axis"}),
+    "Softmax": frozenset({"axis"}),
+    "AccumulatorApplyGradient": frozenset({"worker", "most"}),
+    "SparseAccumulatorApplyGradient": frozenset({"worker", "most"}),
+    "TensorListScatter": frozenset({"once", "adds", "grows"}),
+}
+
+
+def _set_types(made: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef) -> None:
+    """The attributes that say the types of inputs."""
+    inputs = [nodes[e.node].dtypes[e.port] for e in node.inputs]
+    if made.op != node.op:  # one over a variable's reference
+        made.attr["T"].type = inputs[0].base_dtype.code
+        if made.op == "Assign":
+            made.attr["validate_shape"].b = is_static(nodes[node.inputs[0].node].shapes[node.inputs[0].port])
+        elif "Tindices" in TYPE_NAMES.get(node.op, ()):
+            made.attr["Tindices"].type = inputs[1].base_dtype.code
+        elif made.op == "StridedSliceAssign":
+            made.attr["Index"].type = inputs[1].base_dtype.code
+        return
+    for name in TYPE_NAMES.get(node.op, ()):
+        value = type_attr(definition, name, inputs, node.dtypes)
+        if name == "N" and node.op in ("DynamicStitch", "SparseConcat"):
+            value = len(inputs) // (2 if node.op == "DynamicStitch" else 3)
+        elif name == "shape_type":
+            made.attr[name].type = 3
+        elif name == "element_dtype" and node.op in ELEMENT_TYPES:
+            made.attr[name].type = _element_type(nodes, node).code
+            continue
+        elif name == "T" and node.op in _LISTS_OF_TYPES and not isinstance(value, tuple):
+            value = tuple(t.base_dtype for t in inputs[_LISTS_OF_TYPES[node.op] :])
+        if value is not None:
+            made.attr[name].CopyFrom(to_attr(value))
+
+
+_LISTS_OF_TYPES = {"IdentityN": 0, "Assert": 1, "StringFormat": 0}
+
+
+def _element_type(nodes: Mapping[str, Node], node: Node) -> DType:
+    """The type of a list's elements: that of the first value that is written to it, or read from it."""
+    reached, values = {node.name}, list(nodes.values())
+    for other in values[[n.name for n in values].index(node.name) + 1 :]:
+        if not any(e.node in reached for e in other.inputs):
+            continue
+        if other.op in ("TensorListSetItem", "TensorListPushBack"):
+            item = other.inputs[-1]
+            return nodes[item.node].dtypes[item.port].base_dtype
+        if other.op.startswith("TensorList") and other.dtypes and other.dtypes[-1].name != "variant":
+            return other.dtypes[-1].base_dtype
+        reached.add(other.name)
+    from actorflow.dtypes import float32
+
+    return float32
+
+
+@public("tf.train", "tf.io")
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """Writes a graph to a file (`tf.train.write_graph`); gives its path.
+
+    Args:
+        graph_or_graph_def: a `Graph` or a `GraphDef`.
+        logdir: the folder, which is made if it is not there.
+        name: the file's name.
+        as_text: the text format, else the binary one.
+
+    Raises:
+        TypeError: a node has an attribute that no message has.
+    """
+    message = graph_or_graph_def if isinstance(graph_or_graph_def, GraphDef) else graph_or_graph_def.as_graph_def()
+    os.makedirs(logdir, exist_ok=True)
+    path = os.path.join(logdir, name)
+    with open(path, "wb") as file:
+        file.write(str(message).encode() if as_text else message.SerializeToString())
+    return path
+
+
+def names_of(messages: Sequence[NodeDef]) -> dict[str, NodeDef]:
+    """Nodes by name. Raises ValueError where two have one name."""
+    found: dict[str, NodeDef] = {}
+    for message in messages:
+        if found.setdefault(message.name, message) is not message:
+            raise ValueError(f"Two nodes of the GraphDef have the name {message.name!r}.")
+    return found

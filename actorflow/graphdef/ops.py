@@ -1,0 +1,128 @@
+"""Which op of actorflow stands for which of TensorFlow's. Most have one name, and the same inputs and attributes.
+
+Variables are written as TensorFlow's reference variables (`VariableV2`, `Assign`), whose reads are `Identity`; both those and
+resource variables (`VarHandleOp`, `AssignVariableOp`) are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SCATTER = ("Add", "Sub", "Mul", "Div", "Min", "Max", "Update")
+_OPTIMIZERS = (
+    *("AdaMax", "Adadelta", "Adagrad", "AdagradDA", "Adam", "AddSign", "CenteredRMSProp", "Ftrl", "FtrlV2"),
+    *("GradientDescent", "Momentum", "PowerSign", "ProximalAdagrad", "ProximalGradientDescent", "RMSProp"),
+)
+
+WRITTEN: dict[str, str] = {
+    "ReadVariableOp": "Identity",
+    "AssignVariableOp": "Assign",
+    "AssignAddVariableOp": "AssignAdd",
+    "AssignSubVariableOp": "AssignSub",
+    "ResourceStridedSliceAssign": "StridedSliceAssign",
+    **{f"ResourceScatter{kind}": f"Scatter{kind}" for kind in _SCATTER},
+    **{f"ResourceScatterNd{kind}": f"ScatterNd{kind}" for kind in ("Add", "Sub", "Update")},
+}
+"""Ops that are written as another op of TensorFlow's."""
+
+READ: dict[str, str] = {
+    "Variable": "VariableV2",
+    "VarHandleOp": "VariableV2",
+    "VarIsInitializedOp": "IsVariableInitialized",
+    "ResourceGather": "Gather",
+    "ResourceGatherNd": "GatherNd",
+    "VariableShape": "Shape",
+    "PlaceholderV2": "Placeholder",
+    "AddV2": "Add",
+    "BatchMatMul": "BatchMatMulV2",
+    "BatchMatMulV3": "BatchMatMulV2",
+    "FusedBatchNorm": "FusedBatchNormV3",
+    "FusedBatchNormV2": "FusedBatchNormV3",
+    "Mod": "TruncateMod",
+    "BatchMatrixInverse": "MatrixInverse",
+    **{f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")},
+    **{f"ResourceApply{kind}": f"Apply{kind}" for kind in _OPTIMIZERS},
+    **{f"ResourceSparseApply{kind}": f"SparseApply{kind}" for kind in _OPTIMIZERS},
+    **{f"{kind}Queue": f"{kind}QueueV2" for kind in ("FIFO", "RandomShuffle", "PaddingFIFO", "Priority")},
+    **{
+        f"Queue{what}": f"Queue{what}V2"
+        for what in ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Close", "Size")
+    },
+    **{
+        f"{kind}Reader": f"{kind}ReaderV2"
+        for kind in ("TextLine", "WholeFile", "TFRecord", "Identity", "FixedLengthRecord")
+    },
+    **{f"Reader{what}": f"Reader{what}V2" for what in ("Read", "ReadUpTo", "NumRecordsProduced", "Reset")},
+}
+"""TensorFlow's ops that are read as another op, where there is none of their own name."""
+
+RENAMED_ATTRS = {"Squeeze": {"axis": "squeeze_dims"}, "TensorListSetItem": {"grows": "resize_if_index_out_of_bounds"}}
+"""For each op, attributes of actorflow's by TensorFlow's name."""
+
+HIDDEN_ATTRS: dict[str, frozenset[str]] = {
+    "Enter": frozenset({"invariant", "shape"}),
+    "AccumulatorTakeGradient": frozenset({"shape"}),
+    "SparseAccumulatorTakeGradient": frozenset({"shape"}),
+    "BarrierTakeMany": frozenset({"shapes"}),
+    "QueueDequeueManyV2": frozenset({"shapes"}),
+    "QueueDequeueUpToV2": frozenset({"shapes"}),
+    "QueueDequeueV2": frozenset({"shapes"}),
+    "TensorListSetItem": frozenset({"once"}),
+    "TensorListGetItem": frozenset({"element_shape"}),
+    "TensorListPopBack": frozenset({"element_shape"}),
+    "TensorListStack": frozenset({"element_shape"}),
+    "TensorListGather": frozenset({"element_shape"}),
+}
+"""Attributes that TensorFlow's op lacks and does without: they are written with a `_` before their name, which it skips."""
+
+IGNORED: dict[str, Any] = {
+    "use_locking": None,
+    "use_cudnn_on_gpu": None,
+    "validate_indices": None,
+    "sparse_gradient": None,
+    "grad_a": None,
+    "grad_b": None,
+    "grad_x": None,
+    "grad_y": None,
+    "optimize_size": None,
+    "validate_shape": None,
+    "debug_name": None,
+    "allowed_devices": None,
+    "num_elements": None,
+    "Truncate": False,
+    "blank_index": -1,
+    "explicit_paddings": (),
+    "exponential_avg_factor": 1.0,
+    "multiply_linear_by_lr": False,
+    "incompatible_shape_error": True,
+    "expand_animations": True,
+    "timeout_ms": -1,
+    "bad_indices_policy": "",
+    "batch_dims": 0,
+    "resize_if_index_out_of_bounds": False,
+    "wait_for_incomplete": False,
+    "chroma_downsampling": True,
+    "density_unit": "in",
+    "x_density": 300,
+    "y_density": 300,
+    "xmp_metadata": "",
+    "seed": 0,
+    "seed2": 0,
+    "Nparams": None,
+}
+"""Attributes that actorflow's ops lack: the only value that is taken, or None for any."""
+
+SHAPE_INPUTS: dict[str, int] = {
+    "EmptyTensorList": 0,
+    "TensorListFromTensor": 1,
+    "TensorListGather": 2,
+    "TensorListGetItem": 2,
+    "TensorListPopBack": 1,
+    "TensorListReserve": 0,
+    "TensorListSplit": 1,
+    "TensorListStack": 1,
+}
+"""Where TensorFlow's op takes the shape of a list's elements as an input, and actorflow's as an attribute or not at all."""
+
+ELEMENT_TYPES = ("TensorListReserve", "EmptyTensorList")
+"""Ops that need the type of a list's elements there and not here: it is that of what reads or writes the list."""
