@@ -55,6 +55,11 @@ class DType:
         return self.numpy_dtype.type
 
     @property
+    def as_datatype_enum(self) -> builtins.int:
+        """The number of the type in messages (`tf.DType.as_datatype_enum`)."""
+        return self.code
+
+    @property
     def is_ref(self) -> builtins.bool:
         return self._base is not None or self.kind == "R"
 

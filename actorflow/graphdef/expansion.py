@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, int32
+from actorflow.dtypes import DType, int32, resource
 from actorflow.graph.node import Node
 from actorflow.graphdef.attributes import to_attr
 from actorflow.graphdef.protos import NodeDef
+from actorflow.registry.opdef import lookup
 
 
 def constant_node(name: str, value: Any, node: Node) -> NodeDef:
@@ -78,26 +80,58 @@ def _logical_xor(b: _Builder, types: Sequence[DType]) -> None:
     b.add("", "NotEqual", b.inputs, T=types[0], incompatible_shape_error=True)
 
 
+def summed_rows(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> tuple[list[NodeDef], list[str]]:
+    """Nodes that sum the rows of a sparse update that have one index, as actorflow's ops do by themselves, and the inputs with
+    their results."""
+    names = [spec.name for spec in lookup(node.op).inputs]
+    rows, places = names.index("grad"), names.index("indices")
+    builder = _Builder(replace(node, controls=()), inputs)
+    index = types[places]
+    unique = builder.add("unique", "Unique", [inputs[places]], T=index, out_idx=int32)
+    count = builder.add("count", "Size", [unique], T=index, out_type=int32)
+    total = builder.add(
+        "rows",
+        "UnsortedSegmentSum",
+        [inputs[rows], f"{unique}:1", count],
+        T=types[rows],
+        Tindices=int32,
+        Tnumsegments=int32,
+    )
+    changed = list(inputs)
+    changed[rows], changed[places] = total, unique
+    return builder.made, changed
+
+
 def _read_variable_or(b: _Builder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     ref, otherwise = b.inputs
-    has = b.add("has", "IsVariableInitialized", [ref], dtype=kind)
-    b.add("switch_ref", "RefSwitch", [ref, has], T=kind)
-    read = b.add("read", "Identity", [f"{b.node.name}/switch_ref:1"], T=kind)
+    has = b.add("has", "VarIsInitializedOp", [ref])
+    chosen = b.add("switch_handle", "Switch", [ref, has], T=resource)
+    read = b.add("read", "ReadVariableOp", [f"{chosen}:1"], dtype=kind)
     other = b.add("switch", "Switch", [otherwise, has], T=kind)
-    b.add("", "Merge", [other, read], T=kind, N=2)
+    b.add("", "Identity", [b.add("merge", "Merge", [other, read], T=kind, N=2)], T=kind)
+
+
+def _assign_product(b: _Builder, kind: DType, name: str) -> str:
+    ref, factor = b.inputs
+    read = b.add("read", "ReadVariableOp", [ref], dtype=kind)
+    product = b.add("product", "Mul", [read, factor], T=kind)
+    return b.add(name, "AssignVariableOp", [ref, product], dtype=kind)
 
 
 def _assign_mul(b: _Builder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
-    ref, factor = b.inputs
-    product = b.add("product", "Mul", [b.add("read", "Identity", [ref], T=kind), factor], T=kind)
-    b.add("", "Assign", [ref, product], T=kind, validate_shape=True, use_locking=True)
+    update = _assign_product(b, kind, "update")
+    b.add("", "ReadVariableOp", [b.inputs[0], f"^{update}"], dtype=kind)
+
+
+def _assign_mul_target(b: _Builder, types: Sequence[DType]) -> None:
+    _assign_product(b, types[0].base_dtype, "")
 
 
 _EXPANSIONS: Mapping[str, Callable[[_Builder, Sequence[DType]], None]] = {
     "AssignMul": _assign_mul,
-    "AssignMulVariableOp": _assign_mul,
+    "AssignMulVariableOp": _assign_mul_target,
     "LogicalXor": _logical_xor,
     "ReadVariableOr": _read_variable_or,
     "SumTo": _sum_to,

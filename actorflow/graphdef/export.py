@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
+from actorflow.dtypes import DType, resource
+from actorflow.graph.node import NO_ATTRS, Endpoint, Node
 from actorflow.graphdef.attributes import shape_proto, to_attr
-from actorflow.graphdef.expansion import constant_node, expanded
+from actorflow.graphdef.expansion import constant_node, expanded, summed_rows
 from actorflow.graphdef.framed import with_constants_in_frames
-from actorflow.graphdef.ops import ELEMENT_TYPES, HIDDEN_ATTRS, RENAMED_ATTRS, SHAPE_INPUTS, WRITTEN
+from actorflow.graphdef.ops import (
+    ELEMENT_TYPES,
+    HIDDEN_ATTRS,
+    INPUT_ORDER,
+    OWN_ATTRS,
+    OWN_PREFIX,
+    PASS_ON,
+    RENAMED_ATTRS,
+    SHAPE_INPUTS,
+    UPDATES,
+    WRITTEN,
+)
 from actorflow.graphdef.protos import GraphDef, NodeDef
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.type_attrs import type_attr
-from actorflow.shapes import is_static
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
@@ -48,13 +59,17 @@ def _records(nodes: Mapping[str, Node], node: Node, add_shapes: bool) -> list[No
     """The message of a node, after those of constants that TensorFlow's op takes as inputs beside it."""
     definition = opdef.lookup(node.op)
     inputs = [_input(endpoint) for endpoint in node.inputs]
+    if (update := UPDATES.get(node.op)) is not None:
+        return _with_read(nodes, node, update, add_shapes)
     several = expanded(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
     if several is not None:
         _set_relations(several[-1], node, add_shapes)
         return several
-    made = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
-    made.input.extend(inputs)
     before: list[NodeDef] = []
+    made = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
+    if node.op in WRITTEN and node.op.startswith("SparseApply"):
+        before, inputs = summed_rows(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
+    made.input.extend([inputs[i] for i in INPUT_ORDER.get(node.op, range(len(inputs)))])
     if (place := SHAPE_INPUTS.get(node.op)) is not None:
         before.append(constant_node(f"{node.name}/element_shape", _element_shape(node), node))
         made.input.insert(place, before[0].name)
@@ -67,8 +82,17 @@ def _records(nodes: Mapping[str, Node], node: Node, add_shapes: bool) -> list[No
     except TypeError as error:
         raise TypeError(f"Node {node.name} ({node.op}), made at {node.where}, can't be a NodeDef: {error}") from None
     _set_types(made, nodes, node, definition)
+    if node.op == "VariableV2":
+        made.attr["shared_name"].s = node.attrs["shared_name"] or node.name
     _set_relations(made, node, add_shapes)
     return [*before, made]
+
+
+def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: bool) -> list[NodeDef]:
+    """An update that gives its value, as one that does not and a read behind it."""
+    bare = replace(node, name=f"{node.name}/update", op=update, dtypes=(), shapes=())
+    read = replace(node, op="ReadVariableOp", inputs=node.inputs[:1], controls=(bare.name,), attrs=NO_ATTRS)
+    return [*_records(nodes, bare, add_shapes), *_records(nodes, read, add_shapes)]
 
 
 def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
@@ -77,7 +101,7 @@ def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
         made.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
     if node.origin is not None:
         made.attr["_gradient_of"].s = node.origin
-    if add_shapes and node.dtypes:
+    if add_shapes and node.dtypes and not any(dtype.is_ref for dtype in node.dtypes):
         made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
 
 
@@ -100,36 +124,24 @@ def _set_attrs(made: NodeDef, node: Node, definition: opdef.OpDef) -> None:
             continue
         if attr is not None and name in hidden:
             name = f"_{name}"
-        elif node.op in _OWN_ATTRS and name in _OWN_ATTRS[node.op] and attr is not None and value == attr.default:
-            continue  # TensorFlow's op does what the default says
+        elif attr is not None and name in OWN_ATTRS.get(node.op, ()):
+            if value == attr.default:
+                continue  # TensorFlow's op does what the default says
+            made.op = OWN_PREFIX + node.op  # TensorFlow would leave the attribute out of account
         made.attr[renamed.get(name, name)].CopyFrom(to_attr(value, kind))
-
-
-_OWN_ATTRS: dict[str, frozenset[str]] = {
-    "LogSoftmax": frozenset({"axis"}),
-    "Softmax": frozenset({"axis"}),
-    "AccumulatorApplyGradient": frozenset({"worker", "most"}),
-    "SparseAccumulatorApplyGradient": frozenset({"worker", "most"}),
-    "TensorListScatter": frozenset({"once", "adds", "grows"}),
-}
 
 
 def _set_types(made: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef) -> None:
     """The attributes that say the types of inputs."""
     inputs = [nodes[e.node].dtypes[e.port] for e in node.inputs]
-    if made.op != node.op:  # one over a variable's reference
-        made.attr["T"].type = inputs[0].base_dtype.code
-        if made.op == "Assign":
-            made.attr["validate_shape"].b = is_static(nodes[node.inputs[0].node].shapes[node.inputs[0].port])
-        elif "Tindices" in TYPE_NAMES.get(node.op, ()):
-            made.attr["Tindices"].type = inputs[1].base_dtype.code
-        elif made.op == "StridedSliceAssign":
-            made.attr["Index"].type = inputs[1].base_dtype.code
-        return
     for name in TYPE_NAMES.get(node.op, ()):
         value = type_attr(definition, name, inputs, node.dtypes)
+        if name == "T" and inputs[0].is_ref and node.op in PASS_ON:
+            value = resource
         if name == "N" and node.op in ("DynamicStitch", "SparseConcat"):
             value = len(inputs) // (2 if node.op == "DynamicStitch" else 3)
+        elif name == "T" and node.op == "DynamicStitch":
+            value = inputs[-1].base_dtype
         elif name == "shape_type":
             made.attr[name].type = 3
         elif name == "element_dtype" and node.op in ELEMENT_TYPES:

@@ -12,7 +12,16 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.attributes import from_attr
 from actorflow.graphdef.export import names_of
-from actorflow.graphdef.ops import HIDDEN_ATTRS, IGNORED, READ, RENAMED_ATTRS, SHAPE_INPUTS
+from actorflow.graphdef.ops import (
+    HIDDEN_ATTRS,
+    IGNORED,
+    INPUT_ORDER,
+    OWN_PREFIX,
+    PASS_ON,
+    READ,
+    RENAMED_ATTRS,
+    SHAPE_INPUTS,
+)
 from actorflow.graphdef.protos import GraphDef, NodeDef
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
@@ -86,6 +95,7 @@ class _Importer:
         self.reads: dict[str, Tensor] = {}
         self.given = {_canonical(key): value for key, value in input_map.items()}
         self.used: set[str] = set()
+        self.aliases: set[str] = set()
 
     def add_all(self) -> None:
         for name in self.messages:
@@ -156,17 +166,21 @@ class _Importer:
         tensors = [self._tensor(message, text) for text in inputs]
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
         op_type = self._op_type(message, tensors)
+        if (order := INPUT_ORDER.get(op_type)) is not None and len(order) == len(tensors):
+            tensors = [tensors[order.index(i)] for i in range(len(order))]
         definition = self._definition(message, op_type)
         attrs = self._attributes(message, definition)
         if (place := SHAPE_INPUTS.get(op_type)) is not None and len(tensors) > place:
             tensors = self._without_shape(op_type, place, tensors, attrs, definition)
         with self.graph.control_dependencies(controls), self.graph.device(message.device):
-            tensors = self._values(definition, tensors)
+            tensors = self._values(definition, [self._read_late(tensor) if controls else tensor for tensor in tensors])
             try:
                 made = self.graph.create_op(op_type, tensors, attrs, f"{self.prefix}{message.name}/")
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Node {message.name!r} of the GraphDef: {error}") from None
         self.made[message.name] = made
+        if message.op == "Identity" and op_type == "ReadVariableOp":
+            self.aliases.add(made.name)
         self._refine(message, made)
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
@@ -201,6 +215,8 @@ class _Importer:
             return "ReadVariableOp"
         if message.op == "Div":
             return "RealDiv" if not tensors[0].dtype.is_integer else "TruncateDiv"
+        if message.op.startswith(OWN_PREFIX):
+            return str(message.op.removeprefix(OWN_PREFIX))
         try:
             opdef.lookup(message.op)
         except UnknownNameError:
@@ -276,6 +292,13 @@ class _Importer:
         left = tensors[:place] + tensors[place + 1 :]
         return left[:0] if op_type == "EmptyTensorList" else left
 
+    def _read_late(self, tensor: Tensor) -> Tensor:
+        """A read of its own in place of the shared one of a reference variable, for a node that waits for others: in TensorFlow
+        that one is no copy, and so it sees what they write."""
+        if tensor.op.name not in self.aliases:
+            return tensor
+        return self.graph.create_op("ReadVariableOp", tensor.op.inputs, name=f"{tensor.op.name}/late").outputs[0]
+
     def _values(self, definition: opdef.OpDef, tensors: list[Tensor]) -> list[Tensor]:
         """The inputs, with a read for each variable where the op wants a value."""
         several = next((i for i, spec in enumerate(definition.inputs) if spec.kind == "list"), None)
@@ -287,7 +310,7 @@ class _Importer:
                 at = max(several, index - spare)
             spec = definition.inputs[min(at, len(definition.inputs) - 1)] if definition.inputs else None
             passes = spec is None or spec.kind == "ref" or tensor.dtype is dtypes.resource
-            if not tensor.dtype.is_ref or passes or definition.type in _PASS_ON:
+            if not tensor.dtype.is_ref or passes or definition.type in PASS_ON:
                 out.append(tensor)
                 continue
             out.append(self.graph.create_op("ReadVariableOp", (tensor,), name=f"{tensor.op.name}/read").outputs[0])
@@ -308,9 +331,6 @@ class _Importer:
             self.graph.set_relations(
                 self.made[message.name], found, self.made[origin].name if origin in self.made else None
             )
-
-
-_PASS_ON = frozenset({"Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"})
 
 
 def _data(message: NodeDef) -> list[str]:

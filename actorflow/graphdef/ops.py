@@ -1,7 +1,7 @@
 """Which op of actorflow stands for which of TensorFlow's. Most have one name, and the same inputs and attributes.
 
-Variables are written as TensorFlow's reference variables (`VariableV2`, `Assign`), whose reads are `Identity`; both those and
-resource variables (`VarHandleOp`, `AssignVariableOp`) are read.
+Variables are written as TensorFlow's resource variables (`VarHandleOp`, `AssignVariableOp`), whose reads are snapshots as here;
+those and reference variables (`VariableV2`, `Assign`) are read.
 """
 
 from __future__ import annotations
@@ -15,20 +15,29 @@ _OPTIMIZERS = (
 )
 
 WRITTEN: dict[str, str] = {
-    "ReadVariableOp": "Identity",
-    "AssignVariableOp": "Assign",
-    "AssignAddVariableOp": "AssignAdd",
-    "AssignSubVariableOp": "AssignSub",
-    "ResourceStridedSliceAssign": "StridedSliceAssign",
-    **{f"ResourceScatter{kind}": f"Scatter{kind}" for kind in _SCATTER},
-    **{f"ResourceScatterNd{kind}": f"ScatterNd{kind}" for kind in ("Add", "Sub", "Update")},
+    "VariableV2": "VarHandleOp",
+    "IsVariableInitialized": "VarIsInitializedOp",
+    "CountUpTo": "ResourceCountUpTo",
+    **{f"Apply{kind}": f"ResourceApply{kind}" for kind in _OPTIMIZERS},
+    **{f"SparseApply{kind}": f"ResourceSparseApply{kind}" for kind in _OPTIMIZERS if kind != "Adam"},
 }
 """Ops that are written as another op of TensorFlow's."""
+
+UPDATES: dict[str, str] = {
+    "Assign": "AssignVariableOp",
+    "AssignAdd": "AssignAddVariableOp",
+    "AssignSub": "AssignSubVariableOp",
+    "StridedSliceAssign": "ResourceStridedSliceAssign",
+    **{f"Scatter{kind}": f"ResourceScatter{kind}" for kind in _SCATTER},
+    **{f"ScatterNd{kind}": f"ResourceScatterNd{kind}" for kind in ("Add", "Sub", "Update")},
+}
+"""Updates that give the value after themselves: they are written as the update without an output, and a read behind it."""
 
 READ: dict[str, str] = {
     "Variable": "VariableV2",
     "VarHandleOp": "VariableV2",
     "VarIsInitializedOp": "IsVariableInitialized",
+    "ResourceCountUpTo": "CountUpTo",
     "ResourceGather": "Gather",
     "ResourceGatherNd": "GatherNd",
     "VariableShape": "Shape",
@@ -126,3 +135,25 @@ SHAPE_INPUTS: dict[str, int] = {
 
 ELEMENT_TYPES = ("TensorListReserve", "EmptyTensorList")
 """Ops that need the type of a list's elements there and not here: it is that of what reads or writes the list."""
+
+INPUT_ORDER: dict[str, tuple[int, ...]] = {
+    "ApplyMomentum": (0, 1, 2, 4, 3),
+    "SparseApplyMomentum": (0, 1, 2, 4, 5, 3),
+    "Split": (1, 0),
+}
+"""For ops whose inputs have another order: the number of actorflow's input for each of TensorFlow's."""
+
+PASS_ON = frozenset({"Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"})
+"""Ops that pass a variable's reference on."""
+
+OWN_PREFIX = "Actorflow"
+OWN_ATTRS: dict[str, frozenset[str]] = {
+    "LogSoftmax": frozenset({"axis"}),
+    "Softmax": frozenset({"axis"}),
+    "AccumulatorApplyGradient": frozenset({"worker", "most"}),
+    "SparseAccumulatorApplyGradient": frozenset({"worker", "most"}),
+    "TensorListScatter": frozenset({"once", "adds", "grows"}),
+    "TensorListSetItem": frozenset({"adds"}),
+}
+"""Attributes that TensorFlow's op lacks: where one is not the default, the op is written with `OWN_PREFIX` before its name, so
+that TensorFlow refuses it."""

@@ -193,6 +193,18 @@ class VariableDef(Message):
     }
 
 
+class QueueRunnerDef(Message):
+    """The names of a queue and of the operations that fill and close it."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "queue_name": Field(1, "string"),
+        "enqueue_op_name": Field(2, "string", repeated=True),
+        "close_op_name": Field(3, "string"),
+        "cancel_op_name": Field(4, "string"),
+        "queue_closed_exception_types": Field(5, "enum", repeated=True),
+    }
+
+
 class NodeList(Message):
     """Names of tensors and operations."""
 

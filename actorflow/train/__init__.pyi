@@ -2,6 +2,9 @@
 
 """`af.train`: optimizers, moving averages, the global step, learning rates."""
 
+from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
+from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
+from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
 from actorflow.records.example import Feature as Feature
@@ -114,11 +117,13 @@ __all__ = [
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "export_meta_graph",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "init_from_checkpoint",
     "input_producer",
     "inverse_time_decay",
@@ -139,6 +144,7 @@ __all__ = [
     "polynomial_decay",
     "prefetch",
     "range_input_producer",
+    "read_meta_graph",
     "remove_checkpoint",
     "replica_device_setter",
     "ring_all_reduce",

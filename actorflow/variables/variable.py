@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe
 from actorflow.graph import scopes
-from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
+from actorflow.graph.convert import convert_to_tensor, graph_of, read_reference, register_tensor_conversion_function
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.graph import Graph
+from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather, gather_nd
@@ -25,6 +25,9 @@ from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
 from actorflow.variables.slices import VariableSlice
+
+if TYPE_CHECKING:
+    from actorflow.graphdef.protos import VariableDef
 
 
 @public("af")
@@ -52,7 +55,7 @@ class Variable(Overloads):
         validate_shape: bool = True,
         caching_device: str | Callable[[Operation], str | None] | None = None,
         name: str | None = None,
-        variable_def: None = None,
+        variable_def: VariableDef | None = None,
         dtype: DTypeLike | None = None,
         expected_shape: ShapeLike = None,
         import_scope: str | None = None,
@@ -78,16 +81,17 @@ class Variable(Overloads):
             constraint: a function that optimizers apply to the value after each update.
             use_resource, synchronization, aggregation: change nothing; each variable is read as a snapshot.
             shape: the same as `expected_shape`, under the name of later versions.
-            variable_def, import_scope: of TensorFlow's protocol buffers; must be None.
+            variable_def: the names of the tensors of a variable that the default graph has already, as an import made them; all
+                else is left out then.
+            import_scope: what the import put before the names.
 
         Raises:
             ValueError: no initial value, or one of unknown shape although `validate_shape`.
             TypeError: the value has no such type.
         """
-        if variable_def is not None or import_scope is not None:
-            raise ValueError(
-                "variable_def and import_scope belong to TensorFlow's stored graphs, which are not read here."
-            )
+        if variable_def is not None:
+            self._find(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError(describe("initial_value must be specified.", where=user_line()))
         graph = graph_of([initial_value])
@@ -117,6 +121,42 @@ class Variable(Overloads):
             chosen.append(GraphKeys.TRAINABLE_VARIABLES)
         with graph.as_default():
             add_to_collections(chosen, self)
+
+    def _find(self, message: VariableDef, import_scope: str | None) -> None:
+        """Takes a variable of the default graph by the names of its tensors. Raises UnknownNameError where they are not there."""
+        graph = get_default_graph()
+        prefix = f"{import_scope.removesuffix('/')}/" if import_scope else ""
+        self.handle = graph.get_tensor_by_name(prefix + message.variable_name)
+        initializer = graph.get_operation_by_name(prefix + message.initializer_name.partition(":")[0])
+        snapshot = graph.get_tensor_by_name(prefix + message.snapshot_name) if message.snapshot_name else self.handle
+        self._snapshot = read_reference(self.handle) if snapshot is self.handle else snapshot
+        initial = message.initial_value_name
+        self._initial_value = graph.get_tensor_by_name(prefix + initial) if initial else initializer.inputs[1]
+        self._starting, self._initializer = initializer.inputs[1], initializer
+        trainable = any(message.variable_name == v.name for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES))
+        self.trainable, self.constraint = message.trainable or trainable, None
+        self._save_slice_info = None
+
+    @staticmethod
+    def from_proto(variable_def: VariableDef, import_scope: str | None = None) -> Variable:
+        """A variable of the default graph by the names of its tensors; it is not added to collections.
+
+        Raises UnknownNameError where the graph has no such tensors.
+        """
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def to_proto(self, export_scope: None = None) -> VariableDef:
+        """The names of the variable's tensors as a message, for `from_proto`."""
+        from actorflow.graphdef.protos import VariableDef
+
+        return VariableDef(
+            variable_name=self.name,
+            initializer_name=self._initializer.name,
+            snapshot_name=self._snapshot.name,
+            initial_value_name=self._initial_value.name,
+            trainable=self.trainable,
+            is_resource=True,
+        )
 
     def _checked_shape(self, validate: bool, expected: ShapeLike) -> Shape:
         if not validate:

@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
+from actorflow.ops.flow.control import broadcast_axes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
 from actorflow.shapes import compatible, show
@@ -88,14 +89,11 @@ def guarantee_const(xp: Any, x: Any) -> Any:
 
 @kernel("BroadcastGradientArgs")
 def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
-    shapes = [tuple(np.asarray(s).tolist()) for s in (s0, s1)]
-    rank = max(map(len, shapes))
-    first, second = (((1,) * (rank - len(s)) + s) for s in shapes)
-    if any(a != b and 1 not in (a, b) for a, b in zip(first, second)):
-        raise InvalidArgumentError(f"Shapes {shapes[0]} and {shapes[1]} can't be broadcast together.")
-    if shapes[0] == shapes[1]:
-        return np.zeros(0, s0.dtype), np.zeros(0, s0.dtype)
-    return tuple(np.array([i for i, size in enumerate(s) if size == 1], s0.dtype) for s in (first, second))
+    first, second = (np.asarray(s).tolist() for s in (s0, s1))
+    axes = broadcast_axes(first, second)
+    if axes is None:
+        raise InvalidArgumentError(f"Shapes {tuple(first)} and {tuple(second)} can't be broadcast together.")
+    return tuple(np.array(part, s0.dtype) for part in axes)
 
 
 @kernel("SumTo")

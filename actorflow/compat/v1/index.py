@@ -157,7 +157,12 @@ NAMES: dict[str, dict[str, str]] = {
         "UnknownNameError": "actorflow.errors",
     },
     "tf.graph_util": {
+        "convert_variables_to_constants": "actorflow.graphdef.subgraphs",
+        "extract_sub_graph": "actorflow.graphdef.subgraphs",
         "import_graph_def": "actorflow.graphdef.importing",
+        "must_run_on_cpu": "actorflow.graphdef.subgraphs",
+        "remove_training_nodes": "actorflow.graphdef.subgraphs",
+        "tensor_shape_from_node_def_name": "actorflow.graphdef.subgraphs",
     },
     "tf.initializers": {
         "constant": "actorflow.variables.initializers:Constant",

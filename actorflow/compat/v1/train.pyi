@@ -3,6 +3,9 @@
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.graphdef.export import write_graph as write_graph
+from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
+from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
+from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
 from actorflow.graphdef.protos import SaverDef as SaverDef
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
@@ -119,11 +122,13 @@ __all__ = [
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "export_meta_graph",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "init_from_checkpoint",
     "input_producer",
     "inverse_time_decay",
@@ -144,6 +149,7 @@ __all__ = [
     "polynomial_decay",
     "prefetch",
     "range_input_producer",
+    "read_meta_graph",
     "remove_checkpoint",
     "replica_device_setter",
     "ring_all_reduce",

@@ -179,7 +179,22 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def _axes_of_sums(c: Inference) -> list[Shape]:
     require_rank(c, 0, 1)
     require_rank(c, 1, 1)
-    return [(None,), (None,)]
+    first, second = c.shape_value(0), c.shape_value(1)
+    if first is None or second is None or None in (*first, *second):
+        return [(None,), (None,)]
+    axes = broadcast_axes(first, second)
+    return [(None,), (None,)] if axes is None else [(len(axes[0]),), (len(axes[1]),)]
+
+
+def broadcast_axes(first: Sequence[int | None], second: Sequence[int | None]) -> tuple[list[int], list[int]] | None:
+    """The axes over which the gradient of each of two shapes is summed; None where they can't be broadcast together."""
+    rank = max(len(first), len(second))
+    if tuple(first) == tuple(second):
+        return [], []
+    wide = [(1,) * (rank - len(sizes)) + tuple(sizes) for sizes in (first, second)]
+    if any(a != b and 1 not in (a, b) for a, b in zip(*wide)):
+        return None
+    return [i for i, size in enumerate(wide[0]) if size == 1], [i for i, size in enumerate(wide[1]) if size == 1]
 
 
 @op("BroadcastGradientArgs", shape=_axes_of_sums, dtypes=INDEX, result=(T, T), gradient=None)

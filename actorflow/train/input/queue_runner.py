@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from actorflow.errors import OpError, OutOfRangeError
+from actorflow.errors import AbortedError, CancelledError, OpError, OutOfRangeError, UnavailableError
 from actorflow.graph import tensor
+from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation
 from actorflow.public import public
 from actorflow.queues import QueueBase
@@ -16,6 +17,13 @@ from actorflow.session.blocking import Session as BlockingSession
 from actorflow.session.session import Session
 from actorflow.train.input.coordinator import Coordinator
 from actorflow.variables.collections import GraphKeys, add_to_collection
+
+if TYPE_CHECKING:
+    from actorflow.graphdef.protos import QueueRunnerDef
+
+_CODES: dict[type[OpError], int] = {
+    kind: kind.code for kind in (OutOfRangeError, CancelledError, AbortedError, UnavailableError)
+}
 
 
 @public("af.train")
@@ -64,6 +72,47 @@ class QueueRunner:
         self._lock = threading.Lock()
         self._loops: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._errors: list[Exception] = []
+
+    def to_proto(self, export_scope: None = None) -> QueueRunnerDef:
+        """The names of the queue and its operations as a message, for `from_proto`."""
+        from actorflow.graphdef.protos import QueueRunnerDef
+
+        return QueueRunnerDef(
+            queue_name=self.queue.queue_ref.name,
+            enqueue_op_name=[op.name for op in self.enqueue_ops],
+            close_op_name=self.close_op.name,
+            cancel_op_name=self.cancel_op.name,
+            queue_closed_exception_types=[_CODES[kind] for kind in self.queue_closed_exception_types],
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def: QueueRunnerDef | bytes, import_scope: str | None = None) -> QueueRunner:
+        """A runner of a queue that the default graph has already, by the names of its operations.
+
+        Args:
+            queue_runner_def: the message of `to_proto` (or of TensorFlow's), or its bytes.
+            import_scope: what the import of the graph put before the names.
+
+        Raises:
+            UnknownNameError: the graph has no such queue or operation.
+        """
+        from actorflow.graphdef.protos import QueueRunnerDef
+
+        message = (
+            QueueRunnerDef.FromString(queue_runner_def) if isinstance(queue_runner_def, bytes) else queue_runner_def
+        )
+        graph = get_default_graph()
+        prefix = f"{import_scope.removesuffix('/')}/" if import_scope else ""
+        node = graph.get_operation_by_name(prefix + message.queue_name.partition(":")[0])
+        queue = QueueBase(node.get_attr("component_types"), node.get_attr("shapes") or None, None, node.outputs[0])
+        kinds = {code: kind for kind, code in _CODES.items()}
+        return QueueRunner(
+            queue,
+            [graph.get_operation_by_name(prefix + name) for name in message.enqueue_op_name],
+            graph.get_operation_by_name(prefix + message.close_op_name),
+            graph.get_operation_by_name(prefix + message.cancel_op_name),
+            tuple(kinds[code] for code in message.queue_closed_exception_types) or None,
+        )
 
     @property
     def name(self) -> str:

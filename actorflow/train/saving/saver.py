@@ -8,7 +8,7 @@ import weakref
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import numpy as np
@@ -43,6 +43,9 @@ from actorflow.variables.variable import Variable
 
 T = TypeVar("T")
 _turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
+
+if TYPE_CHECKING:
+    from actorflow.graphdef.protos import MetaGraphDef, SaverDef
 
 
 def _turn() -> anyio.Lock:
@@ -86,7 +89,7 @@ class Saver:
         keep_checkpoint_every_n_hours: float = 10000.0,
         name: str | None = None,
         restore_sequentially: bool = False,
-        saver_def: None = None,
+        saver_def: SaverDef | None = None,
         builder: None = None,
         defer_build: bool = False,
         allow_empty: bool = False,
@@ -112,7 +115,8 @@ class Saver:
                 good.
             name: the name scope of the nodes; `save` unless given.
             restore_sequentially: accepted for compatibility, without effect: values are always read one after another.
-            saver_def, builder, filename: belong to TensorFlow's stored graphs; they have to be None.
+            saver_def: a message that says how many checkpoints are kept.
+            builder, filename: belong to TensorFlow's stored graphs; they have to be None.
             defer_build: whether to add the nodes later, in `build` or the first save or restore.
             allow_empty: whether a saver without variables is accepted.
             write_version: accepted for compatibility, without effect: there is one format.
@@ -126,10 +130,11 @@ class Saver:
             ValueError: there are no variables, two have the same name, or an argument that has to be None is not.
             TypeError: something in `var_list` is not a variable.
         """
-        if saver_def is not None or builder is not None or filename is not None:
-            raise ValueError(
-                "saver_def, builder and filename belong to TensorFlow's stored graphs; they have to be None."
-            )
+        if builder is not None or filename is not None:
+            raise ValueError("builder and filename belong to TensorFlow's stored graphs; they have to be None.")
+        if saver_def is not None:
+            max_to_keep = saver_def.max_to_keep
+            keep_checkpoint_every_n_hours = saver_def.keep_checkpoint_every_n_hours or keep_checkpoint_every_n_hours
         if max_to_keep is not None and max_to_keep < 0:
             raise ValueError(f"max_to_keep is how many checkpoints are kept, but it is {max_to_keep}.")
         self._given = var_list
@@ -140,6 +145,7 @@ class Saver:
         self._next_kept = clock() + self._keep_seconds
         self._kept: list[tuple[str, float]] = []
         self._lock = threading.Lock()
+        self._written: tuple[int, bytes] | None = None
         self._variables: list[Saved] | None = None
         self._graph: Graph
         self._prefix: Tensor
@@ -283,11 +289,61 @@ class Saver:
 
     def _write_graph(self, path: str, suffix: str) -> None:
         try:
-            data = self._graph.to_bytes()
+            data = self._meta_graph_bytes()
         except (TypeError, ValueError) as error:  # a node with a Python function, say
             _warn("the graph can't be stored beside its checkpoint", reason=str(error))
             return
         checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
+
+    def _meta_graph_bytes(self) -> bytes:
+        """The graph as it is now; one that has not grown since the last save is not written anew."""
+        version = self._graph.version
+        if self._written is None or self._written[0] != version:
+            self._written = version, self.export_meta_graph().SerializeToString()
+        return self._written[1]
+
+    def export_meta_graph(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        collection_list: Sequence[str] | None = None,
+        as_text: bool = False,
+        export_scope: None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+    ) -> MetaGraphDef:
+        """The graph of this saver as a `MetaGraphDef`, which keeps as many checkpoints; see `train.export_meta_graph`."""
+        from actorflow.graphdef.meta_graph import export_meta_graph
+
+        return export_meta_graph(
+            filename,
+            saver_def=self.as_saver_def(),
+            collection_list=collection_list,
+            as_text=as_text,
+            graph=self._graph,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+        )
+
+    def as_saver_def(self) -> SaverDef:
+        """How many checkpoints are kept, as a message (`tf.train.SaverDef`). Its names are empty: a MetaGraphDef has nodes of
+        its own that save."""
+        from actorflow.graphdef.protos import SaverDef
+
+        return SaverDef(
+            max_to_keep=self._max_to_keep,
+            keep_checkpoint_every_n_hours=self._keep_seconds / 3600,
+            version=SaverDef.V2,
+        )
+
+    @property
+    def saver_def(self) -> SaverDef:
+        """`as_saver_def()`."""
+        return self.as_saver_def()
+
+    def to_proto(self, export_scope: None = None) -> SaverDef:
+        """`as_saver_def()`."""
+        return self.as_saver_def()
 
     def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
         """Names the checkpoint the latest one, and then removes those that are too many."""

@@ -10,6 +10,8 @@ from ops.arrays import EITHER, WORDS, built, i32, i64, moving, n32, n64
 from ops.table import NUMBERS, Case, Entry, Literal, Reject
 
 import actorflow as af
+from actorflow.errors import InvalidArgumentError
+from actorflow.ops.array.join import concat_offset, shape_n_op
 from actorflow.ops.array.pad_tile import mirror_pad_grad
 
 # ---- joined and parted
@@ -282,4 +284,26 @@ PADDED = [
     ),
 ]
 
-CASES = [*JOINED, *PADDED]
+SHAPES = [
+    Case(
+        "ShapeN",
+        lambda x, y: shape_n_op([x, y]),
+        lambda x, y: (np.array(x.shape, np.int32), np.array(y.shape, np.int32)),
+        [((2, 3), ()), ((0,), (1, 2))],
+        dtypes="float32 int64",
+        literal=Literal(([[1.0, 2.0]], [3.0]), (i32(1, 2), i32(1))),
+        gradient=0,
+    ),
+    Case(
+        "ConcatOffset",
+        lambda x, y, z: concat_offset(1, [x, y, z]),
+        None,
+        [(i32(2, 2), i32(2, 3), i32(2, 1))],
+        dtypes="int32",
+        literal=Literal((i32(2, 2), i32(2, 3), i32(2, 1)), (i32(0, 0), i32(0, 2), i32(0, 5))),
+        rejects=[Reject(InvalidArgumentError, (i32(2, 2), i32(3, 3), i32(2, 1)), match="can't be joined along 1")],
+        gradient=0,
+    ),
+]
+
+CASES = [*JOINED, *PADDED, *SHAPES]

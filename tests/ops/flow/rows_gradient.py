@@ -48,4 +48,18 @@ CASES = [
             Reject(InvalidArgumentError, ([1.0, 2.0, 3.0], _shape(1, 3)), match="does not broadcast to it"),
         ],
     ),
+    Case(
+        "BroadcastGradientArgs",
+        gradient_ops.broadcast_gradient_args,
+        None,
+        [(_shape(2, 3), _shape(3))],
+        dtypes="int32 int64",
+        literal=Literal((_shape(2, 1, 3), _shape(5, 1)), (_shape(1), _shape(0, 2))),
+        special=[
+            Literal((_shape(2, 3), _shape(2, 3)), (_shape(), _shape())),
+            Literal((_shape(2, 3), _shape()), (_shape(), _shape(0, 1))),
+        ],
+        rejects=[Reject(InvalidArgumentError, (_shape(2), _shape(3)), match="can't be broadcast together")],
+        gradient=0,
+    ),
 ]

@@ -1,0 +1,228 @@
+"""`.meta` files: a graph with its collections and its saver, as TensorFlow's `MetaGraphDef`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graphdef.importing import import_graph_def
+from actorflow.graphdef.message import Message
+from actorflow.graphdef.protos import CollectionDef, GraphDef, MetaGraphDef, SaverDef, VariableDef
+from actorflow.graphdef.saving import add_saving, without_saving, without_scope
+from actorflow.graphdef.text import read_text
+from actorflow.logs import get_logger
+from actorflow.public import public
+from actorflow.records.wire import BrokenMessageError
+from actorflow.train.saving.saver import Saver, named_variables
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.variable import Variable
+
+_CONTEXTS = frozenset({"while_context", "cond_context", "savers"})
+_VARIABLES = frozenset(
+    {
+        GraphKeys.GLOBAL_VARIABLES,
+        GraphKeys.TRAINABLE_VARIABLES,
+        GraphKeys.LOCAL_VARIABLES,
+        GraphKeys.MODEL_VARIABLES,
+        GraphKeys.MOVING_AVERAGE_VARIABLES,
+        "metric_variables",
+        "global_step",
+    }
+)
+
+
+@public("af.train")
+def export_meta_graph(
+    filename: str | os.PathLike[str] | None = None,
+    meta_info_def: Any = None,
+    graph_def: GraphDef | None = None,
+    saver_def: SaverDef | None = None,
+    collection_list: Sequence[str] | None = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    export_scope: None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+) -> MetaGraphDef:
+    """A graph with its collections as a message, and a saver of its variables (`tf.train.export_meta_graph`).
+
+    TensorFlow imports it: the saver is written as its `SaveV2` and `RestoreV2`. The files of checkpoints are of another format
+    than TensorFlow's.
+
+    Args:
+        filename: the message is written to this file as well.
+        meta_info_def: a `MetaGraphDef.MetaInfoDef` that is taken over.
+        graph_def: the nodes; those of `graph` unless given.
+        saver_def: names of the nodes that save; the message gets new ones where it is None.
+        collection_list: the collections that are written; all unless given.
+        as_text: the file is in the text format.
+        graph: the default graph unless given.
+        clear_devices: the devices that nodes ask for are left out.
+        clear_extraneous_savers, strip_default_attrs: change nothing.
+        export_scope: must be None.
+
+    Raises:
+        TypeError: a node has an attribute that no message has.
+    """
+    if export_scope is not None:
+        raise ValueError("export_scope is not supported; take a part of a GraphDef with graph_util.extract_sub_graph.")
+    graph = graph or get_default_graph()
+    made = MetaGraphDef()
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
+    made.meta_info_def.tensorflow_version = made.meta_info_def.tensorflow_version or "1.15.0"
+    made.graph_def.CopyFrom(graph_def or without_saving(graph.as_graph_def(add_shapes=True)))
+    if clear_devices:
+        for node in made.graph_def.node:
+            node.ClearField("device")
+    keys = [key for key in graph.get_all_collection_keys() if not key.startswith("_")]
+    for key in keys if collection_list is None else collection_list:
+        _add_collection(made, key, graph.get_collection(key))
+    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    if variables and not made.saver_def.restore_op_name:
+        saved = named_variables(variables)
+        several = [(s.key, s.variable.op.name, s.part, s.variable.dtype) for s in saved]
+        add_saving(made.graph_def, several, made.saver_def)
+        if saver_def is None:
+            made.saver_def.max_to_keep, made.saver_def.keep_checkpoint_every_n_hours = 5, 10000.0
+    if filename is not None:
+        with open(filename, "wb") as file:
+            file.write(str(made).encode() if as_text else made.SerializeToString())
+    return made
+
+
+@public("af.train")
+def import_meta_graph(
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+) -> Saver | None:
+    """Adds the graph and the collections of a `.meta` file to the default graph (`tf.train.import_meta_graph`).
+
+        saver = tf.train.import_meta_graph("model.ckpt-100.meta")
+        saver.restore(session, "model.ckpt-100")
+
+    Files of TensorFlow's are read too, for their graph; checkpoints of TensorFlow's are not. Gradients through an imported
+    loop are not given.
+
+    Args:
+        meta_graph_or_file: a `MetaGraphDef`, or the path of a file with one.
+        clear_devices: the devices that nodes ask for are left out.
+        import_scope: what comes before the names of all nodes.
+        kwargs: options of the `Saver` that is given back.
+
+    Returns:
+        A saver of the variables of the graph, or None where it has none.
+
+    Raises:
+        OSError: the file can't be read.
+        BrokenMessageError: it is no MetaGraphDef.
+        ValueError, UnknownNameError: the graph can't be imported; see `import_graph_def`.
+    """
+    message = read_meta_graph(meta_graph_or_file)
+    graph_def = without_scope(message.graph_def, message.saver_def)
+    if clear_devices:
+        for node in graph_def.node:
+            node.ClearField("device")
+    graph = get_default_graph()
+    prefix = ""
+    if import_scope:
+        with graph.name_scope(import_scope) as scope:
+            prefix = scope
+    import_graph_def(graph_def, name=prefix)
+    variables: dict[str, Variable] = {}
+    for key, collection in message.collection_def.items():
+        if key not in _CONTEXTS:
+            _restore_collection(graph, key, collection, prefix, variables)
+    mine = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name.startswith(prefix)]
+    if not mine:
+        return None
+    options: dict[str, Any] = {}
+    if message.saver_def.restore_op_name:
+        options["max_to_keep"] = message.saver_def.max_to_keep
+        options["keep_checkpoint_every_n_hours"] = message.saver_def.keep_checkpoint_every_n_hours or 10000.0
+    names = {v.name.removeprefix(prefix).removesuffix(":0"): v for v in mine} if prefix else mine
+    return Saver(names, **{**options, **kwargs})
+
+
+@public("af.train")
+def read_meta_graph(meta_graph_or_file: Any) -> MetaGraphDef:
+    """The `MetaGraphDef` of a file, in the binary or the text format, or of a message.
+
+    Raises:
+        OSError: the file can't be read.
+        BrokenMessageError: it holds no MetaGraphDef.
+    """
+    if isinstance(meta_graph_or_file, MetaGraphDef):
+        return meta_graph_or_file
+    if hasattr(meta_graph_or_file, "SerializeToString"):
+        return MetaGraphDef.FromString(meta_graph_or_file.SerializeToString())
+    with open(meta_graph_or_file, "rb") as file:
+        data = file.read()
+    try:
+        return MetaGraphDef.FromString(data)
+    except BrokenMessageError as error:
+        try:
+            found = MetaGraphDef()
+            read_text(data, found)
+            return found
+        except (BrokenMessageError, UnicodeDecodeError):
+            raise BrokenMessageError(f"{os.fspath(meta_graph_or_file)} is no MetaGraphDef: {error}") from None
+
+
+def _add_collection(made: MetaGraphDef, key: str, values: Sequence[Any]) -> None:
+    entry = CollectionDef()
+    try:
+        for value in values:
+            _add_value(entry, value)
+    except TypeError as error:
+        get_logger("graphdef").warning(
+            "a collection is left out of the MetaGraphDef", collection=key, reason=str(error)
+        )
+        return
+    if values and entry.WhichOneof("kind") is not None:
+        made.collection_def[key].CopyFrom(entry)
+
+
+def _add_value(entry: CollectionDef, value: Any) -> None:
+    if isinstance(value, (Tensor, Operation)):
+        entry.node_list.value.append(value.name)
+    elif isinstance(value, bool):
+        raise TypeError("a bool is no value of a collection that is written")
+    elif isinstance(value, int):
+        entry.int64_list.value.append(value)
+    elif isinstance(value, float):
+        entry.float_list.value.append(value)
+    elif isinstance(value, (str, bytes)):
+        entry.bytes_list.value.append(value)
+    elif isinstance(value, Message) or hasattr(value, "to_proto"):
+        message = value if isinstance(value, Message) else value.to_proto()
+        entry.bytes_list.value.append(message.SerializeToString())
+    else:
+        raise TypeError(f"a {type(value).__name__} has no message")
+
+
+def _restore_collection(
+    graph: Graph, key: str, collection: CollectionDef, prefix: str, variables: dict[str, Variable]
+) -> None:
+    kind = collection.WhichOneof("kind")
+    if kind is None:
+        return
+    for value in getattr(collection, kind).value:
+        found: Any = value
+        if kind == "node_list":
+            found = graph.as_graph_element(prefix + value)
+        elif kind == "bytes_list" and key in _VARIABLES:
+            message = VariableDef.FromString(value)
+            if message.variable_name not in variables:
+                variables[message.variable_name] = Variable.from_proto(message, prefix)
+            found = variables[message.variable_name]
+        elif kind == "bytes_list" and key == GraphKeys.QUEUE_RUNNERS:
+            from actorflow.train.input.queue_runner import QueueRunner
+
+            found = QueueRunner.from_proto(value, prefix)
+        graph.add_to_collection(key, found)
