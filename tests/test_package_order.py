@@ -31,6 +31,7 @@ ORDER = (
     ("lint", "cluster"),
     ("queues", "rnn", "launch"),
     ("train",),
+    ("graphdef",),
     ("supervisor", "ext", "testing", "cli"),
     ("compat",),
 )
@@ -39,6 +40,9 @@ and `dtypes`, are below all of them, and the faces that have no code of their ow
 
 AGAINST = {
     ("graph", "lint"): "Graph.lint is a method that programs look for there",
+    ("graph", "graphdef"): "Graph.as_graph_def and Operation.node_def are methods that programs look for there",
+    ("variables", "graphdef"): "Variable.to_proto is a method that programs look for there",
+    ("train", "graphdef"): "a Saver writes the graph beside its checkpoint; Saver and QueueRunner have messages",
     ("session", "cluster"): "Session is one class for both: a target is where it leaves this process",
     (
         "ops",

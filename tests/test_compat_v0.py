@@ -1,0 +1,53 @@
+"""Programs in the style of TensorFlow's first releases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import actorflow.compat.v0 as tf
+
+
+def test_a_line_is_fitted() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = np.linspace(0, 1, 50).astype(np.float32)
+        w = tf.Variable(tf.zeros([1]))
+        b = tf.Variable(tf.zeros([1]))
+        loss = tf.reduce_mean(tf.square(tf.sub(tf.add(tf.mul(w, x), b), 0.1 * x + 0.3)))
+        train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+        session.run(tf.initialize_all_variables())
+        for _ in range(200):
+            session.run(train)
+        np.testing.assert_allclose([session.run(w)[0], session.run(b)[0]], [0.1, 0.3], atol=1e-3)
+        assert tf.all_variables() == [w, b]
+
+
+def test_a_classifier_with_positional_cross_entropy() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder("float", [None, 2])
+        y = tf.placeholder("float", [None, 2])
+        logits = tf.matmul(x, tf.Variable(tf.zeros([2, 2])))
+        loss = tf.reduce_sum(tf.nn.softmax_cross_entropy_with_logits(logits, y), reduction_indices=0)
+        train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+        session.run(tf.initialize_all_variables())
+        feed = {x: np.eye(2), y: np.eye(2)}
+        first = session.run(loss, feed_dict=feed)
+        for _ in range(20):
+            session.run(train, feed_dict=feed)
+        assert session.run(loss, feed_dict=feed) < first / 4
+
+
+def test_parts_and_joins_have_their_axis_first() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        left, right = tf.split(1, 2, tf.constant([[1, 2, 3, 4]]))
+        joined = tf.concat(0, [left, right])
+        rows = tf.unpack(tf.pack([tf.neg(joined), joined]))
+        chosen = tf.select(tf.greater(joined, 2), rows[1], rows[0])
+        assert session.run(chosen).tolist() == [[-1, -2], [3, 4]]
+
+
+def test_summaries_say_that_they_are_not_there() -> None:
+    with pytest.raises(NotImplementedError, match="Summaries are not in actorflow yet"):
+        tf.scalar_summary("loss", 1.0)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = tf.no_such_name
