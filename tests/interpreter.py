@@ -78,6 +78,9 @@ class Unstopped:
     def waits(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def waits_for(self, reason: Any) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def on_end(self, callback: Callable[[], object]) -> None:
         pass
 

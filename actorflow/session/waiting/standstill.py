@@ -51,7 +51,9 @@ class Standstill:
     def look(self, steps: Sequence[Seen]) -> bool:
         """Warns of what stands still. Gives whether it is of use to look again before another step begins to wait."""
         again = False
-        runs = any(one.idle is None or one.idle < _RIPE for one in steps)  # one that has just begun to wait ran until then
+        runs = any(
+            one.idle is None or one.idle < _RIPE for one in steps
+        )  # one that has just begun to wait ran until then
         for one in steps:
             nodes = nodes_of(one.lines)
             if one.idle is None or nodes in self._told:
