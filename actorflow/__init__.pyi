@@ -539,6 +539,7 @@ from actorflow.variables.scope import variable_scope as variable_scope
 from actorflow.variables.store import AUTO_REUSE as AUTO_REUSE
 from actorflow.variables.store import VariableScope as VariableScope
 from actorflow.variables.store import get_variable_scope as get_variable_scope
+from actorflow.variables.template import make_template as make_template
 from actorflow.variables.variable import Variable as Variable
 
 __version__: str
@@ -816,6 +817,7 @@ __all__ = [
     "losses",
     "lossy_sends",
     "make_ndarray",
+    "make_template",
     "make_tensor_proto",
     "map_fn",
     "matching_files",

@@ -276,6 +276,7 @@ NAMES: dict[str, dict[str, str]] = {
         "losses": "actorflow.losses:",
         "lossy_sends": "actorflow.graph.graph",
         "make_ndarray": "actorflow.graphdef.attributes",
+        "make_template": "actorflow.variables.template",
         "make_tensor_proto": "actorflow.graphdef.attributes",
         "map_fn": "actorflow.control_flow.functional",
         "matching_files": "actorflow.ops.io.files",

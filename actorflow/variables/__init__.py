@@ -12,5 +12,7 @@ scope.py          `variable_scope` and `get_variable`: variables that several pa
                   (`tf.get_variable`)
 slices.py         `variable[1:3]`: a tensor that is a part of a variable's value, and can be assigned to
 store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
+template.py       `make_template`: a function whose variables are made in its first call and shared by all later ones
+                  (`tf.make_template`)
 variable.py       `Variable`: a tensor that is kept between runs and changed by assignments (paper section 2; `tf.Variable`)
 """

@@ -7,16 +7,17 @@ a context variable, as with the scopes of `actorflow.graph.scopes`: coroutines s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, cast
 
-from actorflow.dtypes import DTypeLike, as_dtype
+from actorflow.dtypes import DTypeLike, as_dtype, float32
 from actorflow.graph.convert import as_array, graph_of, symbolic_dtype
 from actorflow.graph.graph import get_default_graph
 from actorflow.public import public
 from actorflow.shapes import ShapeLike
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.getting import get_by_full_name
+from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.partitioners import Partitioner
 from actorflow.variables.store import (
     AUTO_REUSE,
@@ -30,7 +31,16 @@ from actorflow.variables.store import (
 )
 from actorflow.variables.variable import Variable
 
-__all__ = ["AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope", "variable_scope"]
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "create_partitioned_variables",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "variable_op_scope",
+    "variable_scope",
+]
 
 
 @public("af")
@@ -125,6 +135,27 @@ def variable_scope(
                 store.opened = before
 
 
+@public("tf")
+def variable_op_scope(
+    values: Sequence[Any] | None,
+    name_or_scope: str | VariableScope | None,
+    default_name: str | None = None,
+    **kwargs: Any,
+) -> AbstractContextManager[VariableScope]:
+    """`variable_scope`, with the tensors first (`tf.variable_op_scope`, which TensorFlow deprecated).
+
+    Args:
+        values: tensors, in whose graph the scope is opened.
+        name_or_scope: a name or a scope, or None for `default_name`.
+        default_name: the name to use where `name_or_scope` is None, made unique.
+        kwargs: further arguments of `variable_scope`.
+
+    Raises:
+        ValueError, TypeError: as `variable_scope`.
+    """
+    return variable_scope(name_or_scope, default_name, values, **kwargs)
+
+
 def _unused(store: Store, outer: VariableScope, name: str) -> str:
     """`name`, or `name_1` and so on where the scope around has opened it already."""
     full = f"{outer.name}/{name}" if outer.name else name
@@ -194,10 +225,8 @@ def get_variable(
     graph = get_default_graph()
     scope = scope_of(graph)
     initializer = scope.initializer if initializer is None else initializer
-    if dtype is not None and initializer is not None and not callable(initializer):
-        given = symbolic_dtype(initializer) or as_dtype(as_array(initializer).dtype)
-        if given is not as_dtype(dtype):
-            raise ValueError(f"Initializer type '{given}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+    if dtype is not None:
+        _check_type(initializer, dtype)
     arguments = {
         "name": f"{scope.name}/{name}" if scope.name else name,
         "shape": shape,
@@ -217,9 +246,72 @@ def get_variable(
     return cast(Variable, made)  # or, with a partitioner, what stands for one
 
 
+def _check_type(initializer: Any, dtype: DTypeLike) -> None:
+    """Raises ValueError for an initial value of another type."""
+    if initializer is not None and not callable(initializer):
+        given = symbolic_dtype(initializer) or as_dtype(as_array(initializer).dtype)
+        if given is not as_dtype(dtype):
+            raise ValueError(f"Initializer type '{given}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+
+
 @public("af")
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
     """`get_variable` of a local variable, which no optimizer changes and no checkpoint holds."""
     kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
     kwargs["trainable"] = False
     return get_variable(name, *args, **kwargs)
+
+
+@public("tf")
+def create_partitioned_variables(
+    shape: Sequence[int],
+    slicing: Sequence[int],
+    initializer: Any,
+    dtype: DTypeLike = float32,
+    trainable: bool = True,
+    collections: Sequence[str] | None = None,
+    name: str | None = None,
+    reuse: Reuse = None,
+) -> list[Variable]:
+    """A variable in slices (`tf.create_partitioned_variables`, for which TensorFlow later has `partitioner=`).
+
+    Args:
+        shape: the shape of the whole, fully known.
+        slicing: the number of slices along each dimension, of which one at most is more than 1.
+        initializer: `f(shape, dtype)`, or a value of the whole's shape.
+        dtype: the type of the values.
+        trainable: whether optimizers change the slices.
+        collections: the collections that list the slices; GLOBAL_VARIABLES unless given.
+        name: the name of the whole; "PartitionedVariable", made unique, unless given. Slice `i` is `name/part_i`.
+        reuse: True: the slices have to exist; AUTO_REUSE: they are made if they do not; None: as the scope around says.
+
+    Returns:
+        The slices in their order.
+
+    Raises:
+        ValueError: the lengths of `shape` and `slicing` differ, there is no dimension, more than one is cut, an initial
+            value has another shape or type, or the variable exists and should not, or does not and should.
+    """
+    if len(shape) != len(slicing):
+        raise ValueError(
+            "The 'shape' and 'slicing' of a partitioned Variable must have the length: "
+            f"shape: {list(shape)}, slicing: {list(slicing)}"
+        )
+    if not shape:
+        raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {list(shape)}")
+    _check_type(initializer, dtype)
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        made = get_by_full_name(
+            scope.name,
+            shape,
+            dtype,
+            initializer,
+            scope.regularizer,
+            scope.reuse,
+            trainable,
+            collections,
+            scope.caching_device,
+            lambda **unused: list(slicing),
+            constraint=scope.constraint,
+        )
+    return list(cast(PartitionedVariable, made))

@@ -590,12 +590,15 @@ from actorflow.variables.partitioned import PartitionedVariable as PartitionedVa
 from actorflow.variables.partitioners import fixed_size_partitioner as fixed_size_partitioner
 from actorflow.variables.partitioners import min_max_variable_partitioner as min_max_variable_partitioner
 from actorflow.variables.partitioners import variable_axis_size_partitioner as variable_axis_size_partitioner
+from actorflow.variables.scope import create_partitioned_variables as create_partitioned_variables
 from actorflow.variables.scope import get_local_variable as get_local_variable
 from actorflow.variables.scope import get_variable as get_variable
+from actorflow.variables.scope import variable_op_scope as variable_op_scope
 from actorflow.variables.scope import variable_scope as variable_scope
 from actorflow.variables.store import AUTO_REUSE as AUTO_REUSE
 from actorflow.variables.store import VariableScope as VariableScope
 from actorflow.variables.store import get_variable_scope as get_variable_scope
+from actorflow.variables.template import make_template as make_template
 from actorflow.variables.variable import Variable as Variable
 
 __version__: str
@@ -760,6 +763,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "count_up_to",
+    "create_partitioned_variables",
     "cross",
     "cumprod",
     "cumsum",
@@ -911,6 +915,7 @@ __all__ = [
     "losses",
     "lossy_sends",
     "make_ndarray",
+    "make_template",
     "make_tensor_proto",
     "manip",
     "map_fn",
@@ -1162,6 +1167,7 @@ __all__ = [
     "unsorted_segment_sum",
     "unstack",
     "variable_axis_size_partitioner",
+    "variable_op_scope",
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",

@@ -25,6 +25,7 @@ NAMES: dict[str, dict[str, str]] = {
         "bitwise": "actorflow.compat.v1.bitwise:",
         "blocking": "actorflow.compat.v1.blocking:",
         "compat": "actorflow.compat.v1.compat:",
+        "create_partitioned_variables": "actorflow.variables.scope",
         "debugging": "actorflow.compat.v1.debugging:",
         "dimension_at_index": "actorflow.compat.v1.dimensions",
         "dimension_value": "actorflow.compat.v1.dimensions",
@@ -67,6 +68,7 @@ NAMES: dict[str, dict[str, str]] = {
         "supervisor": "actorflow.compat.v1.supervisor:",
         "train": "actorflow.compat.v1.train:",
         "tuple": "actorflow.ops.flow.control:tuple_",
+        "variable_op_scope": "actorflow.variables.scope",
         "variant": "actorflow.dtypes",
     },
     "tf.bitwise": {
