@@ -14,16 +14,25 @@ from actorflow.index import NAMES
 
 Places = Mapping[str, Mapping[str, str]]
 
+_SUMMARIES = "Fetch the values, and write them where you like."
 _OTHERWISE = {
     "contrib": "Its parts that TensorFlow moved have their later names, such as af.nn and af.nn.rnn_cell.",
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
+    "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
+    "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "enable_eager_execution": "Build a graph, and run it with a session.",
     "estimator": "Build a graph, and train it with an optimizer of af.train.",
+    "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
+    "image": "Prepare images in Python: feed them as arrays, or call your function with af.py_func.",
     "keras": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
     "layers": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
-    "summary": "Fetch the values, and write them where you like.",
+    "lookup": "Turn keys into numbers in Python, or with af.string_to_hash_bucket_fast.",
+    "metrics": "Compute them from values that you fetch, or keep their sums in variables that are not trainable.",
+    "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
+    "summary": _SUMMARIES,
+    "train.SummaryWriter": _SUMMARIES,
 }
-"""What does the work of TensorFlow's namespaces that are not here."""
+"""What does the work of TensorFlow's names that are not here."""
 
 
 def suggestion(path: str, name: str) -> str:
@@ -40,8 +49,9 @@ def suggestion(path: str, name: str) -> str:
         return f" There is {_either(elsewhere[:3])}."
     if top == "af" and (said := _tensorflows_name(path, name)):
         return said
-    if name in _OTHERWISE:
-        return f" TensorFlow's tf.{name} has no counterpart here. {_OTHERWISE[name]}"
+    whole = f"{path}.{name}".partition(".")[2]
+    if whole in _OTHERWISE:
+        return f" TensorFlow's tf.{whole} has no counterpart here. {_OTHERWISE[whole]}"
     alike = _alike(path, name, names)
     return f" Did you mean {_either(alike)}?" if alike else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,47 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         _ = tf.losses.composite
     assert not hasattr(tf.errors, "dataclass")
     assert not hasattr(tf.nn, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "contrib",
+        "data",
+        "distribute",
+        "distributions",
+        "estimator",
+        "feature_column",
+        "image",
+        "keras",
+        "layers",
+        "lookup",
+        "metrics",
+        "saved_model",
+        "summary",
+        "train.SummaryWriter",
+    ],
+)
+@pytest.mark.parametrize("package", ["v0", "v1"])
+def test_a_part_of_tensorflow_that_is_missing_says_so_and_what_does_its_work(package: str, name: str) -> None:
+    space: Any = importlib.import_module(f"actorflow.compat.{package}")
+    with pytest.raises(AttributeError) as raised:
+        for part in name.split("."):
+            space = getattr(space, part)
+    message = str(raised.value)
+    assert f"tf.{name} is not in actorflow.compat.v1" in message
+    _, refusal, instead = message.partition(f"TensorFlow's tf.{name} has no counterpart here. ")
+    assert refusal and instead
+    for named in re.findall(r"\baf(?:\.\w+)+", instead):
+        found: Any = actorflow
+        for part in named.split(".")[1:]:
+            found = getattr(found, part)
+
+
+def test_a_missing_name_of_an_inner_namespace_is_not_taken_for_a_part_of_tensorflow() -> None:
+    with pytest.raises(AttributeError) as raised:
+        _ = tf.losses.metrics
+    assert "counterpart" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", sorted(path.removeprefix("tf.") for path in index.NAMES if path != "tf"))

@@ -30,7 +30,14 @@ _RENAMED = {
     "sub": "subtract",
     "unpack": "unstack",
 }
-_SUMMARIES = ("audio", "histogram", "image", "scalar")
+_SUMMARIES = (
+    "audio_summary",
+    "histogram_summary",
+    "image_summary",
+    "merge_all_summaries",
+    "merge_summary",
+    "scalar_summary",
+)
 
 
 def concat(concat_dim: Any, values: Any, name: str = "concat") -> Any:
@@ -75,7 +82,7 @@ def _refuse_summaries(*args: Any, **kwargs: Any) -> NoReturn:
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         return getattr(_v1, _RENAMED[name])
-    if name in ("merge_summary", "merge_all_summaries") or name.removesuffix("_summary") in _SUMMARIES:
+    if name in _SUMMARIES:
         return _refuse_summaries
     return getattr(_v1, name)
 
