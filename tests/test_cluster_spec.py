@@ -17,6 +17,7 @@ from actorflow.cluster.config.environment import Place
 from actorflow.cluster.config.spec import ClusterSpec, canonical, parse_task, task_name
 from actorflow.cluster.processes.startup import Reached, TaskState, missing, table
 from actorflow.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
+from actorflow.graphdef.protos import ClusterDef, JobDef
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_\-]{0,8}", fullmatch=True)
 
@@ -61,6 +62,23 @@ def test_f56_a_job_may_leave_numbers_out() -> None:
 
 def test_f56_a_spec_without_jobs_is_false() -> None:
     assert not ClusterSpec({}) and ClusterSpec({"ps": []}) and ClusterSpec({"ps": []}).job_tasks("ps") == []
+
+
+def test_a_cluster_passes_as_tensorflows_message() -> None:
+    spec = ClusterSpec({"worker": {3: "c:1", 1: "a:1"}, "ps": ["p:1"], "empty": []})
+    message = spec.as_cluster_def()
+    assert [(job.name, dict(job.tasks)) for job in message.job] == [
+        ("empty", {}),
+        ("ps", {0: "p:1"}),
+        ("worker", {1: "a:1", 3: "c:1"}),
+    ]
+    again = ClusterDef.FromString(message.SerializeToString())
+    assert ClusterSpec(again) == ClusterSpec(message) == spec and ClusterSpec(again).jobs == spec.jobs
+    assert ClusterSpec(ClusterDef()).jobs == []
+    one = ClusterDef(job=[JobDef(name="w", tasks={0: "h:1"})])
+    assert one.SerializeToString() == b"\n\x0c\n\x01w\x12\x07\x08\x00\x12\x03h:1"
+    with pytest.raises(TypeError, match="a dictionary from jobs to tasks"):
+        ClusterSpec(one.job[0])  # type: ignore[arg-type]
 
 
 @given(clusters(), st.randoms(use_true_random=False))

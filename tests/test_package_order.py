@@ -43,6 +43,7 @@ AGAINST = {
     ("graph", "graphdef"): "Graph.as_graph_def and Operation.node_def are methods that programs look for there",
     ("variables", "graphdef"): "Variable.to_proto is a method that programs look for there",
     ("train", "graphdef"): "a Saver writes the graph beside its checkpoint; Saver and QueueRunner have messages",
+    ("cluster", "graphdef"): "ClusterSpec.as_cluster_def is a method that programs look for there",
     ("session", "cluster"): "Session is one class for both: a target is where it leaves this process",
     (
         "ops",

@@ -1,4 +1,5 @@
-"""TensorFlow's messages for graphs: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SaverDef` and what they contain.
+"""TensorFlow's messages for graphs and clusters: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SaverDef`, `ClusterDef`
+and what they contain.
 
 Field numbers are those of `tensorflow/core/framework/*.proto` and `tensorflow/core/protobuf/*.proto`.
 """
@@ -148,6 +149,20 @@ class GraphDef(Message):
         "version": Field(3, "int"),
         "versions": Field(4, VersionDef),
     }
+
+
+@public("tf.train")
+class JobDef(Message):
+    """`tf.train.JobDef`: the addresses of a job's tasks by their numbers."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "tasks": Field(2, "string", key="int")}
+
+
+@public("tf.train")
+class ClusterDef(Message):
+    """`tf.train.ClusterDef`: the jobs of a cluster, as `ClusterSpec.as_cluster_def` gives them and `ClusterSpec` takes them."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"job": Field(1, JobDef, repeated=True)}
 
 
 @public("tf.train")

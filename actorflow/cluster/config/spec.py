@@ -11,12 +11,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
 from actorflow.transport import installed
 from actorflow.transport.base import Reach
+
+if TYPE_CHECKING:
+    from actorflow.graphdef.protos import ClusterDef
 
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _TASK = re.compile(r"/job:([A-Za-z_][A-Za-z0-9_\-]*)(?:/replica:0)?/task:(\d{1,9})")
@@ -35,7 +38,7 @@ class ClusterSpec:
 
     Args:
         cluster: for each job a list of addresses (the index is the task's number) or a dictionary from numbers to
-            addresses, which may leave numbers out; or another ClusterSpec.
+            addresses, which may leave numbers out; or another ClusterSpec, or a `tf.train.ClusterDef`.
 
     Raises:
         TypeError: it is none of these.
@@ -44,13 +47,13 @@ class ClusterSpec:
 
     __slots__ = ("_jobs", "_places")
 
-    def __init__(self, cluster: Mapping[str, Tasks] | ClusterSpec) -> None:
+    def __init__(self, cluster: Mapping[str, Tasks] | ClusterSpec | ClusterDef) -> None:
         if isinstance(cluster, ClusterSpec):
             self._jobs: dict[str, dict[int, str]] = cluster._jobs
             self._places: dict[str, str] = cluster._places
             return
         if not isinstance(cluster, Mapping):
-            raise TypeError(f"A cluster is a dictionary from jobs to tasks, not {_said(cluster)}.")
+            cluster = _from_message(cluster)
         self._jobs = {job: _tasks_of(job, cluster[job]) for job in sorted(cluster, key=_job_name)}
         self._places = {}
         owners: dict[str, str] = {}
@@ -110,6 +113,12 @@ class ClusterSpec:
             for job, tasks in self._jobs.items()
         }
 
+    def as_cluster_def(self) -> ClusterDef:
+        """The jobs and their tasks as a message (`tf.train.ClusterDef`)."""
+        from actorflow.graphdef.protos import ClusterDef, JobDef
+
+        return ClusterDef(job=[JobDef(name=job, tasks=tasks) for job, tasks in self._jobs.items()])
+
     def address_of(self, task: str) -> str:
         """What a transport connects to, `tcp://host:port`, for a task's name. Raises InvalidArgumentError."""
         job, index = parse_task(task)
@@ -141,6 +150,15 @@ class ClusterSpec:
         if job not in self._jobs:
             raise InvalidArgumentError(f"There is no job {job!r} in the cluster; it has {_listed(self._jobs)}.")
         return self._jobs[job]
+
+
+def _from_message(message: object) -> dict[str, dict[int, str]]:
+    """The jobs of a ClusterDef. Raises TypeError for anything else."""
+    from actorflow.graphdef.protos import ClusterDef
+
+    if not isinstance(message, ClusterDef):
+        raise TypeError(f"A cluster is a dictionary from jobs to tasks, not {_said(message)}.")
+    return {job.name: dict(job.tasks) for job in message.job}
 
 
 def task_name(job: str, index: int) -> str:

@@ -279,7 +279,9 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.strings": {},
     "tf.supervisor": {},
     "tf.train": {
+        "ClusterDef": "actorflow.graphdef.protos",
         "ClusterSpec": "actorflow.cluster.config.spec",
+        "JobDef": "actorflow.graphdef.protos",
         "SaverDef": "actorflow.graphdef.protos",
         "Server": "actorflow.cluster.processes.blocking_server",
         "write_graph": "actorflow.graphdef.export",

@@ -6,6 +6,8 @@ from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
 from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
 from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
+from actorflow.graphdef.protos import ClusterDef as ClusterDef
+from actorflow.graphdef.protos import JobDef as JobDef
 from actorflow.graphdef.protos import SaverDef as SaverDef
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
@@ -87,6 +89,7 @@ __all__ = [
     "AdamOptimizer",
     "BytesList",
     "CheckpointState",
+    "ClusterDef",
     "ClusterSpec",
     "Coordinator",
     "Example",
@@ -100,6 +103,7 @@ __all__ = [
     "GradientDescentOptimizer",
     "GreedyLoadBalancingStrategy",
     "Int64List",
+    "JobDef",
     "MomentumOptimizer",
     "NewCheckpointReader",
     "Optimizer",
