@@ -201,11 +201,13 @@ class Network:
         self._servers: list[asyncio.Server] = []
         self._addresses: dict[str, tuple[str, int]] = {}
         self._group: TaskGroup | None = None
+        self._opened: asyncio.Queue[Pair] = asyncio.Queue()
 
     async def start(self) -> None:
         """Begins. What makes ways belongs to the task that calls this, and `aclose`."""
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
+        self._group.start_soon(self._lead_on)
 
     async def aclose(self) -> None:
         """Ends all connections. A second call does nothing."""
@@ -228,10 +230,15 @@ class Network:
         return int(server.sockets[0].getsockname()[1])
 
     def connect(self, pair: Pair) -> None:
-        """Opens the way on."""
+        """Opens the way on. Called by the event loop and not by a task, where anyio does not know the loop if there is trio."""
         self.made += 1
-        assert self._group is not None
-        self._group.start_soon(self._connect, pair)
+        self._opened.put_nowait(pair)
+
+    async def _lead_on(self) -> None:
+        while True:
+            pair = await self._opened.get()
+            assert self._group is not None
+            self._group.start_soon(self._connect, pair)
 
     async def _connect(self, pair: Pair) -> None:
         try:
