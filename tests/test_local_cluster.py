@@ -389,7 +389,7 @@ def test_f56_a_cluster_needs_tasks(jobs: dict[str, int]) -> None:
 
 
 def test_f56_other_mistakes_are_told() -> None:
-    with pytest.raises(errors.InvalidArgumentError, match="auto, zmq, shm, local"):
+    with pytest.raises(errors.InvalidArgumentError, match="auto, local, shm, zmq"):
         LocalCluster({"worker": 1}, transport="tcp")
     with pytest.raises(errors.FailedPreconditionError, match="has not been started"):
         LocalCluster({"worker": 1}).target  # noqa: B018

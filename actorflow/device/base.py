@@ -52,6 +52,9 @@ class Allocator(Protocol):
 
     threshold: int
 
+    budget: int | None
+    """The most bytes that may be in use, None where the memory itself is the limit."""
+
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A fresh array, its contents undefined.
 

@@ -375,7 +375,13 @@ class Graph(Scoped):
             self._nodes[operation.name] = replace(node, device=device)
 
     def set_relations(self, operation: Operation, colocate: tuple[str, ...], origin: str | None) -> None:
-        """Says which nodes share the device of a node, and for which node it computes the gradient."""
+        """Says which nodes share the device of a node, and for which node it computes the gradient.
+
+        Args:
+            operation: the node.
+            colocate: the names of the nodes that share its device; empty leaves them as they are.
+            origin: the name of the node whose gradient it computes; None leaves it as it is.
+        """
         node = self._nodes[operation.name]
         self._nodes[operation.name] = replace(node, colocate=colocate or node.colocate, origin=origin or node.origin)
 

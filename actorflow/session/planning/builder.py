@@ -69,7 +69,13 @@ class PlanBuilder:
 
     def saves_memory(self, options: Options) -> bool:
         """Whether the memory of a device has a part in its plans."""
-        return any(_memory(device, options) is not None for device in self.devices.values())
+        return options.lower_peak or (
+            options.save_memory
+            and any(
+                device.allocator.budget is not None or as_asynchronous(device) is not None
+                for device in self.devices.values()
+            )
+        )
 
     def context_of(self, node: Node) -> KernelContext:
         """The kernel context of a node."""

@@ -312,7 +312,16 @@ class Saver:
         clear_extraneous_savers: bool = False,
         strip_default_attrs: bool = False,
     ) -> MetaGraphDef:
-        """The graph of this saver as a `MetaGraphDef`, which keeps as many checkpoints; see `train.export_meta_graph`."""
+        """The graph of this saver as a `MetaGraphDef`, which keeps as many checkpoints; see `train.export_meta_graph`.
+
+        Args:
+            filename: a file that gets the message too; None writes none.
+            collection_list: the collections that are part of it; None means all.
+            as_text: write the file as text.
+            export_scope: must be None.
+            clear_devices: leave the requested devices out.
+            clear_extraneous_savers, strip_default_attrs: accepted for compatibility, without effect.
+        """
         from actorflow.graphdef.meta_graph import export_meta_graph
 
         return export_meta_graph(
