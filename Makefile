@@ -157,8 +157,8 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	@touch $(VENV)/.run $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray]'
+	@echo 'Installing Ray and trio into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray]' trio
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

@@ -146,9 +146,10 @@ def test_in_trio_it_says_that_asyncio_is_needed(monkeypatch: pytest.MonkeyPatch)
         running_loop()
 
 
+@pytest.mark.extras("trio")
 @pytest.mark.parametrize("open_first", [True, False], ids=["opened", "run_at_once"])
 def test_a_session_in_trio(open_first: bool) -> None:
-    pytest.importorskip("trio")
+    pytest.importorskip("trio", reason="trio is not installed (make test-extras)")
 
     async def main() -> None:
         with af.Graph().as_default() as graph:
