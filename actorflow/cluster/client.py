@@ -154,7 +154,7 @@ class RemoteEngine:
         self._root: RootTask | None = None
         """Of the requests of partial runs, and of those that ask what steps wait for."""
         self._waits: dict[int, Sequence[str]] = {}
-        """What the tasks have told of them last."""
+        """The latest answers of the tasks about them."""
         self._standstill = Standstill()
         self._looking: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -410,7 +410,7 @@ class RemoteEngine:
         return "\n".join(lines) or "no step is in flight"
 
     def _wanted(self, signature: Signature, since: float) -> list[str]:
-        """What is known here of a step of which the tasks have not told yet."""
+        """A report of a step about which the tasks have not answered yet."""
         assert self._loop is not None
         names = dict.fromkeys([*(endpoint.node for endpoint in signature.fetches), *signature.targets])
         nodes = [self._graph.nodes[name] for name in names]

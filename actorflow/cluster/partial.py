@@ -162,7 +162,7 @@ class RemoteParts:
         self._error: BaseException | None = None
         self._changed = anyio.Event()
         self._waited: Sequence[str] = ()
-        """What the step waited for when its request was taken back."""
+        """The waits of the step when its request was taken back."""
         fetches = len(signature.fetches) + len(signature.targets)
         self._arrivals = Arrivals(link.tokens, request.step, fetches, self._came)
         self._task = root.start(self._hold(link, request))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def banner(orders: Orders, server: Server) -> str:
-    """What a process says of itself when it is up."""
+    """The message of a process that is up."""
     import numpy
 
     import actorflow
