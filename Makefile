@@ -93,7 +93,7 @@ soak: $(VENV)/.dev
 # So many random graphs and programs against an interpreter, where make test has some two hundred.
 FUZZ ?= 2000
 fuzz: $(VENV)/.dev
-	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/test_fuzz.py tests/test_flow_fuzz.py
+	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/runtime/test_fuzz.py tests/flow/test_flow_fuzz.py
 
 # tests/chaos is collected by this only: 500 kills of real processes, 200 of saves, and 16 faults over 7 workloads. CHAOS=0.01 shows
 # within some minutes that all runs.
@@ -103,11 +103,11 @@ chaos: $(VENV)/.dev
 	CHAOS=$(CHAOS) CYCLES=$(CYCLES) $(BIN)/python -m pytest --timeout 0 -s $(PYTEST_ARGS) tests/chaos/chaos_*.py
 
 simulate: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show) \
+	PYTHONPATH=tests:tests/support $(BIN)/python -m simulation --seeds $(SEEDS) --first $(FIRST) $(if $(SHOW),--show) \
 		$(if $(RESULTS),--results $(RESULTS))
 
 mutants: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m mutants --mutants $(MUTANTS) --seed $(SEED) --first $(FIRST) $(if $(BUGS),--planted) $(MUTANTS_ARGS)
+	PYTHONPATH=tests:tests/support $(BIN)/python -m mutants --mutants $(MUTANTS) --seed $(SEED) --first $(FIRST) $(if $(BUGS),--planted) $(MUTANTS_ARGS)
 
 # The tables of public names and the type stubs, from the marks in the sources.
 names:

@@ -45,9 +45,11 @@ def imports(path: Path, module: str, names: dict[str, str]) -> Iterator[str]:
 
 def graph(root: Path) -> dict[str, set[str]]:
     """For each file of the sources and of the tests, the files that import it."""
-    folders: dict[str, str] = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-dir"]
+    tool = tomllib.loads((root / "pyproject.toml").read_text())["tool"]
+    folders: dict[str, str] = tool["setuptools"]["package-dir"]
+    tests = [("", folder) for folder in tool["pytest"]["ini_options"]["pythonpath"]]
     modules: dict[str, Path] = {}
-    for package, folder in [*folders.items(), ("", "tests"), ("tools", "tools")]:
+    for package, folder in [*folders.items(), *tests, ("tools", "tools")]:
         for path in (root / folder).rglob("*.py"):
             parts = path.relative_to(root / folder).with_suffix("").parts
             modules[".".join(filter(None, (package, *parts))).removesuffix(".__init__")] = path

@@ -1,5 +1,5 @@
 """Saves that are killed, and files that are changed (`make chaos`): what the tests look at some times, two hundred and two
-thousand times. The file system's operations are stopped one by one in tests/test_checkpoint_faults.py."""
+thousand times. The file system's operations are stopped one by one in tests/checkpoint/test_checkpoint_faults.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chaos.report import write
 
 KILLS = max(4, round(200 * FACTOR))
 FLIPS = max(40, round(2000 * FACTOR))
-PROGRAM = Path(__file__).parents[1] / "killed_saves.py"
+PROGRAM = Path(__file__).parents[1] / "support" / "killed_saves.py"
 
 
 def test_f66_killed_saves_leave_the_old_or_the_new_checkpoint(tmp_path: Path) -> None:

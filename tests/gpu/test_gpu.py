@@ -1,4 +1,4 @@
-"""The GPU device on real GPUs: what the fake of `tests/test_cuda.py` can't show."""
+"""The GPU device on real GPUs: what the fake of `tests/devices/test_cuda.py` can't show."""
 
 from __future__ import annotations
 

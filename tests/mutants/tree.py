@@ -56,7 +56,7 @@ class Tree:
     def environment(self) -> dict[str, str]:
         """What makes a Python of this environment import the copy."""
         return os.environ | {
-            "PYTHONPATH": os.pathsep.join((str(self.root), str(self.root / "tests"))),
+            "PYTHONPATH": os.pathsep.join(map(str, (self.root, self.root / "tests", self.root / "tests" / "support"))),
             "TMPDIR": str(self.temporary),
             "ACTORFLOW_TEST_SEED": "1",
         }
