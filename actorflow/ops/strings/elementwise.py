@@ -304,9 +304,9 @@ def regex_replace(
 ) -> Tensor:
     r"""Each string with the matches of `pattern` replaced by `rewrite` (`tf.regex_replace`).
 
-    The pattern is in RE2's syntax, over the characters of UTF-8. RE2 matches it where the extra `strings` is installed, in time that
-    is linear in the string. Otherwise Python's `re` does, which backtracks: Unicode classes (`\pL`), `\C` and the flag `U` are
-    not there then, and a string is refused over which the pattern might take seconds.
+    The pattern is in RE2's syntax, over the characters of UTF-8. RE2 matches it where the extra `strings` is installed, in time
+    that is linear in the string. Otherwise Python's `re` does, which backtracks: Unicode classes (`\pL`), `\C` and the flag `U`
+    are not there then, and a string is refused over which the pattern might take seconds.
 
     Args:
         input: strings of any shape.
