@@ -16,7 +16,6 @@ from actorflow import machine
 from actorflow.runtime.diagnostics.causality import Ahead, ahead_of
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.transports.protocol.beats import Beats
-from actorflow.transports.protocol.frames import Kind, Record
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -70,9 +69,9 @@ class TwoHosts:
         return round(self.now * (1 + self._drift)) + self._ahead
 
     def beat(self, source: Beats, destination: Beats, takes: int) -> None:
-        meta = source.make()
+        beat = source.make()
         self.now += takes
-        destination.take(Record(Kind.BEAT, meta=meta))
+        destination.take(beat)
 
 
 def test_f96_the_estimate_of_another_hosts_clock_is_within_its_bound(seed: int) -> None:

@@ -103,8 +103,8 @@ PLANTED = (
         "give back a byte of credit too few",
         "After millions of tokens a connection has no credit left, and waits for ever.",
         "transports/protocol/connection.py",
-        "            self.credit.landed(record.cost)\n            if kind",
-        "            self.credit.landed(record.cost - 1)\n            if kind",
+        "        self.credit.token(record.cost)\n        self.credit.landed(record.cost)\n\n",
+        "        self.credit.token(record.cost)\n        self.credit.landed(record.cost - 1)\n\n",
     ),
     Planted(
         "pay for a chunk without its header",

@@ -537,13 +537,13 @@ def test_f96_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> Non
     assert here.estimate() == ClockEstimate()
 
     def exchange(there_ns: int, back_ns: int) -> None:
-        meta = here.make()
+        beat = here.make()
         now[0] += there_ns
-        there.take(Record(Kind.BEAT, meta=meta))
+        there.take(beat)
         now[0] += 1000  # it is held for a while, which does not count
-        meta = there.make()
+        beat = there.make()
         now[0] += back_ns
-        here.take(Record(Kind.BEAT, meta=meta))
+        here.take(beat)
 
     def told() -> tuple[float | None, float | None, float | None]:
         found = here.estimate()

@@ -3,6 +3,8 @@
 beats.py        beats: each side's clocks, the time that a beat takes there and back, and how far the clocks are apart
 borrowed.py     what this process uses of a peer's: each token's end gives its lease back
 connection.py   `Connection`: the protocol between two processes, without a socket, a clock or a wait (see docs/protocol.md)
+contents.py     what records say: each is decoded and checked once, into a class of its kind, and then a connection branches on
+                the classes
 credit.py       `Credit`: what the peer may still send, and what it gets back of that: how the memory of a receiver is bounded
 events.py       `Event`: what a connection makes of what has arrived, for the shell that drives it; and the states of its life
 frames.py       records, the units of the wire: a fixed header, a tag, msgpack metadata and a body (see docs/protocol.md)
@@ -11,7 +13,6 @@ inbox.py        the tokens of a channel by their keys: whoever comes first, the 
                 here
 intake.py       the tokens that arrive: each is checked, put together in memory that was allocated for it, and delivered once
 outbox.py       what a connection has still to send, in the order in which it goes, under the windows that the peer has granted
-reports.py      errors on the wire: a code and a text, which become the same class at the other end
 sender.py       `Sender`: the tokens that leave
 tensors.py      tokens as bytes, and back: arrays as they lie in memory, strings by their lengths, nothing by its pickle
 """

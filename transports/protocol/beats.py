@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .frames import Record, pack, unpack_fields
+from .contents import BeatContent
 
 _KEPT = 8
 _SECOND = 1_000_000_000
@@ -56,20 +56,19 @@ class Beats:
         self._echo = 0
         self._samples: deque[_Sample] = deque(maxlen=_KEPT)
 
-    def make(self) -> bytes:
-        """The metadata of the next beat."""
+    def make(self) -> BeatContent:
+        """The next beat."""
         now, wall = self.clock()
-        return pack([now, wall, self._echo, now - self.last_heard if self._echo else 0])
+        return BeatContent(now, wall, self._echo, now - self.last_heard if self._echo else 0)
 
-    def take(self, record: Record) -> None:
-        """Takes the peer's beat. Raises ProtocolError where it is none."""
-        theirs, wall, echo, held = unpack_fields(record, int, int, int, int)
+    def take(self, beat: BeatContent) -> None:
+        """Takes the peer's beat."""
         now, my_wall = self.clock()
-        self.last_heard, self._echo = now, theirs
-        if echo:
-            trip = max(now - echo - held, 0)
+        self.last_heard, self._echo = now, beat.clock
+        if beat.echo:
+            trip = max(now - beat.echo - beat.held, 0)
             half = trip // 2
-            sample = _Sample(trip, theirs + half - now, wall + half - my_wall, echo)
+            sample = _Sample(trip, beat.clock + half - now, beat.wall + half - my_wall, beat.echo)
             self._samples.append(sample)
             if abs(sample.clock) > sample.error(now) + 1:
                 self.one_clock = False

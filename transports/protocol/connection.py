@@ -14,18 +14,28 @@ from actorflow.transport.base import Allocate, Limits
 from actorflow.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 
 from .beats import Beats
+from .contents import (
+    AbortContent,
+    BeatContent,
+    CloseContent,
+    CreditContent,
+    HandleContent,
+    ReleaseContent,
+    abort_meta,
+    close_meta,
+    content_of,
+)
 from .credit import Credit
 from .events import Arena, Ended, Event, Opened, Received, State
-from .frames import Flag, Kind, Record, pack, parse, records, unpack, unpack_fields
-from .handshake import Close, Hello, chosen_version, hello_record, judge, read_hello
+from .frames import Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
+from .handshake import Close, Hello, chosen_version, hello_record, judge
 from .intake import CHUNK_LIMIT, Intake, MapHandle
 from .outbox import Outbox
-from .reports import error_of, report_of
 from .sender import Sender
 from .tensors import Encoded
 
 _HALF = 1 << 31
-_TEXT = 4096
+_CLOSING, _FOLLOWS = State.CLOSING, Flag.FOLLOWS  # an enumeration takes its time for each record
 
 
 class Connection:
@@ -57,7 +67,7 @@ class Connection:
         self.dropped_twice = 0
         self._expected = [0, 0]  # the next sequence numbers of the control and the bulk lane
         self._chunk: Record | None = None
-        self._closing: Record | None = None
+        self._closing: CloseContent | None = None
         self._greeted = False
 
     # ---- what this side does
@@ -100,7 +110,7 @@ class Connection:
     def abort(self, step: int, error: BaseException) -> None:
         """Ends a step on both sides."""
         if not self.inbox.ended(self.epoch, step) and self.state is State.OPEN:
-            self._urgent(Kind.ABORT, report_of(error), step=step)
+            self._urgent(Kind.ABORT, abort_meta(error), step=step)
         self.outbox.drop(self.epoch, step)
         self.inbox.abort(step, error)
 
@@ -125,7 +135,7 @@ class Connection:
     def beat(self) -> None:
         """Queues a beat with this side's clocks."""
         if self.state is State.OPEN:
-            self._urgent(Kind.BEAT, self.beats.make())
+            self._urgent(Kind.BEAT, self.beats.make().meta())
 
     def close(self, code: Close, text: str) -> None:
         """Drops what is queued and says why. In good order (NORMAL) this side then waits for the peer's answer."""
@@ -202,62 +212,72 @@ class Connection:
     # ---- records of the control lane
 
     def _control(self, record: Record, events: list[Event]) -> None:
-        if record.flags & Flag.FOLLOWS:
+        if record.flags & _FOLLOWS:
             raise ProtocolError("A chunk has arrived on the control lane.")
         if self.peer is None:
             self._greet(record, events)
             return
         if not self._in_order(record, 0, events):
             return
-        kind = record.kind
-        if kind == Kind.MESSAGE and self.state is State.OPEN:
-            message = self.credit.piece(record)
-            if message is not None:
-                events.append(Received(unpack(message), record.total))
-            if self.credit.is_due:
-                self._grant()
-        elif kind == Kind.CLOSE:
-            self._closed_by_peer(record, events)
-        elif self.state is State.CLOSING:
+        if self.state is _CLOSING and record.kind != Kind.CLOSE:
             return
-        elif kind == Kind.TENSOR or kind == Kind.HANDLE:
-            self.credit.token(record.cost)
-            self.credit.landed(record.cost)
-            if kind == Kind.TENSOR:
-                self.intake.inline(record)
-            else:
-                self.intake.handle(record)
-            if self.credit.is_due:
-                self._grant()
-        elif kind == Kind.CREDIT:
-            self._granted(record)
-        elif kind == Kind.RELEASE:
-            self.sender.released(record)
-        elif kind == Kind.ABORT:
-            if record.epoch < self.epoch:
-                self.intake.dropped_old += 1
-            else:
-                self.outbox.drop(record.epoch, record.step)
-                self.inbox.abort(record.step, error_of(record, self._peer_name()), record.epoch)
-        elif kind == Kind.BEAT:
-            self.beats.take(record)
-        elif kind == Kind.ARENA:
-            number, size = unpack_fields(record, int, int)
-            events.append(Arena(number, size))
+        match content_of(record):
+            case MessageRecord() as piece:
+                credit = self.credit
+                message = credit.piece(piece)
+                if message is not None:
+                    events.append(Received(unpack(message), piece.total))
+                if credit.is_due:
+                    self._grant()
+            case TensorRecord() as token:
+                self._take_credit(token)
+                self.intake.inline(token)
+                if self.credit.is_due:
+                    self._grant()
+            case HandleContent() as handle:
+                self._take_credit(record)
+                self.intake.handle(handle)
+                if self.credit.is_due:
+                    self._grant()
+            case CreditContent() as granted:
+                self._granted(granted)
+            case ReleaseContent(leases):
+                self.sender.released(leases)
+            case AbortContent() as aborted:
+                self._aborted(aborted)
+            case BeatContent() as beat:
+                self.beats.take(beat)
+            case Arena() as arena:
+                events.append(arena)
+            case CloseContent() as close:
+                self._closed_by_peer(close, events)
+            case Hello():
+                raise ProtocolError("A second HELLO has arrived.")
+
+    def _take_credit(self, record: Record) -> None:
+        """A token that is whole has arrived."""
+        self.credit.token(record.cost)
+        self.credit.landed(record.cost)
+
+    def _aborted(self, aborted: AbortContent) -> None:
+        """The peer ends a step."""
+        if aborted.epoch < self.epoch:
+            self.intake.dropped_old += 1
         else:
-            raise ProtocolError("A second HELLO has arrived.")
+            self.outbox.drop(aborted.epoch, aborted.step)
+            self.inbox.abort(aborted.step, aborted.error_from(self._peer_name()), aborted.epoch)
 
     def _greet(self, record: Record, events: list[Event]) -> None:
-        if record.kind == Kind.CLOSE:
-            code, text = self._read_close(record)
+        if record.kind != Kind.CLOSE and (record.kind != Kind.HELLO or record.sequence != 0):
+            raise ProtocolError("The first record is no HELLO.")
+        theirs = content_of(record)
+        if isinstance(theirs, CloseContent):
             self.state = State.CLOSED
             self.outbox.clear()
-            is_lost = code in (Close.GONE, Close.NORMAL)  # it ends, whoever asks
-            self._end(PeerLost(text or "it has ended.") if is_lost else HandshakeRejected(text), events)
+            is_lost = theirs.code in (Close.GONE, Close.NORMAL)  # it ends, whoever asks
+            self._end(PeerLost(theirs.text or "it has ended.") if is_lost else HandshakeRejected(theirs.text), events)
             return
-        if record.kind != Kind.HELLO or record.sequence != 0:
-            raise ProtocolError("The first record is no HELLO.")
-        theirs = read_hello(record)
+        assert isinstance(theirs, Hello)
         verdict = judge(self.mine, theirs)
         if verdict is not None:
             self._say_close(*verdict)
@@ -294,12 +314,12 @@ class Connection:
         self._expected[lane] += 1
         return True
 
-    def _granted(self, record: Record) -> None:
+    def _granted(self, credit: CreditContent) -> None:
         """The peer gives credit back."""
         assert self.peer is not None
         outbox = self.outbox
-        outbox.data_credit += record.offset
-        outbox.control_credit += record.total
+        outbox.data_credit += credit.tokens
+        outbox.control_credit += credit.messages
         if outbox.data_credit > self.peer.data_window or outbox.control_credit > self.peer.control_window:
             raise ProtocolError(f"{self._peer_name()} gives back more credit than was used.")
 
@@ -318,37 +338,32 @@ class Connection:
         )
 
     def _tell_abort(self, epoch: int, step: int, error: BaseException) -> None:
-        self._urgent(Kind.ABORT, report_of(error), step=step, epoch=epoch)
+        self._urgent(Kind.ABORT, abort_meta(error), step=step, epoch=epoch)
 
     def _say_close(self, code: Close, text: str) -> None:
         self.outbox.end(
             Record(
                 Kind.CLOSE,
                 incarnation=self.mine.identity.incarnation,
-                meta=pack([int(code), text[:_TEXT]]),
+                meta=close_meta(code, text),
                 offset=self.outbox.bulk_sent,
             )
         )
 
-    def _read_close(self, record: Record) -> tuple[int, str]:
-        code, text = unpack_fields(record, int, str)
-        return code, text[:_TEXT]
-
-    def _closed_by_peer(self, record: Record, events: list[Event]) -> None:
-        code, text = self._read_close(record)
-        if code == Close.NORMAL and self.state is State.OPEN and self._expected[1] < record.offset:
-            self._closing = record  # chunks that left before it are still under way on the other lane
+    def _closed_by_peer(self, close: CloseContent, events: list[Event]) -> None:
+        if close.code == Close.NORMAL and self.state is State.OPEN and self._expected[1] < close.bulk_sent:
+            self._closing = close  # chunks that left before it are still under way on the other lane
             return
-        if self.state is State.OPEN and code == Close.NORMAL:
+        if self.state is State.OPEN and close.code == Close.NORMAL:
             self._say_close(Close.NORMAL, "")
         elif self.state is State.OPEN:
             self.outbox.clear()
         was, self.state = self.state, State.CLOSED
-        if code == Close.NORMAL or was is State.CLOSING:
+        if close.code == Close.NORMAL or was is State.CLOSING:
             self._end(None, events)
         else:
-            kind = ProtocolError if code == Close.PROTOCOL else PeerLost
-            self._end(kind(f"{self._peer_name()} ended the channel: {text.rstrip('.')}."), events)
+            kind = ProtocolError if close.code == Close.PROTOCOL else PeerLost
+            self._end(kind(f"{self._peer_name()} ended the channel: {close.text.rstrip('.')}."), events)
 
     def _fail(self, error: ProtocolError, events: list[Event]) -> None:
         if self.state is not State.CLOSED:

@@ -58,14 +58,14 @@ class Flag:
 
 ALL_FLAGS = 31
 _LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
-_KINDS = frozenset(map(int, Kind))
 _FOLLOWS = Flag.FOLLOWS
 _MESSAGE = int(Kind.MESSAGE)
 
 
 @dataclass(slots=True)
 class Record:
-    """One record. `sequence` counts the records of a lane; `offset` and `total` place a body in a larger whole."""
+    """One record; one that arrives is of the class of its kind. `sequence` counts the records of a lane; `offset` and `total`
+    place a body in a larger whole."""
 
     kind: int
     flags: int = 0
@@ -87,6 +87,21 @@ class Record:
     def cost(self) -> int:
         """The bytes that count against a window."""
         return HEADER.size + len(self.tag) + len(self.meta) + self.body_size
+
+
+class MessageRecord(Record):
+    """A record of kind MESSAGE: bytes of a message, from `offset` of its `total` on."""
+
+    __slots__ = ()
+
+
+class TensorRecord(Record):
+    """A record of kind TENSOR: a token, or a chunk of one."""
+
+    __slots__ = ()
+
+
+_CLASSES = {int(kind): Record for kind in Kind} | {Kind.MESSAGE: MessageRecord, Kind.TENSOR: TensorRecord}
 
 
 def head(record: Record) -> bytes:
@@ -180,7 +195,7 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
         raise ProtocolError(
             f"A record is of version {version}; versions {VERSIONS[0]} to {VERSIONS[1]} are known here."
         )
-    if kind not in _KINDS or flags & ~ALL_FLAGS or reserved or tag_size > TAG_LIMIT:
+    if kind not in _CLASSES or flags & ~ALL_FLAGS or reserved or tag_size > TAG_LIMIT:
         raise ProtocolError(
             f"A record has kind {kind}, flags {flags:#x} and a tag of {tag_size} bytes, which none may have."
         )
@@ -193,7 +208,7 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     tag_end = position + tag_size
     meta_end = tag_end + meta_size
     end = meta_end + inside
-    record = Record(
+    record = _CLASSES[kind](
         kind,
         flags,
         sequence,

@@ -14,7 +14,8 @@ from actorflow.transport.base import Allocate
 from actorflow.transport.errors import ProtocolError
 from actorflow.transport.statistics import EdgeCount
 
-from .frames import Flag, Record, unpack_fields
+from .contents import HandleContent
+from .frames import Flag, Record
 from .inbox import Inbox
 from .tensors import Form, Landing, handle_form, read_form, view_of
 
@@ -73,17 +74,17 @@ class Intake:
             raise ProtocolError("A token without a value has one.")
         self._land(record, landing)
 
-    def handle(self, record: Record) -> None:
-        name, shape, arena, offset, lease = unpack_fields(record, str, list, (int, bytes), int, int)
+    def handle(self, handle: HandleContent) -> None:
+        record = handle.record
         if self._map_handle is None:
             raise ProtocolError("A handle has arrived over a transport that carries none.")
-        form = handle_form(record, name, shape, self._limit)
+        form = handle_form(record, handle.name, handle.sizes, self._limit)
         if form.lossy or form.dtype.name == "string":
-            raise ProtocolError(f"A handle to a tensor of {name} has arrived; it has no fixed form in memory.")
+            raise ProtocolError(f"A handle to a tensor of {handle.name} has arrived; it has no fixed form in memory.")
         if self.late(record):
-            self._release([lease])
+            self._release([handle.lease])
             return
-        self.deliver(record, self._map_handle(form, arena, offset, lease))
+        self.deliver(record, self._map_handle(form, handle.arena, handle.offset, handle.lease))
 
     def place(self, record: Record, *, lends: bool = False) -> memoryview:
         """Where the body of a chunk goes. Nowhere, and `borrows` is set, where it is a whole tensor and the shell `lends` it the

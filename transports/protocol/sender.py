@@ -71,13 +71,10 @@ class Sender:
         *_, lease = unpack(record.meta)
         self.leases.pop(lease, None)
 
-    def released(self, record: Record) -> None:
+    def released(self, leases: list[int]) -> None:
         """The peer gives handles back. Raises ProtocolError where it does not hold them."""
-        leases = unpack(record.meta)
-        if type(leases) is not list:
-            raise ProtocolError("The metadata of a RELEASE is no list.")
         for lease in leases:
-            if type(lease) is not int or self.leases.pop(lease, self) is self:
+            if self.leases.pop(lease, self) is self:
                 raise ProtocolError(f"The peer releases {str(lease)[:40]}, which it does not hold.")
 
     def count(self, edge: int, size: int) -> None:

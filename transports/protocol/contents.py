@@ -1,0 +1,163 @@
+"""What records say: each is decoded and checked once, into a class of its kind, and then a connection branches on the classes.
+
+A message and a small tensor say all in their records (`MessageRecord`, `TensorRecord`). The others have metadata in msgpack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from actorflow import errors
+from actorflow.errors import OpError, UnknownError
+from actorflow.transport.errors import ProtocolError
+
+from .events import Arena
+from .frames import Kind, MessageRecord, Record, TensorRecord, pack, unpack, unpack_fields
+from .handshake import Close, Hello, read_hello
+
+_CLOSE_TEXT = 4096
+_ERROR_TEXT = 8 * 1024
+_CLASSES: dict[int, type[OpError]] = {
+    found.code: found
+    for found in (
+        errors.CancelledError,
+        errors.UnknownError,
+        errors.InvalidArgumentError,
+        errors.DeadlineExceededError,
+        errors.NotFoundError,
+        errors.AlreadyExistsError,
+        errors.PermissionDeniedError,
+        errors.ResourceExhaustedError,
+        errors.FailedPreconditionError,
+        errors.AbortedError,
+        errors.OutOfRangeError,
+        errors.UnimplementedError,
+        errors.InternalError,
+        errors.UnavailableError,
+        errors.DataLossError,
+        errors.UnauthenticatedError,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HandleContent:
+    """A tensor of type `name` and shape `sizes` lies at `offset` of an arena, or in a device's memory that `arena` tells of."""
+
+    record: Record
+    name: str
+    sizes: list[int]
+    arena: int | bytes
+    offset: int
+    lease: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreditContent:
+    """So many bytes of tokens and of messages may be sent again."""
+
+    tokens: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseContent:
+    """The handles with these leases are used no more."""
+
+    leases: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class AbortContent:
+    """A step ends on both sides: the code and the text of its error."""
+
+    epoch: int
+    step: int
+    code: int
+    text: str
+
+    def error_from(self, peer: str) -> OpError:
+        """The error, of the class that it has on the side that reports it."""
+        return _CLASSES.get(self.code, UnknownError)(
+            self.text[:_ERROR_TEXT], details=[f"step {self.step} was aborted by {peer}"]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BeatContent:
+    """The sender's monotonic and wall clocks, the monotonic clock of the last beat that it got, and how long ago that was."""
+
+    clock: int
+    wall: int
+    echo: int
+    held: int
+
+    def meta(self) -> bytes:
+        """The metadata of a BEAT."""
+        return pack([self.clock, self.wall, self.echo, self.held])
+
+
+@dataclass(frozen=True, slots=True)
+class CloseContent:
+    """Why the connection ends, and how many chunks left on the bulk lane before."""
+
+    code: int
+    text: str
+    bulk_sent: int
+
+
+Content = (
+    MessageRecord
+    | TensorRecord
+    | HandleContent
+    | CreditContent
+    | ReleaseContent
+    | AbortContent
+    | BeatContent
+    | Arena
+    | CloseContent
+    | Hello
+)
+
+
+def content_of(record: Record) -> Content:
+    """What `record` says. Raises ProtocolError where it says nothing that its kind can say."""
+    read = _READERS.get(record.kind)
+    return record if read is None else read(record)  # type: ignore[return-value]  # the record's class is that of its kind
+
+
+def abort_meta(error: BaseException) -> bytes:
+    """The metadata of an ABORT for `error`."""
+    code = error.code if isinstance(error, OpError) else UnknownError.code
+    text = str(error) if isinstance(error, OpError) else f"{type(error).__name__}: {error}"
+    return pack([code, text[:_ERROR_TEXT]])
+
+
+def close_meta(code: Close, text: str) -> bytes:
+    """The metadata of a CLOSE."""
+    return pack([int(code), text[:_CLOSE_TEXT]])
+
+
+def _close(record: Record) -> CloseContent:
+    code, text = unpack_fields(record, int, str)
+    return CloseContent(code, text[:_CLOSE_TEXT], record.offset)
+
+
+def _release(record: Record) -> ReleaseContent:
+    leases = unpack(record.meta)
+    if type(leases) is not list or not all(type(lease) is int for lease in leases):
+        raise ProtocolError("The metadata of a RELEASE is no list of numbers.")
+    return ReleaseContent(leases)
+
+
+_READERS: dict[int, Callable[[Record], Content]] = {
+    Kind.HELLO: read_hello,
+    Kind.CLOSE: _close,
+    Kind.HANDLE: lambda record: HandleContent(record, *unpack_fields(record, str, list, (int, bytes), int, int)),
+    Kind.CREDIT: lambda record: CreditContent(record.offset, record.total),
+    Kind.RELEASE: _release,
+    Kind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
+    Kind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
+    Kind.ARENA: lambda record: Arena(*unpack_fields(record, int, int)),
+}
