@@ -67,6 +67,11 @@ from actorflow.dtypes import uint16 as uint16
 from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
+from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
+from actorflow.eager.scope import eager as eager
+from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
+from actorflow.eager.scope import executing_eagerly as executing_eagerly
+from actorflow.eager.scope import init_scope as init_scope
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
 from actorflow.graph.graph import Graph as Graph
@@ -700,13 +705,16 @@ __all__ = [
     "diag",
     "diag_part",
     "digamma",
+    "disable_eager_execution",
     "div",
     "div_no_nan",
     "divide",
     "dynamic_partition",
     "dynamic_stitch",
+    "eager",
     "edit_distance",
     "einsum",
+    "enable_eager_execution",
     "encode_base64",
     "ensure_shape",
     "enter",
@@ -714,6 +722,7 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "executing_eagerly",
     "exit",
     "exp",
     "expand_dims",
@@ -775,6 +784,7 @@ __all__ = [
     "igammac",
     "imag",
     "import_graph_def",
+    "init_scope",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",

@@ -20,7 +20,6 @@ _OTHERWISE = {
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
-    "enable_eager_execution": "Build a graph, and run it with a session.",
     "estimator": "Build a graph, and train it with an optimizer of af.train.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
     "image": "Prepare images in Python: feed them as arrays, or call your function with af.py_func.",

@@ -14,6 +14,7 @@ from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import ones_like
 from actorflow.ops.array.shape import broadcast_to, shape
@@ -67,6 +68,14 @@ def gradients(
         TypeError: an x or y is no tensor, a complex y has no grad_y, or a type does not fit.
         ValueError: the lengths of ys and grad_ys differ, a shape does not fit, or a tensor is of another graph.
     """
+    if get_default_graph().eager:
+        raise RuntimeError(
+            describe(
+                "gradients() is not supported when eager execution is enabled: nothing remembers how a value came about.",
+                where=user_line(),
+                hint="Use a tape: with af.GradientTape() as tape: ... and then tape.gradient(y, x).",
+            )
+        )
     y_list = [_as_tensor(y, f"ys[{i}]") for i, y in enumerate(_as_list(ys))]
     x_list = [_endpoint_owner(x, f"xs[{i}]") for i, x in enumerate(_as_list(xs))]
     stops = [_endpoint_owner(s, f"stop_gradients[{i}]") for i, s in enumerate(_as_list(stop_gradients))]

@@ -81,6 +81,8 @@ def cond(
     graph = tensor.graph if is_symbolic(pred) else get_default_graph()
     if tensor.dtype is not bool_dtype:
         raise TypeError(describe(f"pred is a bool, but {tensor.name} has type {tensor.dtype}.", where=user_line()))
+    if graph.eager:
+        return _taken(true_fn if tensor else false_fn, strict)
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
         pred_id = identity(tensor, name="pred_id")
         around = current(graph)
@@ -90,6 +92,18 @@ def cond(
         _check(true_result, false_result, true_flat, false_flat)
         merged = [join(graph, around, [f, t]) for f, t in zip(false_flat, true_flat)]
         return nest.pack_sequence_as(true_result, merged)
+
+
+def _taken(function: Branch, strict: bool) -> Any:
+    """What a branch gives that is taken at once."""
+    result = function()
+    if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
+        result = result[0]
+    leaves = [
+        leaf if leaf is None or isinstance(leaf, Operation) else convert_to_tensor(leaf)
+        for leaf in nest.flatten(result)
+    ]
+    return nest.pack_sequence_as(result, leaves)
 
 
 def _build(context: CondContext, function: Branch, strict: bool) -> tuple[Any, list[Tensor]]:

@@ -65,6 +65,11 @@ def while_loop(
         raise ValueError("while_loop() needs at least one loop variable.")
     single = not nest.is_nested(loop_vars)
     graph = graph_of(flat)
+    if graph.eager:
+        found = _at_once(cond, body, loop_vars, single, maximum_iterations)
+        if not return_same_structure and isinstance(found, (list, tuple)) and len(found) == 1:
+            return found[0]
+        return found
     with graph.as_default(), graph.name_scope(name or "while") as scope:
         tensors = [convert_to_tensor(leaf) for leaf in flat]
         given = loop_vars
@@ -97,6 +102,24 @@ def while_loop(
         if not return_same_structure and isinstance(exits, (list, tuple)) and len(exits) == 1:
             return exits[0]
         return exits
+
+
+def _at_once(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, single: bool, limit: Any) -> Any:
+    """The variables after the last iteration, each of which runs as it comes."""
+
+    def called(function: Callable[..., Any], values: Any) -> Any:
+        return function(values) if single else function(**values) if isinstance(values, dict) else function(*values)
+
+    left = None if limit is None else int(convert_to_tensor(limit))  # type: ignore[call-overload]
+    values = _tensors(loop_vars)
+    while (left is None or left > 0) and convert_to_tensor(called(cond, values)):
+        values = _tensors(_in_form(called(body, values), loop_vars, single))
+        left = None if left is None else left - 1
+    return values
+
+
+def _tensors(structure: Any) -> Any:
+    return nest.pack_sequence_as(structure, [convert_to_tensor(leaf) for leaf in nest.flatten(structure)])
 
 
 def _limit(maximum_iterations: Any) -> Tensor:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorflow import shapes
 from actorflow.dtypes import DType, float32
@@ -47,6 +47,11 @@ class Graph(Scoped):
     Nodes are only ever added; `version` counts them. A session sees nodes added later at its next run. Dtypes and
     static shapes are inferred as a node is made, so that mistakes raise at the line that made them.
     """
+
+    eager: ClassVar[bool] = False
+    """Whether this is the graph that runs each node as it is made (`actorflow.eager`)."""
+    takes_values: ClassVar[bool] = False
+    """Whether tensors that have their values may enter nodes: of functions that are traced from eager programs."""
 
     __reduce_ex__ = unpicklable(
         "A graph is not pickled: variables, collections and functions of this process belong to it. Hand over its "
@@ -581,7 +586,19 @@ def reset_default_graph() -> None:
     global _process_default
     if scopes.entered_graph() is not None:
         raise RuntimeError("reset_default_graph() can't be called inside `with graph.as_default()`.")
-    _process_default = Graph()
+    if not _process_default.eager:
+        _process_default = Graph()
+
+
+def process_graph() -> Graph:
+    """The process-wide default graph, whatever is entered here."""
+    return _process_default
+
+
+def set_process_graph(graph: Graph) -> None:
+    """Makes `graph` the process-wide default graph."""
+    global _process_default
+    _process_default = graph
 
 
 @public("af")

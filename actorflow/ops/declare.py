@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, ForwardRef, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin
 
@@ -78,8 +78,14 @@ class Op(Generic[P, R]):
         self.__module__ = function.__module__
         self.__wrapped__ = function
         self.__signature__ = inspect.signature(function)
+        self.prepared: dict[Any, Any] = {}
+        """Calls on tensors that have values, ready to run (`actorflow.eager.dispatch`)."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if args and type(args[0]) in _with_values:
+            made = _run_at_once(self, args, kwargs)
+            if made is not NotImplemented:
+                return made  # type: ignore[no-any-return]
         definition = self.definition
         given: Any = args
         if len(args) > len(definition.inputs):
@@ -162,6 +168,22 @@ class Op(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<op {self.definition.signature}>"
+
+
+_with_values: set[type] = set()
+
+
+_run_at_once: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
+
+
+def run_at_once(
+    kinds: Iterable[type], function: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
+) -> None:
+    """Calls `function(op, args, kwargs)` for each op whose first input is of one of the types `kinds`. Where that gives
+    NotImplemented, the call goes on as any other: to the graph of its inputs."""
+    global _run_at_once
+    _with_values.update(kinds)
+    _run_at_once = function
 
 
 def _intended_name(name: str) -> str:

@@ -19,11 +19,11 @@ def quiet_context() -> Context:
     return context
 
 
-def _errors_ignored() -> Context:
+def errors_ignored() -> Context:
     """A context in which nothing is set but what `np.errstate` sets."""
     context = Context()
     context.run(np.errstate(all="ignore").__enter__)
     return context
 
 
-_IGNORED = tuple(_errors_ignored().items())
+_IGNORED = tuple(errors_ignored().items())

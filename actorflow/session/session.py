@@ -14,6 +14,7 @@ from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     UnimplementedError,
+    describe,
 )
 from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
@@ -38,6 +39,7 @@ from actorflow.session.told import tell, told
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline
 from actorflow.unpicklable import unpicklable
+from actorflow.user_line import user_line
 
 TARGET = "ACTORFLOW_TARGET"
 """The environment's variable that gives sessions their target."""
@@ -138,6 +140,14 @@ class Session:
         if target is None:
             target, source = os.environ.get(TARGET, ""), TARGET
         self.graph = get_default_graph() if graph is None else graph
+        if self.graph.eager:
+            raise RuntimeError(
+                describe(
+                    "A session runs a graph, but eager execution is enabled here, and ops have run already.",
+                    where=user_line(),
+                    hint="Open Session(graph=graph) for a graph of your own, or use the values themselves.",
+                )
+            )
         self.writable = writable
         options = Options(
             fold=optimize and not check_numerics,

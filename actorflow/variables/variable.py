@@ -47,6 +47,12 @@ class Variable(Overloads):
 
     __array_priority__ = 100
 
+    def __new__(cls, initial_value: Any = None, *args: Any, **kwargs: Any) -> Variable:
+        """A variable of the kind that the graph has to which `initial_value` belongs, else the default one."""
+        if cls is Variable and _kinds and (kind := _kinds.get(type(graph_of([initial_value])))) is not None:
+            return object.__new__(kind)
+        return object.__new__(cls)
+
     def __init__(
         self,
         initial_value: Any = None,
@@ -414,6 +420,14 @@ class Variable(Overloads):
 
     def __repr__(self) -> str:
         return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}>"
+
+
+_kinds: dict[type[Graph], type[Variable]] = {}
+
+
+def variables_of(graph: type[Graph], kind: type[Variable]) -> None:
+    """Says what `Variable(...)` makes in graphs of a class of its own."""
+    _kinds[graph] = kind
 
 
 def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor:

@@ -63,7 +63,8 @@ SOFTMAX = ["Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits"]
 STATE = names(
     """
     Assign AssignVariableOp AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignMul AssignMulVariableOp
-    _SgdMatMul
+    ApplyGradientDescent ApplyMomentum ApplyAdagrad ApplyRMSProp ApplyCenteredRMSProp ApplyAdam ApplyAdadelta
+    ApplyAdaMax _SgdMatMul
     """
 )
 
@@ -125,7 +126,8 @@ RECORDED = names(
     Identity IdentityN StopGradient CustomGradient GuaranteeConst EnsureShape NoOp Shape Size Rank VariableV2 ReadVariableOp
     BiasAdd BiasAddGrad Softmax LogSoftmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
     Assign AssignVariableOp AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignMul AssignMulVariableOp
-    Sum Mean Prod Max Min Any All SumTo Unreduce Reshape ExpandDims Squeeze Transpose BroadcastTo
+    ApplyGradientDescent ApplyMomentum ApplyAdagrad ApplyAdadelta ApplyRMSProp ApplyCenteredRMSProp ApplyAdam ApplyAdaMax
+    ApplyFtrl ApplyFtrlV2 Sum Mean Prod Max Min Any All SumTo Unreduce Reshape ExpandDims Squeeze Transpose BroadcastTo
     ReverseV2 Slice StridedSlice Split SplitV Unpack ZerosLike OnesLike Fill FloorDiv FloorMod Pow
     """
 )

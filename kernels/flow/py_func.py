@@ -46,7 +46,7 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
     )
     try:
         with step.waits_for(what):
-            if function.is_async:
+            if function.is_async or getattr(step, "at_once", False):
                 found = function.call(*given)
             else:
                 found, error = await machine.on_own_thread(_outcome, function, given)

@@ -28,12 +28,11 @@ ORDER = (
     ("passes",),
     ("runtime",),
     ("session",),
-    ("lint", "cluster"),
+    ("lint", "cluster", "eager"),
     ("queues", "rnn", "launch"),
     ("train",),
     ("graphdef",),
     ("supervisor", "ext", "testing", "cli"),
-    ("monitored",),
     ("compat",),
 )
 """From the bottom to the top; packages in one row do not import each other. Modules beside the packages, such as `errors`

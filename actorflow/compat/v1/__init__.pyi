@@ -64,11 +64,9 @@ from actorflow.compat.v1 import strings as strings
 from actorflow.compat.v1 import supervisor as supervisor
 from actorflow.compat.v1 import train as train
 from actorflow.compat.v1.behavior import VERSION as VERSION
-from actorflow.compat.v1.behavior import disable_v2_behavior as disable_eager_execution
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_resource_variables
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_v2_behavior
 from actorflow.compat.v1.behavior import disable_v2_behavior as enable_resource_variables
-from actorflow.compat.v1.behavior import executing_eagerly as executing_eagerly
 from actorflow.compat.v1.config import ConfigProto as ConfigProto
 from actorflow.compat.v1.config import GPUOptions as GPUOptions
 from actorflow.compat.v1.config import GraphOptions as GraphOptions
@@ -114,6 +112,11 @@ from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
 from actorflow.dtypes import variant as variant
+from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
+from actorflow.eager.scope import eager as eager
+from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
+from actorflow.eager.scope import executing_eagerly as executing_eagerly
+from actorflow.eager.scope import init_scope as init_scope
 from actorflow.errors import OpError as OpError
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
@@ -793,8 +796,10 @@ __all__ = [
     "dtypes",
     "dynamic_partition",
     "dynamic_stitch",
+    "eager",
     "edit_distance",
     "einsum",
+    "enable_eager_execution",
     "enable_resource_variables",
     "enable_v2_tensorshape",
     "encode_base64",
@@ -871,6 +876,7 @@ __all__ = [
     "igammac",
     "imag",
     "import_graph_def",
+    "init_scope",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",

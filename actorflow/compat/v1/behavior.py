@@ -9,12 +9,6 @@ VERSION = "1.15.0"
 public("tf", of="VERSION")
 
 
-@public("tf", "tf:disable_eager_execution", "tf:disable_resource_variables", "tf:enable_resource_variables")
+@public("tf", "tf:disable_resource_variables", "tf:enable_resource_variables")
 def disable_v2_behavior() -> None:
     """Does nothing: there is only the behaviour of version 1."""
-
-
-@public("tf")
-def executing_eagerly() -> bool:
-    """False: ops become nodes."""
-    return False

@@ -117,6 +117,7 @@ def py_func(
     types = tuple([as_dtype(dtype) for dtype in (Tout if several else [Tout])])
     graph = graph_of(list(inp))
     function = PythonFunction(func)
+    _known[function.token] = function
     with graph.as_default():
         inputs = [convert_to_tensor(value) for value in inp]
         made = (py_func_op if stateful else py_func_stateless)(inputs, token=function.token, Tout=types, name=name)
@@ -127,7 +128,6 @@ def py_func(
 
 
 def _keep(graph: Graph, function: PythonFunction) -> None:
-    _known[function.token] = function
     graph.get_collection_ref(_KEPT).append(function)
 
 

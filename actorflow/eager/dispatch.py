@@ -1,0 +1,123 @@
+"""The short way from a call of an op to its kernel.
+
+An op that has run once with attributes, types and shapes of inputs has a row for them in its own table: the bound kernel and the
+types of its outputs. The next such call looks the row up and calls the kernel; nothing is checked again that was found right.
+All else goes the long way, through the graph: other kinds of inputs, new shapes, ops with state, and kernels that fail, which
+the long way calls again, to say what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actorflow.eager import tapes
+from actorflow.eager.graph import GRAPH
+from actorflow.eager.operation import EagerOperation
+from actorflow.eager.quiet import quiet_run
+from actorflow.eager.tensor import EagerTensor, eager_tensor
+from actorflow.eager.variable import EagerVariable
+from actorflow.graph import scopes
+from actorflow.ops import declare
+from actorflow.ops.declare import Op
+
+_MOST_ROWS = 1024
+_entered = scopes._default.get
+_scoped = scopes._scopes.get
+_new = EagerTensor.__new__
+_OF_SCALAR = {float: "fc", int: "fciu"}
+
+
+class Row:
+    """A call that is known to be right: `launch` takes the arrays of the inputs."""
+
+    __slots__ = ("attrs", "dtype", "launch", "op")
+
+    def __init__(self, op: str, attrs: Mapping[str, Any], launch: Any, dtype: Any) -> None:
+        self.op = op
+        self.attrs = attrs
+        self.launch = launch
+        self.dtype = dtype
+
+
+def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Runs an op whose first input has a value; NotImplemented where that takes the long way."""
+    entered = _entered()
+    if entered is not None and entered is not GRAPH:
+        return NotImplemented
+    first = args[0]
+    count = len(args)
+    if type(first) is not EagerTensor:
+        if op.definition.has_ref_input:
+            return NotImplemented
+        first = first.read_value()
+        args = first, *args[1:]
+    value = first._value
+    try:
+        if count == 2:
+            second = args[1]
+            kind = value.dtype
+            if type(second) is EagerVariable and not op.definition.has_ref_input:
+                second = second.read_value()
+                args = first, second
+            if type(second) is EagerTensor:
+                other = second._value
+                key: Any = kind, value.shape, other.dtype, other.shape
+            elif op.definition.broadcasts and kind.kind in _OF_SCALAR.get(type(second), ""):
+                other = kind.type(second)
+                key = kind, value.shape, kind, ()
+            else:
+                return NotImplemented
+            inputs: Any = value, other
+        elif count == 1:
+            key = (value.dtype, value.shape)
+            inputs = (value,)
+        else:
+            return NotImplemented
+        if kwargs:
+            key += tuple([(k, type(v), v) for k, v in kwargs.items() if k != "name"])
+        row = op.prepared.get(key)
+    except (AttributeError, TypeError, OverflowError):  # no array, or an attribute without a hash
+        return NotImplemented
+    if row is None:
+        row = _prepare(op, key, inputs, kwargs)
+        if row is None:
+            return NotImplemented
+    if _scoped():
+        return NotImplemented  # a device, or a gradient, is asked for
+    try:
+        result = quiet_run()(row.launch, *inputs)
+    except Exception:
+        return NotImplemented
+    made = _new(EagerTensor)
+    made._value = result
+    made._dtype = row.dtype
+    made._operation = None
+    if tapes.recording():
+        tensors = [arg if type(arg) is EagerTensor else EagerTensor(v, first._dtype) for arg, v in zip(args, inputs)]
+        tapes.record(EagerOperation(row.op, row.attrs, tensors, (made,)))
+    return made
+
+
+def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Row | None:
+    """The row for a call, where its op and inputs are right and nothing but types and shapes decides that."""
+    definition = op.definition
+    if len(inputs) != len(definition.inputs) or any(spec.kind != "tensor" for spec in definition.inputs):
+        return None
+    given = {name: value for name, value in kwargs.items() if name != "name"}
+    try:
+        attrs = op._attributes(given)
+        if given:
+            return None
+        found = GRAPH.resolve(definition, [eager_tensor(value) for value in inputs], attrs)
+    except Exception:
+        return None  # the long way says what is wrong
+    if found is None:
+        return None
+    if len(op.prepared) >= _MOST_ROWS:
+        op.prepared.clear()
+    row = op.prepared[key] = Row(definition.type, attrs, found.call, found.node.dtypes[0])
+    return row
+
+
+declare.run_at_once((EagerTensor, EagerVariable), call)

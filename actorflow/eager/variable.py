@@ -1,0 +1,296 @@
+"""`EagerVariable`: a variable that is an object of the program, and is collected when nobody holds it."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType, DTypeLike
+from actorflow.eager import tapes
+from actorflow.eager.graph import GRAPH
+from actorflow.eager.operation import EagerOperation
+from actorflow.eager.scope import eager_handle_graph, graph_for_values, init_scope
+from actorflow.eager.tensor import EagerTensor
+from actorflow.errors import InvalidArgumentError, describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.node import NO_ATTRS
+from actorflow.graph.overloads import Overloads
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.flow.control import no_op
+from actorflow.ops.state import variable as state
+from actorflow.runtime.state.variable_state import VariableState
+from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
+from actorflow.user_line import user_line
+from actorflow.variables.slices import VariableSlice
+from actorflow.variables.variable import Variable, variables_of
+
+_numbers = itertools.count()
+_owners: weakref.WeakKeyDictionary[VariableState, weakref.ref[EagerVariable]] = weakref.WeakKeyDictionary()
+
+
+class EagerVariable(Variable):
+    """What `af.Variable(...)` makes where ops run at once: it has its initial value from the start.
+
+        with af.eager():
+            w = af.Variable([1.0, 2.0])
+            w.assign_add(w * 2.0)
+            print(w.numpy())
+
+    It is in no collection, names need not differ, and its memory is free when nobody holds it any more. A function that
+    `af.function` traces uses it, too; other graphs can't.
+    """
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Sequence[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: ShapeLike = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Tensor] | None = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: ShapeLike = None,
+    ) -> None:
+        """See `Variable`.
+
+        Args:
+            initial_value: a tensor, a value that becomes one, or a function without arguments that gives one.
+            trainable: tapes watch it when it is read.
+            validate_shape: the shape of the initial value is the variable's for ever. If not, assignments may change it.
+            name: `Variable` unless given.
+            dtype: the initial value is converted to it.
+            expected_shape, shape: what the shape has to be.
+            constraint: a function that optimizers apply to the value after each update.
+            collections, caching_device, variable_def, import_scope: accepted, without effect.
+            use_resource, synchronization, aggregation: accepted, without effect.
+
+        Raises:
+            ValueError: there is no initial value, it has another shape than `shape`, or a function that is traced again makes
+                another variable.
+        """
+        if initial_value is None:
+            raise ValueError(describe("initial_value must be specified.", where=user_line()))
+        inside: Any = get_default_graph()
+        if inside.takes_values:
+            initial_value = inside.lifted(initial_value)
+        with init_scope():
+            value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, graph=GRAPH)
+            found = _shape_of(value, validate_shape, expected_shape if shape is None else shape)
+            self._name = name or "Variable"
+            kind = value.dtype.base_dtype
+            self._state = VariableState(self._name.rstrip("/"), kind, found, GRAPH.devices()[0].allocator)
+            self._state.assign(value.numpy())  # type: ignore[attr-defined]
+        self._handle = EagerTensor(self._state, kind.ref)
+        attrs = {"shape": found, "dtype": kind, "container": "", "shared_name": f"eager_{next(_numbers)}"}
+        self._handle._operation = EagerOperation("VariableV2", attrs, (), (), self._state.name)
+        _owners[self._state] = weakref.ref(self)
+        self.trainable = trainable
+        self.constraint = constraint
+        self._save_slice_info: Any = None
+        if inside.takes_values:
+            inside.made_variable(self)
+
+    # What it is
+
+    @property
+    def handle(self) -> Tensor:  # type: ignore[override]
+        """The reference that assignments take; within a function that is traced, the one that stands for it there."""
+        inside = eager_handle_graph()
+        return self._handle if inside is None else inside.handle_of(self)
+
+    @property
+    def name(self) -> str:
+        return f"{self._state.name}:0"
+
+    @property
+    def unique_id(self) -> str:
+        """A name that no other variable of the process has or had."""
+        assert self._handle._operation is not None
+        found: str = self._handle._operation._attrs["shared_name"]
+        return found
+
+    @property
+    def op(self) -> Operation:
+        assert self._handle._operation is not None
+        return self._handle._operation
+
+    @property
+    def graph(self) -> Graph:
+        return graph_for_values()
+
+    @property
+    def device(self) -> str:
+        return GRAPH.devices()[0].name
+
+    @property
+    def dtype(self) -> DType:
+        return self._state.dtype
+
+    @property
+    def static_shape(self) -> Shape:
+        return self._state.shape
+
+    @property
+    def initializer(self) -> Operation:
+        """An operation that does nothing: the variable has had its initial value from the start."""
+        return no_op()
+
+    @property
+    def initial_value(self) -> Tensor:
+        """Raises RuntimeError: the initial value is not kept."""
+        raise RuntimeError("initial_value not supported in EAGER mode: a variable does not keep it.")
+
+    # Reading
+
+    @property
+    def _snapshot(self) -> Tensor:  # type: ignore[override]
+        return self.read_value()
+
+    def value(self) -> Tensor:
+        """The value now."""
+        return self.read_value()
+
+    def read_value(self) -> Tensor:
+        """The value now."""
+        if eager_handle_graph() is not None:
+            return state.read_variable(self.handle, name="read")
+        made = EagerTensor(self._state.read(), self._state.dtype)
+        if tapes.recording():
+            tapes.record(EagerOperation("ReadVariableOp", NO_ATTRS, (self._handle,), (made,)))
+        return made
+
+    def initialized_value(self) -> Tensor:
+        """The value now."""
+        return self.read_value()
+
+    def numpy(self) -> Any:
+        """The value now, as a read-only array or a numpy scalar. No later assignment changes it."""
+        found = self._state.read()
+        return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Raises ValueError unless the value has such a shape."""
+        if not compatible(self.static_shape, as_shape(shape)):
+            raise ValueError(f"The variable has shape {show(self.static_shape)}, not {show(as_shape(shape))}.")
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assigns a value of Python."""
+        self._state.assign(convert_to_tensor(value, self.dtype, graph=GRAPH).numpy())  # type: ignore[attr-defined]
+
+    def eval(self, session: Any = None, feed_dict: Any = None) -> Any:
+        """Raises NotImplementedError: there is no session in it; `numpy()` gives the value."""
+        raise NotImplementedError("eval is not supported when eager execution is enabled: numpy() gives the value.")
+
+    # As a value of Python
+
+    def __getitem__(self, key: Any) -> Tensor:
+        part = Overloads.__getitem__(self, key)
+        if isinstance(part, EagerTensor):
+            return EagerSlice(part, self, key)
+        return VariableSlice.of(part, self.handle) if part.op.type == "StridedSlice" else part
+
+    def __bool__(self) -> bool:
+        return bool(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.numpy())
+
+    def __float__(self) -> float:
+        return float(self.numpy())
+
+    def __index__(self) -> int:
+        value: int = np.asarray(self.numpy()).__index__()
+        return value
+
+    def __len__(self) -> int:
+        return len(self.numpy())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = np.asarray(self.numpy(), dtype=dtype)
+        return array.copy() if copy else array
+
+    def __format__(self, spec: str) -> str:
+        return format(self.numpy(), spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}, numpy={self.numpy()!r}>"
+
+
+class EagerSlice(EagerTensor):
+    """The value of a part of a variable, as it was. `assign` sets that part of the variable."""
+
+    __slots__ = ("_key", "_variable")
+
+    def __init__(self, part: EagerTensor, variable: EagerVariable, key: Any) -> None:
+        super().__init__(part._value, part._dtype)
+        self._operation = part._operation
+        self._variable = variable
+        self._key = key
+
+    def assign(
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Sets the part to `value`, which broadcasts to it.
+
+        Args:
+            value: the new value of the part.
+            use_locking, name: accepted for compatibility, without effect.
+            read_value: whether to return the whole variable's value then as a tensor, instead of the bare operation.
+
+        Raises:
+            InvalidArgumentError: the value does not fit.
+        """
+        key = tuple(_plain(k) for k in self._key) if isinstance(self._key, tuple) else _plain(self._key)
+        whole = np.array(self._variable.numpy())
+        given = convert_to_tensor(value, self._dtype, graph=GRAPH)
+        try:
+            whole[key] = given.numpy()  # type: ignore[attr-defined]
+        except ValueError as error:
+            raise InvalidArgumentError(str(error)) from None
+        return self._variable.assign(whole, read_value=read_value)
+
+
+def _plain(key: Any) -> Any:
+    """A part of an index as numpy takes it."""
+    if isinstance(key, slice):
+        return slice(*(None if k is None else int(k) for k in (key.start, key.stop, key.step)))
+    return key if key is None or key is Ellipsis else np.asarray(key)[()]
+
+
+def variable_of(handle: Tensor) -> EagerVariable | None:
+    """The variable to which a handle refers, if it is one of an eager program."""
+    held = getattr(handle, "_value", None)
+    found = _owners.get(held) if isinstance(held, VariableState) else None
+    return None if found is None else found()
+
+
+def _shape_of(value: Tensor, validate: bool, expected: ShapeLike) -> Shape:
+    if not validate:
+        return as_shape(expected)
+    try:
+        return merge(value.static_shape, as_shape(expected))
+    except ValueError:
+        raise ValueError(
+            describe(
+                f"initial_value has shape {show(value.static_shape)}, but expected_shape is {show(as_shape(expected))}.",
+                where=user_line(),
+            )
+        ) from None
+
+
+variables_of(type(GRAPH), EagerVariable)
