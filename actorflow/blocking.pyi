@@ -4,12 +4,18 @@
 
 from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
+from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
+from actorflow.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
 from actorflow.session.blocking import Session as Session
 from actorflow.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [
     "LocalCluster",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
     "Server",
     "Session",
+    "SingularMonitoredSession",
     "Supervisor",
 ]

@@ -18,8 +18,7 @@ from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError
 from actorflow.shapes import show
 
 from .format import layout
-from .format.checksum import fastest
-from .format.folding import Checksum
+from .format.checksum import Checksum, fastest
 from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
 from .format.regions import Region
 from .stores.store import Source, Store, locate, read_all
@@ -157,7 +156,7 @@ class Reader:
         entries = list(entries)
         values: list[Any] = [None] * len(entries)
         stop = threading.Event()
-        crc32 = fastest(sum(entry.size for entry in entries))
+        crc32 = fastest()
 
         def still_wanted() -> None:
             check()
@@ -207,7 +206,7 @@ class Reader:
     def verify(self) -> list[Damage]:
         """Reads everything, and lists all that is damaged."""
         found: list[Damage] = []
-        crc32 = fastest(sum(entry.size for entry in self.manifest.entries))
+        crc32 = fastest()
         for number, shard in enumerate(self.manifest.shards):
             entries = [e for e in self.manifest.entries if e.shard == number]
             where = self._store.where(shard.file)

@@ -12,12 +12,13 @@ from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorflow.logs import get_logger
 
 from .format import layout
-from .format.checksum import MUCH, Sums
+from .format.checksum import Sums
 from .format.layout import Buffer, Piece
 from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
 from .stores.store import Store, fresh_name, read_all, remove_quietly
 
 SHARD_SUFFIX = ".safetensors"
+_LARGE = 1 << 26  # bytes
 _ENDING = re.compile(rf"(-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}|{re.escape(SUFFIX)})(\.[0-9a-f]{{12}}\.tmp)?")
 """What follows a checkpoint's name in the names of its files."""
 Check = Callable[[], None]
@@ -89,7 +90,7 @@ def _write_shard(
 
     entries: list[Entry] = []
     offset = len(head)
-    with Sums(sum(p.size for p in ordered)) as sums:
+    with Sums() as sums:
         store.write(file, parts(sums))
         for p, found in zip(ordered, sums.results(), strict=True):
             slices = (p.region.whole, p.region.begin) if p.region is not None else ()
@@ -122,7 +123,7 @@ def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
     size = sum(shard.size for shard in _shards(store, name))
     store.remove(name + SUFFIX, flush=True)  # before its shards, whatever order a crash leaves them in
     files = [*extras, *(file for file in store.list() if _is_left_of(name, file))]
-    if size >= MUCH:
+    if size >= _LARGE:
         machine.behind(lambda: _remove_and_tell(store, files))
     elif errors := remove_quietly(store, files):
         raise errors[0]

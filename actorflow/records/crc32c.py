@@ -1,6 +1,6 @@
-"""CRC-32C (Castagnoli) and TFRecord's masked form of it, in numpy.
+"""CRC-32C (Castagnoli) and TFRecord's masked form of it, by `google-crc32c` (the extra `checksums`) or, without that, by numpy.
 
-A checksum is serial in the bytes, but checksums of many strings run side by side: each step takes four bytes of all
+In numpy, a checksum is serial in the bytes, but checksums of many strings run side by side: each step takes four bytes of all
 lanes by two table lookups. One long string is cut into lanes, whose checksums are joined by the matrices that shift a
 checksum over zeros (Mark Adler's `crc32_combine`). Zeros before a string change nothing if the register starts at
 zero, so lanes of different lengths are filled up in front.
@@ -9,7 +9,8 @@ zero, so lanes of different lengths are filled up in front.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,23 @@ def _pair_tables() -> tuple[Array, Array]:
     return after_zeros(values, 4), after_zeros(values << 16, 4)
 
 
+@functools.cache
+def _library() -> Callable[[bytes], int] | None:
+    """The checksum of `google-crc32c`, where that is installed and compiled."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns where it is not compiled
+            import google_crc32c
+    except ImportError:
+        return None
+    found: Callable[[bytes], int] = google_crc32c.value
+    return found if google_crc32c.implementation == "c" else None
+
+
 def crc32c(data: bytes | bytearray | memoryview) -> int:
     """The CRC-32C of `data`."""
+    if (library := _library()) is not None:
+        return library(bytes(data))
     if len(data) <= _SMALL:
         register = _START
         for byte in bytes(data):
@@ -71,6 +87,8 @@ def masked_crc32c(data: bytes | bytearray | memoryview) -> int:
 
 def crc32c_each(strings: Sequence[bytes | memoryview]) -> list[int]:
     """The CRC-32C of each of `strings`, all computed side by side."""
+    if (library := _library()) is not None:
+        return [library(bytes(string)) for string in strings]
     result = [0] * len(strings)
     groups: dict[int, list[int]] = {}
     for index, string in enumerate(strings):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from actorflow import machine
@@ -35,7 +35,16 @@ def folder_path(folder: str | os.PathLike[str] | None) -> str | None:
 
 
 class Model:
-    """The nodes that a supervisor runs, which are added to `graph`. See `Supervisor` for the arguments."""
+    """The nodes that a supervisor runs, which are added to `graph`. See `Supervisor` for the arguments.
+
+    Args:
+        graph, folder, init_op, init_feeds, local_init_op, saver, max_to_keep: see `Supervisor`; `folder` is its
+            `checkpoint_dir`.
+        local_init_feeds: the values that are fed to `local_init_op`.
+        ready_op: gives the names of variables that have no value; all variables are looked at unless given.
+        init_fn: awaited with the session after `init_op`, where there is no checkpoint.
+        path: the checkpoint to restore, instead of the latest in `folder`.
+    """
 
     def __init__(
         self,
@@ -47,9 +56,14 @@ class Model:
         local_init_op: Any = None,
         saver: Saver | None = None,
         max_to_keep: int | None = 5,
+        local_init_feeds: Mapping[Any, Any] | None = None,
+        ready_op: Any = None,
+        init_fn: Callable[[Session], Awaitable[object]] | None = None,
+        path: str | None = None,
     ) -> None:
         self.graph = graph
         self.folder = folder
+        self.path = path
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope("supervisor"):
             self.variables = [
                 variable
@@ -58,13 +72,14 @@ class Model:
             ]
             self._init_op = global_variables_initializer() if init_op is None else init_op
             self._local_init_op = local_variables_initializer() if local_init_op is None else local_init_op
-            self._missing = report_uninitialized_variables(self.variables)
+            self._missing = report_uninitialized_variables(self.variables) if ready_op is None else ready_op
             counter = get_global_step(graph)
             self._step = None if counter is None else counter.read_value()
             if saver is None and folder is not None:
                 saver = Saver(max_to_keep=max_to_keep)
         self.saver = saver
-        self._init_feeds = init_feeds
+        self._init_feeds, self._local_init_feeds = init_feeds, local_init_feeds
+        self.init_fn = init_fn
         self._shared = None if saver is None or folder is None else SharedFolder(saver)
 
     async def check_folder(self, session: Session) -> None:
@@ -83,7 +98,9 @@ class Model:
         path = await self._restore(session)
         if path is None:
             await session.run(self._init_op, self._init_feeds)
-        await session.run(self._local_init_op)
+            if self.init_fn is not None:
+                await self.init_fn(session)
+        await session.run(self._local_init_op, self._local_init_feeds)
         if names := await self.missing(session):
             raise FailedPreconditionError(
                 f"{len(names)} variables have no value after the {'restore' if path else 'init_op'}: {', '.join(names)}.",
@@ -92,8 +109,13 @@ class Model:
         return path, 0 if self._step is None else await self.step(session)
 
     async def _restore(self, session: Session) -> str | None:
-        """Restores the latest checkpoint that can be read."""
-        if self.folder is None or self.saver is None:
+        """Restores `path`, or the latest checkpoint that can be read."""
+        if self.saver is None:
+            return None
+        if self.path is not None:
+            await self.saver.restore(session, self.path)
+            return self.path
+        if self.folder is None:
             return None
         try:
             state = await machine.on_thread(get_checkpoint_state, self.folder)

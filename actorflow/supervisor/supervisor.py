@@ -85,6 +85,8 @@ class Supervisor:
         rules: when a task whose event loop does not answer is said to be busy.
         wait_seconds: the maximum number of seconds that others wait for the chief.
         seed: makes the random part of the pauses between restarts the same in each run.
+        model: the nodes that it runs, made before; they go before those that other arguments would make.
+        saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
 
     Raises:
         InvalidArgumentError: an argument is invalid.
@@ -118,6 +120,8 @@ class Supervisor:
         rules: Rules | None = None,
         wait_seconds: float | None = None,
         seed: int | None = None,
+        model: Model | None = None,
+        saves: bool = True,
     ) -> None:
         if recovery not in ("all", "task"):
             raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
@@ -125,7 +129,7 @@ class Supervisor:
             raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
-        self.model = Model(
+        self.model = model or Model(
             self.graph,
             folder_path(checkpoint_dir),
             init_op=init_op,
@@ -144,6 +148,7 @@ class Supervisor:
         self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
         self._wait_seconds = wait_seconds
         self._timer = SaveTimer(save_steps, save_seconds)
+        self._may_save = saves
         self._beside, self._saves_beside = SaveBeside(), save_beside
         self._beside_generation = 0
         self._is_shared = False
@@ -232,9 +237,9 @@ class Supervisor:
             else:
                 await self._until_written(None)
                 if self._is_changed:
-                    step = await self._guarded(lambda: self.model.step(self.session))
+                    step = await self.guarded(lambda: self.model.step(self.session))
                     if step != self._timer.saved_step:
-                        await self._guarded(lambda: self._save(step))
+                        await self.guarded(lambda: self._save(step))
         finally:
             await self._end()
 
@@ -321,21 +326,27 @@ class Supervisor:
             else:
                 return Attempt(self, step, attempt.generation)
 
+    async def attempt(self, step: int) -> Attempt:
+        """An attempt when all is well, for a loop that counts its steps and saves its checkpoints itself: `next_attempt`
+        without a look at the global step. Raises what makes it impossible to go on."""
+        await self._gate.wait()
+        return Attempt(self, step, self._gate.generation)
+
     async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
         """Saves a checkpoint if one is due, and gives the global step."""
         attempt.enter()
         try:
-            step = await self._guarded(lambda: self.model.step(self.session))
+            step = await self.guarded(lambda: self.model.step(self.session))
             ends = until is not None and step >= until
             if self._saves:
                 is_due = self._timer.is_due(step, anyio.current_time())
                 await self._until_written(attempt, wait=is_due or ends)
                 if (is_due or ends) and step != self._timer.saved_step:
                     if ends or not self._saves_beside:
-                        await self._guarded(lambda: self._save(step))
+                        await self.guarded(lambda: self._save(step))
                     else:
                         self._beside_generation = attempt.generation
-                        await self._beside.begin(lambda taken: self._guarded(lambda: self._save(step, taken)))
+                        await self._beside.begin(lambda taken: self.guarded(lambda: self._save(step, taken)))
             return step
         finally:
             attempt.reset()
@@ -376,10 +387,11 @@ class Supervisor:
             OpError: any other error of `Session.run`.
         """
         self._is_changed = True
-        return await self._guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
+        return await self.guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
 
-    async def _guarded(self, start: Callable[[], Awaitable[T]]) -> T:
-        """Awaits `start()`, unless there is a loss."""
+    async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
+        """Awaits `start()`, what uses the session in another way than `run` does. Fails at once where there is a loss, as
+        `run` does."""
         self.session  # noqa: B018  (raises before the start)
         attempt = CURRENT.get()
         return await self._gate.through(attempt if attempt is not None and attempt.supervisor is self else None, start)
@@ -397,12 +409,12 @@ class Supervisor:
 
     @property
     def _saves(self) -> bool:
-        return self.is_chief and self.model.saver is not None and self.model.folder is not None
+        return self._may_save and self.is_chief and self.model.saver is not None and self.model.folder is not None
 
     async def save(self) -> str:
         """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`."""
-        step = await self._guarded(lambda: self.model.step(self.session))
-        return await self._guarded(lambda: self._save(step))
+        step = await self.guarded(lambda: self.model.step(self.session))
+        return await self.guarded(lambda: self._save(step))
 
     async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
         def go_on() -> None:

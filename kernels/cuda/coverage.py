@@ -63,8 +63,7 @@ SOFTMAX = ["Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits"]
 STATE = names(
     """
     Assign AssignVariableOp AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignMul AssignMulVariableOp
-    ApplyGradientDescent ApplyMomentum ApplyAdagrad ApplyRMSProp ApplyCenteredRMSProp ApplyAdam ApplyAdadelta
-    ApplyAdaMax _SgdMatMul
+    _SgdMatMul
     """
 )
 
@@ -126,8 +125,7 @@ RECORDED = names(
     Identity IdentityN StopGradient CustomGradient GuaranteeConst EnsureShape NoOp Shape Size Rank VariableV2 ReadVariableOp
     BiasAdd BiasAddGrad Softmax LogSoftmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
     Assign AssignVariableOp AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp AssignMul AssignMulVariableOp
-    ApplyGradientDescent ApplyMomentum ApplyAdagrad ApplyAdadelta ApplyRMSProp ApplyCenteredRMSProp ApplyAdam ApplyAdaMax
-    ApplyFtrl ApplyFtrlV2 Sum Mean Prod Max Min Any All SumTo Unreduce Reshape ExpandDims Squeeze Transpose BroadcastTo
+    Sum Mean Prod Max Min Any All SumTo Unreduce Reshape ExpandDims Squeeze Transpose BroadcastTo
     ReverseV2 Slice StridedSlice Split SplitV Unpack ZerosLike OnesLike Fill FloorDiv FloorMod Pow
     """
 )

@@ -86,8 +86,11 @@ def _expression(step: Instruction, given: Sequence[str], kind: str) -> str:
         return f"{x} {'<=' if op == 'min' else '>='} {y}{nan} ? {x} : {y}"
     if op in _BETWEEN:
         return f"{given[0]} {_OF_BOOLS[op] if kind == 'b1' else _BETWEEN[op]} {given[1]}"
-    if op == "pow":
-        return f"pow({given[0]}, {given[1]})"
+    if op in ("pow", "copysign"):
+        return f"{op}({given[0]}, {given[1]})"
+    if op == "sign":
+        (x,) = given
+        return f"{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}"
     if op in _FUNCTIONS:
         return f"{op}({given[0]})"
     if op == "abs":

@@ -49,6 +49,7 @@ _INTRINSICS = "\n".join(
     for name in ("fabs", "sqrt", "floor", "ceil", "rint")
     for kind, suffix in (("float", "f32"), ("double", "f64"))
 )
+_INTRINSICS += "\ndeclare float @llvm.copysign.f32(float, float)\ndeclare double @llvm.copysign.f64(double, double)"
 
 
 # ---- one loop over a block of rows and columns
@@ -152,7 +153,18 @@ def _instruction(recipe: Recipe, instruction: Instruction, name: str, names: lis
             lines.append(f"{name}.nan = fcmp uno {kind} {given[0]}, {given[0]}")
             lines.append(f"{name} = select i1 {name}.nan, {kind} {given[0]}, {kind} {best}")
         return lines
+    if op == "sign":
+        zero, one = ("0.0", "1.0") if floating else ("0", "1")
+        lines = [f"{name}.zero = {_test('eq', source)} {given[0]}, {zero}"]
+        lines.append(f"{name}.least = select i1 {name}.zero, {kind} {zero}, {kind} {given[0]}")  # a NaN stays
+        lines.append(f"{name}.below = {_test('lt', source)} {given[0]}, {zero}")
+        lines.append(f"{name}.rest = select i1 {name}.below, {kind} -{one}, {kind} {name}.least")
+        lines.append(f"{name}.above = {_test('gt', source)} {given[0]}, {zero}")
+        return [*lines, f"{name} = select i1 {name}.above, {kind} {one}, {kind} {name}.rest"]
     if floating:
+        if op == "copysign":
+            suffix = "f32" if source == "f4" else "f64"
+            return [f"{name} = call {kind} @llvm.copysign.{suffix}({kind} {given[0]}, {kind} {given[1]})"]
         if op == "neg":
             return [f"{name} = fneg {kind} {given[0]}"]
         if op in _FLOAT_CALLS:

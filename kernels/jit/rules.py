@@ -104,6 +104,7 @@ rule("RealDiv", types=_FLOATS)(_binary("div"))
 rule("LogicalNot", types=_BOOL)(_unary("not"))
 rule("Invert", types=_WHOLE)(_unary("not"))
 rule("Neg", types=_NUMBERS)(_unary("neg"))
+rule("Sign", types=_NUMBERS)(_unary("sign"))
 
 
 @rule("Identity", "StopGradient", types=_ALL)
@@ -123,16 +124,6 @@ def cast(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
 def absolute(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     (x,) = given
     return x if x.dtype[0] == "u" else x.block.unary("abs", x)
-
-
-@rule("Sign", types=_NUMBERS)
-def sign(given: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
-    (x,) = given
-    block = x.block
-    rest = block.select(block.binary("eq", x, 0), 0, x)  # what is left is NaN
-    if x.dtype[0] != "u":
-        rest = block.select(block.binary("lt", x, 0), -1, rest)
-    return block.select(block.binary("gt", x, 0), 1, rest)
 
 
 @rule("Square", types=_NUMBERS)

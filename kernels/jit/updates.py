@@ -1,156 +1,82 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
-The formulas are those of `kernels/state/training.py`, operation for operation, so the results are the same bits. Those
+The formulas are the rows of `actorflow.ops.state.training`, as for numpy's kernels, so the results are the same bits. Those
 kernels compute the first updates, until the loop is there, and whatever it can't take.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from actorflow.ops.state.update import TABLE, Update
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
 from actorflow.runtime.codegen import llvm
 from actorflow.runtime.codegen.jit import Demanded
-from actorflow.runtime.codegen.jit_recipe import Recipe
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.runtime.codegen.jit_recipe import CALLED
 
 from ..state import training
-from ..state import update_formulas as formulas
+from ..state.update_program import Loop, program_of
 from .compiler import compiled
 from .sharing import run_shared
+from .ufuncs import inner_loop
 
-F = TypeVar("F", bound=Callable[..., Any])
 LEAST = 2000
 """Elements: below, numpy's calls cost no more."""
 
 provide("jit", llvm.available)
 
 
-class Update:
-    """The loop of one update for one element type: compiled in the background when it has been asked for a few times."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-        self.loop: Demanded[Any] = Demanded(lambda: compiled(recipe))
-
-    def run(self, refs: Sequence[VariableState], scalars: Sequence[Any], grad: Any) -> bool:
-        """Updates the variables; False where the loop is not there yet, and nothing happened."""
-        loop = self.loop.get()
-        if loop is None:
-            return False
-        buffers = training.opened(grad, *refs)
-        dtype = grad.dtype
-        run_shared(loop, grad.size, [*buffers, grad, *[np.asarray(s, dtype) for s in scalars]])
-        return True
-
-
 @functools.cache
-def update_of(formula: formulas.Formula, refs: int, scalars: int, dtype: str, flag: bool) -> Update:
-    return Update(formulas.update_recipe(formula, refs, scalars, dtype, flag))
+def loop_of(loop: Loop, dtype: str) -> Demanded[Any] | None:
+    """The compiled loop of an update for one element type, made in the background when it has been asked for a few times. None
+    where only numpy computes one of its functions as numpy does."""
+    ops = {step.op for step in loop.recipe.body}
+    if "pow" in ops or any(inner_loop(op, dtype) is None for op in ops & CALLED):
+        return None
+    return Demanded(lambda: compiled(loop.recipe))
 
 
-def _updated(
-    formula: formulas.Formula, refs: Sequence[VariableState], scalars: Sequence[Any], grad: Any, flag: bool = False
-) -> bool:
-    """Runs the loop of a formula; False where numpy has to."""
+def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
+    """A dense update, by its compiled loop where that is there."""
+    if not _by_loop(row, inputs, flag):
+        training.update(xp, row, inputs, flag)
+
+
+def _by_loop(row: Update, inputs: tuple[Any, ...], flag: bool) -> bool:
+    """Runs the loop of a formula; False, and nothing done, where numpy has to."""
+    refs, scalars, grad = training.divided(row, inputs)
     if type(grad) is not np.ndarray or grad.dtype.str not in ("<f4", "<f8") or len({id(r) for r in refs}) < len(refs):
         return False
-    if any(ref.dtype.numpy_dtype != grad.dtype for ref in refs):
+    dtype = grad.dtype
+    if any(ref.dtype.numpy_dtype != dtype for ref in refs):
         return False
-    return update_of(formula, len(refs), len(scalars), grad.dtype.str[1:], flag).run(refs, scalars, grad)
+    program = program_of(row, flag, dtype.str[1:])
+    numbers = program.numbers(np, dtype, scalars)
+    loop = program.loop(numbers)
+    demanded = loop_of(loop, dtype.str[1:])
+    code = None if demanded is None else demanded.get()
+    if code is None:
+        return False
+    arrays = [*training.opened(grad, *refs), grad, *[np.asarray(numbers[n], dtype) for n in loop.numbers]]
+    run_shared(code, grad.size, arrays)
+    return True
+
+
+def _pays(row: Update) -> Any:
+    at = row.refs + row.gradient
+    return lambda attrs, shapes: int(np.prod(shapes[at], dtype=np.int64)) >= LEAST
 
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return True
 
 
-def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return int(np.prod(shapes[-1], dtype=np.int64)) >= LEAST
-
-
-def _loop(op: str) -> Callable[[F], F]:
-    return kernel(op, device="CPU", library="jit", can=_can, pays=_pays)
-
-
-# ---- the kernels
-
-
-@_loop("ApplyGradientDescent")
-def gradient_descent(xp: Any, var: VariableState, alpha: Any, delta: Any) -> None:
-    if not _updated(formulas.gradient_descent, (var,), (alpha,), delta):
-        training.gradient_descent(xp, var, alpha, delta)
-
-
-@_loop("ApplyMomentum")
-def momentum(
-    xp: Any, var: VariableState, accum: VariableState, lr: Any, momentum: Any, grad: Any, *, use_nesterov: bool
-) -> None:
-    if not _updated(formulas.momentum, (var, accum), (lr, momentum), grad, use_nesterov):
-        training.momentum(xp, var, accum, lr, momentum, grad, use_nesterov=use_nesterov)
-
-
-@_loop("ApplyAdagrad")
-def adagrad(xp: Any, var: VariableState, accum: VariableState, lr: Any, grad: Any, *, update_slots: bool) -> None:
-    if not _updated(formulas.adagrad, (var, accum), (lr,), grad, update_slots):
-        training.adagrad(xp, var, accum, lr, grad, update_slots=update_slots)
-
-
-@_loop("ApplyRMSProp")
-def rms_prop(
-    xp: Any,
-    var: VariableState,
-    ms: VariableState,
-    mom: VariableState,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-) -> None:
-    if not _updated(formulas.rms_prop, (var, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
-        training.rms_prop(xp, var, ms, mom, lr, rho, momentum, epsilon, grad)
-
-
-@_loop("ApplyCenteredRMSProp")
-def centered_rms_prop(
-    xp: Any,
-    var: VariableState,
-    mg: VariableState,
-    ms: VariableState,
-    mom: VariableState,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-) -> None:
-    if not _updated(formulas.centered_rms_prop, (var, mg, ms, mom), (lr, 1 - rho, momentum, epsilon), grad):
-        training.centered_rms_prop(xp, var, mg, ms, mom, lr, rho, momentum, epsilon, grad)
-
-
-@_loop("ApplyAdam")
-def adam(
-    xp: Any,
-    var: VariableState,
-    m: VariableState,
-    v: VariableState,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-    *,
-    use_nesterov: bool,
-) -> None:
-    rate = training.adam_rate(xp, lr, beta1_power, beta2_power)
-    if not _updated(formulas.adam, (var, m, v), (rate, 1 - beta1, 1 - beta2, beta1, epsilon), grad, use_nesterov):
-        training.adam(
-            xp, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_nesterov=use_nesterov
-        )
+for _row in TABLE:
+    kernel(_row.dense_type, device="CPU", library="jit", can=_can, pays=_pays(_row))(
+        training.kernel_of(_row, False, update)
+    )

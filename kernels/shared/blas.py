@@ -8,10 +8,7 @@ while that pays, and when it does not, on one for a while that doubles with each
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import glob
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,14 +138,16 @@ class Library:
 
 @functools.cache
 def _library() -> Library | None:
-    """numpy's OpenBLAS, where it has one and more than one thread."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "numpy.libs")
-    for path in glob.glob(os.path.join(folder, "*openblas*")):
-        try:
-            loaded = ctypes.CDLL(path)  # the one that numpy uses: it is loaded once
-            get, set_ = loaded.scipy_openblas_get_num_threads64_, loaded.scipy_openblas_set_num_threads64_
-        except (OSError, AttributeError):
-            continue
-        if get() > 1:
-            return Library(get, set_)
+    """numpy's OpenBLAS, where it has more than one thread and `threadpoolctl` (of the extras `jit` and `onednn`) finds it."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    found = ThreadpoolController().select(internal_api="openblas").lib_controllers
+    for each in sorted(found, key=lambda each: "numpy" not in each.filepath):  # scipy may have one of its own
+        name = next((name for name in each.check_symbols if hasattr(each.dynlib, name)), "")
+        if name and each.threading_layer == "pthreads":
+            # its own setter takes the calls of one thread only, and four times as long
+            get, set_ = getattr(each.dynlib, name), getattr(each.dynlib, name.replace("get_num", "set_num"))
+            return Library(get, set_) if get() > 1 else None
     return None

@@ -125,26 +125,13 @@ def unicode_transcode(
 def regex_replace(xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool) -> Any:
     expression = compiled(single(pattern))
     written = rewriter(single(rewrite), expression)
-
-    def one(value: bytes) -> bytes:
-        text = value.decode("utf-8", "surrogateescape")
-        pieces, end = [], 0
-        for match in expression.finditer(text):
-            if match.end() == end and match.start() == end and end:
-                continue  # as in RE2, a match of nothing does not follow another match
-            pieces += [text[end : match.start()], written(match)]
-            end = match.end()
-            if not replace_global:
-                break
-        return "".join([*pieces, text[end:]]).encode("utf-8", "surrogateescape")
-
-    return mapped(one, x)
+    return mapped(lambda s: expression.replaced(s, written, once=not replace_global), x)
 
 
 @kernel("RegexFullMatch")
 def regex_full_match(xp: Any, x: Any, pattern: Any) -> Any:
     expression = compiled(single(pattern))
-    return mapped(lambda s: expression.fullmatch(s.decode("utf-8", "surrogateescape")) is not None, x, bool)
+    return mapped(expression.fits, x, bool)
 
 
 @kernel("EncodeBase64")

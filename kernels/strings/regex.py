@@ -1,7 +1,8 @@
-"""Patterns in RE2's syntax as patterns of Python's `re`, over text in which a byte that is no UTF-8 is a lone surrogate.
+"""Regular expressions of strings, matched by RE2 (the extra `strings`) or, without that, by Python's `re`.
 
-What differs: `$` is the very end, classes such as `\\d` are those of ASCII, `(?i)` may stand anywhere, there are POSIX
-classes and `\\Q...\\E`, a bad byte matches no `.`; and RE2 has no lookaround, back references or possessive repetition.
+RE2's time is linear in the text, whatever the pattern, and other threads go on meanwhile. `re` backtracks, and holds the
+interpreter: a pattern that a client of a cluster sent could stop a worker for ever, its event loop too. So without RE2, a string
+is refused over which a pattern might take more than `MOST_STEPS`.
 """
 
 from __future__ import annotations
@@ -9,234 +10,160 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, AnyStr, Protocol
 
 from actorflow.errors import UnimplementedError
 
-_WORD = "0-9A-Za-z_"
-_NO_BYTE = "\\udc80-\\udcff"  # bytes that are no UTF-8
-_LAST = "\\udc7f\\udd00-\\U0010ffff"
-_CLASSES = {
-    "d": "0-9",
-    "w": _WORD,
-    "s": r"\t\n\f\r ",
-    "D": rf"\x00-/:-{_LAST}",
-    "W": rf"\x00-/:-@\[-^`{{-{_LAST}",
-    "S": rf"\x00-\x08\x0b\x0e-\x1f!-{_LAST}",
-}
-_POSIX = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": r"\x00-\x7f",
-    "blank": r"\t ",
-    "cntrl": r"\x00-\x1f\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t\n\v\f\r ",
-    "upper": "A-Z",
-    "word": _WORD,
-    "xdigit": "0-9A-Fa-f",
-}
-_BOUNDARY = f"(?:(?<![{_WORD}])(?=[{_WORD}])|(?<=[{_WORD}])(?![{_WORD}]))"
-_INSIDE = f"(?:(?<![{_WORD}])(?![{_WORD}])|(?<=[{_WORD}])(?=[{_WORD}]))"
-_REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
-_FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
-_HEX = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\})")
-_MOST = 1000  # repetitions that RE2 takes
+from .re_syntax import translate
+
+MOST_STEPS = 1_000_000_000
+"""So many steps of backtracking Python's `re` may take over one string: about a second at the worst."""
 
 
-class _Level:
-    """A group, or the whole: the flags in it, and those of its `(?i)` as the groups that stand for them."""
+class Pattern(Protocol):
+    """A pattern, in RE2's syntax, that is compiled."""
 
-    def __init__(self, multiline: bool, dotall: bool) -> None:
-        self.multiline, self.dotall = multiline, dotall
-        self.opened: list[str] = []
+    groups: int
 
+    def fits(self, value: bytes) -> bool:
+        """Whether all of `value` matches."""
 
-class _Translation:
-    def __init__(self, pattern: str) -> None:
-        self.rest, self.at = pattern, 0
-        self.out: list[str] = []
-        self.levels = [_Level(False, False)]
-
-    def run(self) -> str:
-        repeatable = False  # whether a repetition may come: not twice
-        while self.at < len(self.rest):
-            repeat = _REPEAT.match(self.rest, self.at)
-            if repeat is not None:
-                if not repeatable:
-                    raise ValueError(f"bad repetition operator: {repeat.group()!r}")
-                self._repeat(repeat)
-                repeatable = False
-                continue
-            repeatable = self._one()
-        if len(self.levels) > 1:
-            raise ValueError("missing )")
-        return "".join(self.out) + ")" * len(self.levels[0].opened)
-
-    def _repeat(self, found: re.Match[str]) -> None:
-        if any(int(number) > _MOST for number in re.findall(r"\d+", found.group())):
-            raise ValueError(f"bad repetition operator: {found.group()!r}")
-        self.out.append(found.group())
-        self.at = found.end()
-        if self.rest.startswith("?", self.at):
-            self.out.append("?")
-            self.at += 1
-
-    def _one(self) -> bool:
-        """Translates one element. Gives whether it may be repeated."""
-        level, char = self.levels[-1], self.rest[self.at]
-        self.at += 1
-        if char == "\\":
-            return self._escape()
-        if char == "[":
-            self._class()
-        elif char == "(":
-            return self._open()
-        elif char == ")":
-            if len(self.levels) == 1:
-                raise ValueError("unexpected )")
-            self.out.append(")" * (len(self.levels.pop().opened) + 1))
-        elif char == "|":
-            self.out.append(")" * len(level.opened) + "|" + "".join(level.opened))
-            return False
-        elif char == ".":
-            self.out.append(f"[^{'' if level.dotall else chr(92) + 'n'}{_NO_BYTE}]")
-        elif char == "$":
-            self.out.append("(?m:$)" if level.multiline else r"\Z")
-        elif char == "^":
-            self.out.append("(?m:^)" if level.multiline else r"\A")
-        else:
-            self.out.append(re.escape(char))
-        return True
-
-    def _open(self) -> bool:
-        flags = _FLAGS.match(self.rest, self.at - 1)
-        if flags is None:
-            named = re.compile(r"\?P?<(\w+)>").match(self.rest, self.at)
-            if named is None and self.rest.startswith("?", self.at):
-                raise ValueError(f"invalid perl operator: {self.rest[self.at - 1 : self.at + 2]!r}")
-            self._enter("(" if named is None else f"(?P<{named.group(1)}>")
-            self.at = self.at if named is None else named.end()
-            return False
-        on, off, end = flags.group(1), flags.group(2) or "", flags.group(3)
-        if "U" in on or "U" in off:
-            raise UnimplementedError("A pattern with the flag U (ungreedy) is not supported; write *? and +?.")
-        self.at = flags.end()
-        # Python is told only of `i`; what the others change is translated.
-        text = "(?i:" if "i" in on else "(?-i:" if "i" in off else "(?:"
-        if end == ":":
-            self._enter(text)
-        else:
-            self.levels[-1].opened.append(text)
-            self.out.append(text)
-        level = self.levels[-1]
-        level.multiline = (level.multiline or "m" in on) and "m" not in off
-        level.dotall = (level.dotall or "s" in on) and "s" not in off
-        return False
-
-    def _enter(self, text: str) -> None:
-        self.out.append(text)
-        self.levels.append(_Level(self.levels[-1].multiline, self.levels[-1].dotall))
-
-    def _escape(self) -> bool:
-        if self.at == len(self.rest):
-            raise ValueError("trailing \\")
-        char = self.rest[self.at]
-        if char == "Q":
-            end = self.rest.find("\\E", self.at)
-            quoted = self.rest[self.at + 1 : end if end >= 0 else None]
-            self.out.append(re.escape(quoted))
-            self.at = len(self.rest) if end < 0 else end + 2
-            return bool(quoted)
-        if char in "AzbB":
-            self.at += 1
-            self.out.append({"A": r"\A", "z": r"\Z", "b": _BOUNDARY, "B": _INSIDE}[char])
-        else:
-            text, single = self._character()
-            self.out.append(text if single else f"[{text}]")
-        return True
-
-    def _character(self) -> tuple[str, bool]:
-        """What follows a backslash, in a class or outside, and whether it is one character."""
-        char = self.rest[self.at]
-        self.at += 1
-        if char in _CLASSES:
-            return _CLASSES[char], False
-        if char in "pPC":
-            raise UnimplementedError(
-                f"A pattern with \\{char} is not supported.", hint="Name the characters: [a-zäöü]."
-            )
-        if char in "afnrtv":
-            return f"\\{char}", True
-        if found := _HEX.match(self.rest, self.at - 1):
-            self.at = found.end()
-            return re.escape(chr(int(found.group(1) or found.group(2), 16))), True
-        if found := re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}").match(self.rest, self.at - 1):
-            self.at = found.end()
-            return re.escape(chr(int(found.group(), 8))), True
-        if char.isascii() and (char.isalnum() or char == "_"):
-            raise ValueError(f"invalid escape sequence: \\{char}")
-        return re.escape(char), True
-
-    def _class(self) -> None:
-        parts: list[str] = []
-        negated = self.rest.startswith("^", self.at)
-        self.at += negated
-        first = self.at
-        while True:
-            if self.at >= len(self.rest):
-                raise ValueError("missing ]")
-            char = self.rest[self.at]
-            if char == "]" and self.at > first:
-                break
-            posix = re.compile(r"\[:(\^?)(\w+):\]").match(self.rest, self.at)
-            if posix is not None:
-                if posix.group(2) not in _POSIX:
-                    raise ValueError(f"invalid character class range: {posix.group()!r}")
-                members = _POSIX[posix.group(2)]
-                parts.append(_complement(members) if posix.group(1) else members)
-                self.at = posix.end()
-                continue
-            self.at += 1
-            if char == "\\":
-                if self.at == len(self.rest):
-                    raise ValueError("missing ]")
-                parts.append(self._character()[0])
-            else:
-                parts.append(char if char == "-" else re.escape(char))
-        self.at += 1
-        self.out.append(f"[{'^' + _NO_BYTE if negated else ''}{''.join(parts)}]")
+    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+        """`value` with its matches, or the first one, rewritten."""
 
 
-def _complement(members: str) -> str:
-    """A class of ASCII's without `members`, and all that is beyond ASCII."""
-    inside = re.compile(f"[{members}]")
-    others = "".join(re.escape(chr(i)) for i in range(128) if not inside.match(chr(i)))
-    return rf"{others}\x80-{_LAST}"
+class Re2Pattern:
+    """A pattern for RE2."""
+
+    def __init__(self, re2: Any, pattern: bytes) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            self._pattern = re2.compile(pattern, options)
+        except re2.error as error:
+            reason = error.args[0] if error.args else error
+            raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
+        self.groups: int = self._pattern.groups
+
+    def fits(self, value: bytes) -> bool:
+        return self._pattern.fullmatch(value) is not None
+
+    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+        return _replaced(self._pattern.search, value, rewrite, once)
+
+
+class BacktrackingPattern:
+    """A pattern for Python's `re`. It works on text, in which a byte that is not UTF-8 is a lone surrogate."""
+
+    def __init__(self, pattern: bytes) -> None:
+        try:
+            self._pattern, self._parts = translate(pattern.decode())
+        except re.error as error:
+            raise ValueError(str(error)) from None
+        self._name = pattern
+        self.groups = self._pattern.groups
+        self._longest = {False: 0, True: 0}
+        """The most characters over which the pattern is known to be quick, from one place and from all."""
+
+    def fits(self, value: bytes) -> bool:
+        return self._pattern.fullmatch(self._checked(value, False)) is not None
+
+    def replaced(self, value: bytes, rewrite: Callable[[Any], bytes], once: bool) -> bytes:
+        text = self._checked(value, True)
+
+        def rewritten(match: re.Match[str]) -> str:
+            return rewrite(match).decode("utf-8", "surrogateescape")
+
+        return _replaced(self._pattern.search, text, rewritten, once).encode("utf-8", "surrogateescape")
+
+    def _checked(self, value: bytes, starts: bool) -> str:
+        """The text of `value`. `starts` says whether a match may start at each character of it."""
+        text = value.decode("utf-8", "surrogateescape")
+        size = len(text)
+        if size > self._longest[starts]:
+            work = self._parts.work(size)
+            if work.ways > 1 and work.steps * (size if starts else 1) > MOST_STEPS:
+                raise UnimplementedError(
+                    f"Python's re might match the pattern {self._name.decode(errors='replace')!r} for very long over a string of "
+                    f"{size:,} characters.",
+                    hint="pip install 'actorflow[strings]' brings RE2, which takes any pattern in linear time.",
+                )
+            self._longest[starts] = size
+        return text
+
+
+def _replaced(
+    search: Callable[[AnyStr, int], Any], value: AnyStr, rewrite: Callable[[Any], AnyStr], once: bool
+) -> AnyStr:
+    """As RE2's GlobalReplace and Replace do: a match of nothing does not follow another match."""
+    pieces: list[AnyStr] = []
+    at, end, copied = 0, -1, 0
+    while at <= len(value) and (match := search(value, at)) is not None:
+        begin, after = match.span()
+        if begin == after == end:
+            at = _behind_character(value, at)
+            continue
+        pieces += [value[copied:begin], rewrite(match)]
+        at = end = copied = after
+        if once:
+            break
+    pieces.append(value[copied:])
+    return value[:0].join(pieces)
+
+
+def _behind_character(value: bytes | str, at: int) -> int:
+    """The place behind the character that begins at `at`; behind the byte where that begins none."""
+    if isinstance(value, bytes):
+        for size in range(1, 5):
+            with suppress(UnicodeDecodeError):
+                if value[at : at + size].decode():
+                    return at + size
+    return at + 1
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(pattern: bytes) -> re.Pattern[str]:
-    """Python's pattern for one of RE2's. Raises ValueError where RE2 takes none, UnimplementedError where this does not."""
+def compiled(pattern: bytes) -> Pattern:
+    """The pattern, for RE2 where that is installed.
+
+    Raises:
+        ValueError: RE2 takes no such pattern.
+        UnimplementedError: RE2 takes it, and is not installed, and this does not take it without.
+    """
+    re2 = _library()
     try:
-        return re.compile(_Translation(pattern.decode()).run())
-    except (ValueError, re.error) as error:
+        return BacktrackingPattern(pattern) if re2 is None else Re2Pattern(re2, pattern)
+    except ValueError as error:
         raise ValueError(f"Invalid pattern: {pattern.decode(errors='replace')}, error: {error}") from None
 
 
-def rewriter(rewrite: bytes, pattern: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
+@functools.cache
+def _library() -> Any:
+    try:
+        import re2
+    except ImportError:
+        return None
+    return re2
+
+
+def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
     r"""What a rewrite with `\0` to `\9` makes of a match. Raises ValueError where it names no group of `pattern`."""
-    parts: list[str | int] = []
-    for piece in re.findall(r"\\.?|[^\\]+", rewrite.decode("utf-8", "surrogateescape"), re.DOTALL):
-        if piece[0] != "\\":
+    parts: list[bytes | int] = []
+    for piece in re.findall(rb"\\.?|[^\\]+", rewrite, re.DOTALL):
+        if piece[:1] != b"\\":
             parts.append(piece)
-        elif piece == "\\\\":
-            parts.append("\\")
-        elif piece[1:].isdecimal() and int(piece[1:]) <= pattern.groups:
+        elif piece == b"\\\\":
+            parts.append(b"\\")
+        elif piece[1:].isdigit() and int(piece[1:]) <= pattern.groups:
             parts.append(int(piece[1:]))
         else:
             raise ValueError(f"The rewrite {rewrite!r} has {piece!r}, but the pattern has {pattern.groups} groups.")
-    return lambda match: "".join(part if isinstance(part, str) else match.group(part) or "" for part in parts)
+
+    def written(match: Any) -> bytes:
+        return b"".join(part if isinstance(part, bytes) else _as_bytes(match.group(part)) for part in parts)
+
+    return written
+
+
+def _as_bytes(found: bytes | str | None) -> bytes:
+    return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found or b""

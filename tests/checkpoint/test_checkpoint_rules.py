@@ -100,7 +100,7 @@ def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
             super().remove(path)
 
     may_go = threading.Event()
-    monkeypatch.setattr(writing, "MUCH", 1)
+    monkeypatch.setattr(writing, "_LARGE", 1)
     store = LocalStore(str(tmp_path), Held())
     for name in ("a", "b"):
         save(store, name)

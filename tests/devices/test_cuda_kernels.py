@@ -19,6 +19,7 @@ import actorflow as af
 from actorflow import blocking, dtypes, errors
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cuda.device import CudaDevice
+from actorflow.ops.state.update import TABLE
 from actorflow.registry import kernel, plugins
 from actorflow.runtime.state.variable_state import VariableState
 
@@ -135,13 +136,25 @@ _UPDATES: dict[str, tuple[int, tuple[float, ...], dict[str, Any]]] = {
     "ApplyFtrl": (3, (0.1, 0.01, 0.02, -0.5), {}),
     "ApplyFtrl of another power": (3, (0.1, 0.01, 0.02, -0.7), {}),
     "ApplyFtrlV2": (3, (0.1, 0.01, 0.02, 0.03, -0.5), {}),
+    "ApplyAdaMax": (3, (0.81, 0.1, 0.9, 0.999, 1e-8), {}),
+    "ApplyAddSign": (2, (0.1, 1.5, 0.8, 0.9), {}),
+    "ApplyPowerSign": (2, (0.1, 1.5, 0.8, 0.9), {}),
+    "ApplyProximalGradientDescent": (1, (0.1, 0.01, 0.02), {}),
+    "ApplyProximalGradientDescent without l1": (1, (0.1, 0.0, 0.02), {}),
+    "ApplyProximalAdagrad": (2, (0.1, 0.01, 0.02), {}),
+    "ApplyAdagradDA": (3, (0.1, 0.01, 0.02, 3), {}),
 }
 """How many variables and slots, the scalars, the attributes."""
-_GRADIENT_FIRST = ("ApplyFtrl", "ApplyFtrlV2")
+ROWS = {row.dense_type: row for row in TABLE}
+
+
+def test_every_row_of_the_table_is_tried() -> None:
+    assert {case.split()[0] for case in _UPDATES} == ROWS.keys()
 
 
 def arguments(op: str, refs: Any, scalars: Any, grad: Any) -> list[Any]:
-    return [*refs, grad, *scalars] if op in _GRADIENT_FIRST else [*refs, *scalars, grad]
+    at = ROWS[op].gradient
+    return [*refs, *scalars[:at], grad, *scalars[at:]]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -156,7 +169,7 @@ def test_f91_an_update_is_one_kernel_with_the_cpus_values(
     starts[0] = rng.normal(size=(7, 31)).astype(kind)
     grad = rng.normal(size=(7, 31)).astype(kind)
     grad[0, :3] = 0, np.inf, np.nan
-    scalars = [kind.type(n) for n in numbers]
+    scalars = [np.int64(n) if name in ROWS[op].types else kind.type(n) for n, name in zip(numbers, ROWS[op].scalars)]
 
     host = [
         VariableState(f"v{k}", dtypes.as_dtype(dtype), (7, 31), PoolAllocator(None, owner="test")) for k in range(count)
@@ -176,10 +189,7 @@ def test_f91_an_update_is_one_kernel_with_the_cpus_values(
     assert len(gpu.launches) == 1, gpu.launches
     for mine, wanted in zip(theirs, host):
         found, right = mine._buffer.host, wanted.read()
-        if op.startswith("ApplyFtrl"):  # the sign of zero is another
-            np.testing.assert_array_equal(found, right)
-        else:
-            np.testing.assert_array_equal(found.view(f"u{kind.itemsize}"), right.view(f"u{kind.itemsize}"))
+        np.testing.assert_array_equal(found.view(f"u{kind.itemsize}"), right.view(f"u{kind.itemsize}"))
 
 
 def test_f91_updates_of_halves_are_left_to_the_kernel_for_every_device(device: CudaDevice, gpu: FakeCupy) -> None:
@@ -190,9 +200,16 @@ def test_f91_updates_of_halves_are_left_to_the_kernel_for_every_device(device: C
     grad = on_gpu(device, np.ones(70, np.float16))
     with device.launching("an update"):
         function("ApplyMomentum", "GPU")(gpu, refs[0], refs[1], half, half, grad, use_nesterov=False)
-        with pytest.raises(errors.UnimplementedError, match="ApplyFtrl has no kernel on GPUs"):
-            function("ApplyFtrl", "GPU")(gpu, *refs, grad, half, half, half, half)
-    assert (refs[0]._buffer.host == np.float16(0.25)).all()
+        assert (refs[0]._buffer.host == np.float16(0.25)).all()
+        function("ApplyFtrl", "GPU")(
+            gpu, *refs, grad, half, half, half, half
+        )  # a choice by a number that nobody waits for
+    host = [VariableState(n, dtypes.float16, (70,), PoolAllocator(None, owner="test")) for n in "abc"]
+    for ref, start in zip(host, (0.25, 1.5, 1)):
+        ref.assign(np.full(70, start, np.float16))
+    function("ApplyFtrl", "CPU")(np, *host, np.ones(70, np.float16), *[np.float16(0.5)] * 4)
+    for mine, wanted in zip(refs, host):
+        np.testing.assert_array_equal(mine._buffer.host, wanted.read())
 
 
 def test_f91_a_variable_that_is_its_own_slot_is_left_to_the_kernel_for_every_device(

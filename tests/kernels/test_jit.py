@@ -24,6 +24,7 @@ from actorflow.control_flow.cond import cond
 from actorflow.control_flow.while_loop import while_loop
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
+from actorflow.ops.state import training
 from actorflow.registry import opdef, plugins
 from actorflow.runtime.codegen import jit
 from actorflow.runtime.codegen.jit_recipe import CALLED, Block
@@ -33,7 +34,7 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
 from actorflow.kernels.jit import compiler, parallel, rules, sharing, softmax, team, ufuncs, updates
 from actorflow.kernels.nn import activation as kernels_nn
-from actorflow.kernels.state import update_formulas
+from actorflow.kernels.state.update_program import recipe_of
 from actorflow.runtime.codegen import llvm
 
 nn = af.nn
@@ -612,7 +613,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
             assert loops(session) == 0
             np.testing.assert_array_equal(await session.run(v), np.full(N, -0.5 * 2 * jit.RUNS, np.float32))
 
-    updates.update_of.cache_clear()
+    updates.loop_of.cache_clear()
     await check(jit=False)
     await check(devices={"SIM": 1})
     with monkeypatch.context() as patch:
@@ -668,6 +669,12 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "rmsprop": lambda: train.RMSPropOptimizer(0.1, momentum=0.5),
     "centered": lambda: train.RMSPropOptimizer(0.1, centered=True),
     "adam": lambda: train.AdamOptimizer(0.01),
+    "adadelta": lambda: train.AdadeltaOptimizer(0.1),
+    "proximal": lambda: train.ProximalGradientDescentOptimizer(0.1, 0.01, 0.02),
+    "proximal adagrad": lambda: train.ProximalAdagradOptimizer(0.1, 0.1, 0.01, 0.02),
+    "dual averaging": lambda: train.AdagradDAOptimizer(0.1, np.int64(3), 0.1, 0.01, 0.02),
+    "ftrl": lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=0.01, l2_regularization_strength=0.02),
+    "ftrl with shrinkage": lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.02),
 }
 SIZES = (N, sharing.WORTH_SHARING + 12_345)
 
@@ -744,7 +751,7 @@ def both(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
 
 
 def shared_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
-    loop = compiler.compiled(updates.update_of(update_formulas.gradient_descent, 1, 1, "f4", False).recipe)
+    loop = compiler.compiled(recipe_of(training.gradient_descent, False, "f4"))
     n = sharing.WORTH_SHARING + 7
     w, g = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
     return loop, [w, g, np.asarray(np.float32(0.5))], w - np.float32(0.5)

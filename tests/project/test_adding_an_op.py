@@ -32,7 +32,8 @@ def copy(tmp_path: Path) -> Path:
     leave_out = shutil.ignore_patterns("__pycache__")
     for folder in ("actorflow", *PARTS, "tools"):
         shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
-    shutil.copytree(ROOT / "tests" / "ops", root / "tests" / "ops", ignore=leave_out)
+    for folder in ("ops", "support"):
+        shutil.copytree(ROOT / "tests" / folder, root / "tests" / folder, ignore=leave_out)
     (root / "docs").mkdir()
     for file in [ROOT / "pyproject.toml", ROOT / "docs" / "gpu.md", *ROOT.glob("tests/*.py")]:
         shutil.copy(file, root / file.relative_to(ROOT))

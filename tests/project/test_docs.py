@@ -140,6 +140,10 @@ import httpx
 # What stands before and after a piece that is no program of its own, by words of it.
 AROUND = {
     "af.Supervisor(": ("", "assert step == 49"),
+    "MonitoredTrainingSession(": (
+        IN_A_GRAPH,
+        "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models').endswith('-1000')",
+    ),
     "Saver(": (IN_A_GRAPH, "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models')"),
     "warmup(": (IN_A_SESSION, "assert len(copy) == len(graph) and trace.events\nawait session.close()"),
     "graph.lint(": ("", ""),

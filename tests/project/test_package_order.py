@@ -33,6 +33,7 @@ ORDER = (
     ("train",),
     ("graphdef",),
     ("supervisor", "ext", "testing", "cli"),
+    ("monitored",),
     ("compat",),
 )
 """From the bottom to the top; packages in one row do not import each other. Modules beside the packages, such as `errors`

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import actorflow as af
 from actorflow import errors, train
+from actorflow.records import crc32c as checksums
 from actorflow.records import csv, tfrecord, wire
 from actorflow.records.crc32c import crc32c, crc32c_each, masked_crc32c
 from actorflow.records.features import read_feature, write_feature
@@ -46,6 +47,15 @@ SEQUENCE = (
 # ---- checksums
 
 
+@pytest.fixture(params=["google-crc32c", "numpy"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the library for checksums, and as where it is not installed."""
+    if request.param == "numpy":
+        monkeypatch.setattr(checksums, "_library", lambda: None)
+    elif checksums._library() is None:
+        pytest.skip("google-crc32c is not installed")
+
+
 def _by_bits(data: bytes) -> int:
     register = 0xFFFFFFFF
     for byte in data:
@@ -55,6 +65,7 @@ def _by_bits(data: bytes) -> int:
     return register ^ 0xFFFFFFFF
 
 
+@pytest.mark.usefixtures("library")
 def test_the_checksum_is_castagnolis() -> None:
     assert crc32c(b"123456789") == 0xE3069283  # the check value of the catalogues of CRCs
     assert crc32c(b"\0" * 32) == 0x8A9136AA  # RFC 3720, B.4
@@ -62,6 +73,7 @@ def test_the_checksum_is_castagnolis() -> None:
     assert masked_crc32c(b"") == 0xA282EAD8
 
 
+@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 95, 96, 97, 100, 127, 128, 255, 1023, 1024, 1025, 4099, 8193])
 def test_checksums_of_all_lengths(size: int, seed: int) -> None:
     data = random.Random(seed).randbytes(size)
@@ -69,6 +81,7 @@ def test_checksums_of_all_lengths(size: int, seed: int) -> None:
     assert crc32c(memoryview(data)) == crc32c(bytearray(data)) == _by_bits(data)
 
 
+@pytest.mark.usefixtures("library")
 def test_checksums_side_by_side(seed: int) -> None:
     rng = random.Random(seed)
     strings = [rng.randbytes(rng.choice([0, 1, 3, 4, 20, 97, 300, 1000, 9000])) for _ in range(40)]

@@ -33,7 +33,7 @@ _LEVELS = (
 _FUNCTIONS: dict[str, Any] = {
     "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "tanh": np.tanh, "pow": np.power,
     "floor": np.floor, "ceil": np.ceil, "rint": np.rint, "fabs": np.abs, "abs": np.abs, "fmax": np.fmax, "fmin": np.fmin,
-    "max": np.maximum, "min": np.minimum,
+    "max": np.maximum, "min": np.minimum, "copysign": np.copysign,
 }  # fmt: skip
 _BITS = {"__int_as_float": (np.uint32, np.float32), "__longlong_as_double": (np.uint64, np.float64)}
 _COMPARED: dict[str, Any] = {

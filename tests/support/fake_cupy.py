@@ -57,7 +57,7 @@ UFUNCS = names(
     expm1 log log1p sqrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
     arctan2 floor ceil rint maximum minimum less less_equal greater greater_equal equal not_equal logical_and
     logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isinf
-    isfinite conjugate
+    isfinite conjugate copysign
     """
 )
 FUNCTIONS = names(

@@ -287,10 +287,10 @@ def test_variants_of_the_ops(graph: Graph, start: Start) -> None:
     """What no optimizer asks for: Adam with Nesterov's momentum, Adagrad that leaves its accumulator."""
     v, m, s = (af.Variable([x], dtype=af.float64) for x in (1.0, 0.5, 0.25))
     g = 2.0
-    adam = training.apply_adam(v, m, s, 0.8, 0.9, 0.1, 0.8, 0.9, 1e-8, [g], use_nesterov=True)
+    adam = training.adam.dense(v, m, s, 0.8, 0.9, 0.1, 0.8, 0.9, 1e-8, [g], use_nesterov=True)
     w, a = af.Variable([1.0, 2.0]), af.Variable([4.0, 9.0])
-    dense = training.apply_adagrad(w, a, 0.5, [2.0, 3.0], update_slots=False)
-    rows = training.sparse_apply_adagrad(w, a, 0.5, [1.0, 1.0], [1, 1], update_slots=False)
+    dense = training.adagrad.dense(w, a, 0.5, [2.0, 3.0], update_slots=False)
+    rows = training.adagrad.sparse(w, a, 0.5, [1.0, 1.0], [1, 1], update_slots=False)
     run = start(graph)
     run(af.global_variables_initializer())
     run([adam, dense])
@@ -483,16 +483,16 @@ def test_mistakes(graph: Graph) -> None:
         with pytest.raises(error, match=message):
             wrong()
     with pytest.raises(ValueError, match="is a scalar, but its shape is"):
-        training.apply_gradient_descent(v, [0.1, 0.2], [1.0])
+        training.gradient_descent.dense(v, [0.1, 0.2], [1.0])
     with pytest.raises(TypeError, match="'accum' has type float64, but the inputs before have float32"):
-        training.apply_momentum(v, af.Variable([1.0], dtype=af.float64), 0.1, 0.9, [1.0])
+        training.momentum.dense(v, af.Variable([1.0], dtype=af.float64), 0.1, 0.9, [1.0])
 
 
 def test_a_failed_update_changes_nothing(graph: Graph, start: Start) -> None:
     v, slot = af.Variable([[1.0], [2.0]]), af.Variable([[0.0], [0.0]])
     g, at = af.placeholder(af.float32), af.placeholder(af.int32)
-    dense = training.apply_momentum(v, slot, 0.1, 0.9, g)
-    rows = training.sparse_apply_momentum(v, slot, 0.1, 0.9, g, at)
+    dense = training.momentum.dense(v, slot, 0.1, 0.9, g)
+    rows = training.momentum.sparse(v, slot, 0.1, 0.9, g, at)
     run = start(graph)
     run(v.initializer)
     with pytest.raises(errors.FailedPreconditionError):

@@ -11,8 +11,7 @@ from running import Run, start
 
 import actorflow as af
 from actorflow.graph.graph import Graph
-from actorflow.ops.state import training_adaptive as adaptive
-from actorflow.ops.state import training_proximal as proximal
+from actorflow.ops.state import training
 
 __all__ = ["start"]
 
@@ -34,7 +33,7 @@ def graph() -> Iterator[Graph]:
 # The update, the slots' initial values, and what TensorFlow makes of the variable and of them in two runs.
 CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
     "AdagradDA": (
-        lambda g, *refs: proximal.apply_adagrad_da(*refs, g, 0.1, 0.05, 0.02, THREE),
+        lambda g, *refs: training.adagrad_da.dense(*refs, g, 0.1, 0.05, 0.02, THREE),
         [0.1, 0.2],
         [
             [[-0.11273824, 0.11750962], [-0.0, -0.078113109], [-0.13765155, 0.0]],
@@ -43,7 +42,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
         ],
     ),
     "AdagradDA without l1": (
-        lambda g, *refs: proximal.apply_adagrad_da(*refs, g, 0.1, 0.0, 0.02, THREE),
+        lambda g, *refs: training.adagrad_da.dense(*refs, g, 0.1, 0.0, 0.02, THREE),
         [0.1, 0.2],
         [
             [[-0.13053901, 0.12758186], [-0.022064652, -0.10415081], [-0.14287883, 0.030808121]],
@@ -52,7 +51,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
         ],
     ),
     "SparseAdagradDA": (
-        lambda g, *refs: proximal.sparse_apply_adagrad_da(*refs, ROWS, [2, 0, 1], 0.1, 0.05, 0.02, THREE),
+        lambda g, *refs: training.adagrad_da.sparse(*refs, ROWS, [2, 0, 1], 0.1, 0.05, 0.02, THREE),
         [0.1, 0.2],
         [
             [[-0.13765156, -0.078113109], [-0.041077495, 0.089003861], [-0.11273823, 0.11750963]],
@@ -61,7 +60,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
         ],
     ),
     "AddSign": (
-        lambda g, *refs: adaptive.apply_add_sign(*refs, 0.1, 1.5, 0.8, 0.9, g),
+        lambda g, *refs: training.add_sign.dense(*refs, 0.1, 1.5, 0.8, 0.9, g),
         [0.1],
         [
             [[0.77, -1.54], [0.3, 0.285], [-0.87, -0.0425]],
@@ -69,7 +68,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
         ],
     ),
     "PowerSign": (
-        lambda g, *refs: adaptive.apply_power_sign(*refs, 0.1, 1.5, 0.8, 0.9, g),
+        lambda g, *refs: training.power_sign.dense(*refs, 0.1, 1.5, 0.8, 0.9, g),
         [0.1],
         [
             [[0.6679883, -1.3359766], [0.3, 0.23399416], [-1.2780468, -0.052470144]],
@@ -77,7 +76,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[Any]]] = {
         ],
     ),
     "AdaMax": (
-        lambda g, *refs: adaptive.apply_ada_max(*refs, 0.9, 0.1, 0.9, 0.99, 0.01, g),
+        lambda g, *refs: training.ada_max.dense(*refs, 0.9, 0.1, 0.9, 0.99, 0.01, g),
         [0.1, 0.2],
         [
             [[0.38039219, -1.8821782], [-0.52585775, -0.53653836], [-0.32363182, -0.71048158]],

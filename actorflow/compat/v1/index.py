@@ -277,11 +277,17 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.strings": {},
     "tf.supervisor": {},
     "tf.train": {
+        "ChiefSessionCreator": "actorflow.compat.training.monitored",
         "ClusterDef": "actorflow.graphdef.protos",
         "ClusterSpec": "actorflow.cluster.config.spec",
         "JobDef": "actorflow.graphdef.protos",
+        "MonitoredSession": "actorflow.compat.training.monitored",
+        "MonitoredTrainingSession": "actorflow.compat.training.monitored",
         "SaverDef": "actorflow.graphdef.protos",
         "Server": "actorflow.cluster.processes.blocking_server",
+        "SessionManager": "actorflow.compat.training.monitored",
+        "SingularMonitoredSession": "actorflow.compat.training.monitored",
+        "WorkerSessionCreator": "actorflow.compat.training.monitored",
         "write_graph": "actorflow.graphdef.export",
     },
 }

@@ -2,6 +2,12 @@
 
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.compat.training.monitored import ChiefSessionCreator as ChiefSessionCreator
+from actorflow.compat.training.monitored import MonitoredSession as MonitoredSession
+from actorflow.compat.training.monitored import MonitoredTrainingSession as MonitoredTrainingSession
+from actorflow.compat.training.monitored import SessionManager as SessionManager
+from actorflow.compat.training.monitored import SingularMonitoredSession as SingularMonitoredSession
+from actorflow.compat.training.monitored import WorkerSessionCreator as WorkerSessionCreator
 from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
 from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
@@ -9,6 +15,25 @@ from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
 from actorflow.graphdef.protos import ClusterDef as ClusterDef
 from actorflow.graphdef.protos import JobDef as JobDef
 from actorflow.graphdef.protos import SaverDef as SaverDef
+from actorflow.monitored.creators import SessionCreator as SessionCreator
+from actorflow.monitored.hook import SessionRunArgs as SessionRunArgs
+from actorflow.monitored.hook import SessionRunContext as SessionRunContext
+from actorflow.monitored.hook import SessionRunHook as SessionRunHook
+from actorflow.monitored.hook import SessionRunValues as SessionRunValues
+from actorflow.monitored.hooks.feeding import FeedFnHook as FeedFnHook
+from actorflow.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
+from actorflow.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
+from actorflow.monitored.hooks.logged import StepCounterHook as StepCounterHook
+from actorflow.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
+from actorflow.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
+from actorflow.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook
+from actorflow.monitored.hooks.stopping import NanLossDuringTrainingError as NanLossDuringTrainingError
+from actorflow.monitored.hooks.stopping import NanTensorHook as NanTensorHook
+from actorflow.monitored.hooks.stopping import StopAtStepHook as StopAtStepHook
+from actorflow.monitored.hooks.summaries import ProfilerHook as ProfilerHook
+from actorflow.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
+from actorflow.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
+from actorflow.monitored.scaffold import Scaffold as Scaffold
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
 from actorflow.records.example import Feature as Feature
@@ -88,7 +113,10 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "CheckpointState",
+    "ChiefSessionCreator",
     "ClusterDef",
     "ClusterSpec",
     "Coordinator",
@@ -98,24 +126,46 @@ __all__ = [
     "FeatureList",
     "FeatureLists",
     "Features",
+    "FeedFnHook",
+    "FinalOpsHook",
     "FloatList",
     "FtrlOptimizer",
+    "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
     "GreedyLoadBalancingStrategy",
     "Int64List",
     "JobDef",
+    "LoggingTensorHook",
     "MomentumOptimizer",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
+    "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "QueueRunner",
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
+    "Scaffold",
+    "SecondOrStepTimer",
     "SequenceExample",
     "Server",
+    "SessionCreator",
+    "SessionManager",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "SyncReplicasOptimizer",
+    "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
     "batch",

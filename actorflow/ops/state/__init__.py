@@ -10,8 +10,7 @@ mutex.py               `CriticalSection`: parts of graphs that exclude each othe
 scatter.py             updates of some rows of a variable, and other ways to change one: scatter, count up, read or compute
 scatter_nd.py          more updates of parts of a variable: rows multiplied, divided or bounded, and elements or slices by full
                        indices
-training.py            the updates of optimizers, one op each: a step of training is one pass over a variable and its slots
-training_adaptive.py   more updates of optimizers with a rate for each weight: Adadelta, AdaMax, AddSign, PowerSign
-training_proximal.py   the updates of optimizers that shrink weights to zero: proximal steps, dual averaging, FTRL
+training.py            the table of optimizers' updates: each row is an op for a gradient, one for rows of it, and their formula
+update.py              `update`: one row makes an optimizer's update
 variable.py            variables as ops: a handle, reads of it, and atomic updates (paper section 2)
 """

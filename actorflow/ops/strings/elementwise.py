@@ -304,8 +304,9 @@ def regex_replace(
 ) -> Tensor:
     r"""Each string with the matches of `pattern` replaced by `rewrite` (`tf.regex_replace`).
 
-    The pattern is in RE2's syntax, over the characters of UTF-8. It is matched by Python's `re`, which backtracks: some
-    patterns take long on long strings. Unicode classes (`\pL`), `\C` and the flag `U` are not there.
+    The pattern is in RE2's syntax, over the characters of UTF-8. RE2 matches it where the extra `strings` is installed, in time
+    that is linear in the string. Otherwise Python's `re` does, which backtracks: Unicode classes (`\pL`), `\C` and the flag `U`
+    are not there then, and a string is refused over which the pattern might take seconds.
 
     Args:
         input: strings of any shape.
@@ -314,7 +315,7 @@ def regex_replace(
 
     Raises:
         InvalidArgumentError: the pattern or the rewrite is wrong, in the run.
-        UnimplementedError: the pattern is one of those that are not there.
+        UnimplementedError: the pattern, or a string, needs the extra `strings`, which is not installed.
     """
     return _regex_replace(input, pattern, rewrite, replace_global=replace_global, name=name)
 

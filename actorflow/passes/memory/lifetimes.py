@@ -28,7 +28,7 @@ from actorflow.shapes import Shape
 Feeds: TypeAlias = Literal["free", "counted", "followed"]
 _ELSEWHERE = frozenset(("ReadVariableOp", "Placeholder", "Const", "_SwapOut"))
 """Ops whose results are there already, or in host memory."""
-_WITH_SCRATCH = frozenset(("ApplyGradientDescent", "_SgdMatMul"))
+_WITH_SCRATCH = frozenset(("_SgdMatMul",))
 """Ops whose kernels take a buffer of the variable's size while they run."""
 
 

@@ -14,8 +14,8 @@ import numpy as np
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 CALLED = frozenset(("exp", "expm1", "log", "log1p", "tanh"))
 """Functions of floats that a compiler may leave to the array module, which has them for whole arrays."""
-UNARY = frozenset(("neg", "abs", "sqrt", "floor", "ceil", "rint", "not")) | CALLED
-BINARY = frozenset(("add", "sub", "mul", "div", "min", "max", "and", "or", "xor", "pow")) | COMPARISONS
+UNARY = frozenset(("neg", "abs", "sign", "sqrt", "floor", "ceil", "rint", "not")) | CALLED
+BINARY = frozenset(("add", "sub", "mul", "div", "min", "max", "and", "or", "xor", "copysign", "pow")) | COMPARISONS
 """Not every compiler has "pow"; no rule for an op's kernel uses it."""
 TYPES = frozenset(("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"))
 """Element types as numpy writes them."""
@@ -86,6 +86,12 @@ class Value:
 
     def __mul__(self, other: Any) -> Value:
         return self.block.binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self.block.binary("mul", other, self)
+
+    def __neg__(self) -> Value:
+        return self.block.unary("neg", self)
 
     def __truediv__(self, other: Any) -> Value:
         return self.block.binary("div", self, other)

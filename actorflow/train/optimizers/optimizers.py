@@ -9,15 +9,18 @@ A parameter is a number, a tensor, or a function without arguments that gives on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.declare import Op
 from actorflow.ops.flow.control import group
 from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.math.cast import cast
-from actorflow.ops.state import training, training_adaptive
+from actorflow.ops.state import training
 from actorflow.ops.state.scatter import scatter_sub_target
+from actorflow.ops.state.update import Update
 from actorflow.ops.state.variable import assign_mul_target
 from actorflow.public import public
 from actorflow.train.optimizers.optimizer import Optimizer
@@ -25,16 +28,39 @@ from actorflow.variables.variable import Variable
 
 
 class Fused(Optimizer):
-    """An optimizer with one op for all that it does to a variable. The sparse op sums rows of equal indices itself."""
+    """An optimizer whose formula is a row of `actorflow.ops.state.training`: one op changes a variable and its slots. The sparse
+    op sums rows of equal indices itself.
 
+    A subclass says its row, its slots in the order of the op's inputs, and its parameters by their names in the graph, in the
+    order of the op's scalars.
+    """
+
+    _row: Update
+    _kept: Sequence[str] = ()
+    _parameters: Mapping[str, Any] = MappingProxyType({})
+    _attributes: Mapping[str, Any] = MappingProxyType({})
     _scalars: Sequence[Tensor] = ()
-    """The parameters, in the order of the op's inputs."""
 
-    def _fused(self, op: Any, var: Variable, slots: Sequence[str], *gradient: Tensor, **attrs: Any) -> Operation:
-        kept = [self.get_slot(var, slot) for slot in slots]
-        scalars = [cast(scalar, var.dtype) for scalar in self._scalars]
-        made: Operation = op(var, *kept, *scalars, *gradient, **attrs)
-        return made
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            for slot in self._kept:
+                self._zeros_slot(var, slot, self._name)
+
+    def _prepare(self) -> None:
+        self._scalars = [self._parameter(value, name) for name, value in self._parameters.items()]
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        return self._fused(self._row.dense, var, grad)
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
+        assert self._row.sparse is not None
+        return self._fused(self._row.sparse, var, grad.values, grad.indices)
+
+    def _fused(self, op: Op[..., Operation], var: Variable, *gradient: Tensor) -> Operation:
+        row = self._row
+        kept = [self.get_slot(var, slot) for slot in self._kept]
+        scalars = [s if n in row.types else cast(s, var.dtype) for n, s in zip(row.scalars, self._scalars, strict=True)]
+        return op(var, *kept, *scalars[: row.gradient], *gradient, *scalars[row.gradient :], **self._attributes)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
         return self._apply_sparse(grad, var)
@@ -43,6 +69,8 @@ class Fused(Optimizer):
 @public("af.train")
 class GradientDescentOptimizer(Fused):
     """var -= learning_rate · gradient."""
+
+    _row = training.gradient_descent
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         """
@@ -53,13 +81,7 @@ class GradientDescentOptimizer(Fused):
             name: the prefix of the names of the operations.
         """
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-
-    def _prepare(self) -> None:
-        self._scalars = (self._parameter(self._learning_rate, "learning_rate"),)
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_gradient_descent, var, [], grad)
+        self._parameters = {"learning_rate": learning_rate}
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         return scatter_sub_target(var, grad.indices, grad.values * cast(self._scalars[0], var.dtype))
@@ -81,6 +103,9 @@ class MomentumOptimizer(Fused):
         use_nesterov: whether to take Nesterov's step instead of the plain one.
     """
 
+    _row = training.momentum
+    _kept = ("momentum",)
+
     def __init__(
         self,
         learning_rate: Any,
@@ -90,26 +115,8 @@ class MomentumOptimizer(Fused):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
-        self._use_nesterov = use_nesterov
-
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        for var in var_list:
-            self._zeros_slot(var, "momentum", self._name)
-
-    def _prepare(self) -> None:
-        self._scalars = (
-            self._parameter(self._learning_rate, "learning_rate"),
-            self._parameter(self._momentum, "momentum"),
-        )
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_momentum, var, ["momentum"], grad, use_nesterov=self._use_nesterov)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        op, rows = training.sparse_apply_momentum, (grad.values, grad.indices)
-        return self._fused(op, var, ["momentum"], *rows, use_nesterov=self._use_nesterov)
+        self._parameters = {"learning_rate": learning_rate, "momentum": momentum}
+        self._attributes = {"use_nesterov": use_nesterov}
 
 
 @public("af.train")
@@ -129,6 +136,9 @@ class AdagradOptimizer(Fused):
         ValueError: `initial_accumulator_value` is not positive.
     """
 
+    _row = training.adagrad
+    _kept = ("accumulator",)
+
     def __init__(
         self,
         learning_rate: Any,
@@ -139,21 +149,12 @@ class AdagradOptimizer(Fused):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
+        self._parameters = {"learning_rate": learning_rate}
         self._initial = initial_accumulator_value
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
             self._filled_slot(var, self._initial, "accumulator", self._name)
-
-    def _prepare(self) -> None:
-        self._scalars = (self._parameter(self._learning_rate, "learning_rate"),)
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_adagrad, var, ["accumulator"], grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        return self._fused(training.sparse_apply_adagrad, var, ["accumulator"], grad.values, grad.indices)
 
 
 @public("af.train")
@@ -172,6 +173,9 @@ class AdadeltaOptimizer(Fused):
         name: the prefix of the names of the operations and slots.
     """
 
+    _row = training.adadelta
+    _kept = ("accum", "accum_update")
+
     def __init__(
         self,
         learning_rate: Any = 0.001,
@@ -181,28 +185,7 @@ class AdadeltaOptimizer(Fused):
         name: str = "Adadelta",
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._rho = rho
-        self._epsilon = epsilon
-
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        for var in var_list:
-            self._zeros_slot(var, "accum", self._name)
-            self._zeros_slot(var, "accum_update", self._name)
-
-    def _prepare(self) -> None:
-        self._scalars = (
-            self._parameter(self._learning_rate, "lr"),
-            self._parameter(self._rho, "rho"),
-            self._parameter(self._epsilon, "epsilon"),
-        )
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training_adaptive.apply_adadelta, var, ["accum", "accum_update"], grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        op, rows = training_adaptive.sparse_apply_adadelta, (grad.values, grad.indices)
-        return self._fused(op, var, ["accum", "accum_update"], *rows)
+        self._parameters = {"lr": learning_rate, "rho": rho, "epsilon": epsilon}
 
 
 @public("af.train")
@@ -237,35 +220,16 @@ class RMSPropOptimizer(Fused):
         name: str = "RMSProp",
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._decay = decay
-        self._momentum = momentum
-        self._epsilon = epsilon
-        self._centered = centered
+        self._parameters = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
+        self._row = training.centered_rms_prop if centered else training.rms_prop
         self._kept = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
             self._filled_slot(var, 1.0, "rms", self._name)
-            if self._centered:
+            if "mg" in self._kept:
                 self._zeros_slot(var, "mg", self._name)
             self._zeros_slot(var, "momentum", self._name)
-
-    def _prepare(self) -> None:
-        self._scalars = (
-            self._parameter(self._learning_rate, "learning_rate"),
-            self._parameter(self._decay, "decay"),
-            self._parameter(self._momentum, "momentum"),
-            self._parameter(self._epsilon, "epsilon"),
-        )
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        op: Any = training.apply_centered_rms_prop if self._centered else training.apply_rms_prop
-        return self._fused(op, var, self._kept, grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        op: Any = training.sparse_apply_centered_rms_prop if self._centered else training.sparse_apply_rms_prop
-        return self._fused(op, var, self._kept, grad.values, grad.indices)
 
 
 @public("af.train")
@@ -290,6 +254,9 @@ class AdamOptimizer(Fused):
         name: the prefix of the names of the operations and slots.
     """
 
+    _row = training.adam
+    _kept = ("m", "v")
+
     def __init__(
         self,
         learning_rate: Any = 0.001,
@@ -300,44 +267,30 @@ class AdamOptimizer(Fused):
         name: str = "Adam",
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
+        self._betas = {"beta1": beta1, "beta2": beta2}
+        self._others = learning_rate, epsilon
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         first = min(var_list, key=lambda v: v.name)
-        self._create_non_slot_variable(_value(self._beta1), "beta1_power", first)
-        self._create_non_slot_variable(_value(self._beta2), "beta2_power", first)
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-            self._zeros_slot(var, "v", self._name)
+        for name, beta in self._betas.items():
+            self._create_non_slot_variable(beta() if callable(beta) else beta, f"{name}_power", first)
+        super()._create_slots(var_list)
 
     def _powers(self) -> tuple[Variable, Variable]:
         return self._get_non_slot_variable("beta1_power"), self._get_non_slot_variable("beta2_power")
 
     def _prepare(self) -> None:
         powers = [power.value() for power in self._powers()]
-        self._betas = self._parameter(self._beta1, "beta1"), self._parameter(self._beta2, "beta2")
-        rate = self._parameter(self._learning_rate, "learning_rate")
-        self._scalars = (*powers, rate, *self._betas, self._parameter(self._epsilon, "epsilon"))
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_adam, var, ["m", "v"], grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        return self._fused(training.sparse_apply_adam, var, ["m", "v"], grad.values, grad.indices)
+        self._decays = [self._parameter(beta, name) for name, beta in self._betas.items()]
+        rate, epsilon = (self._parameter(v, n) for v, n in zip(self._others, ("learning_rate", "epsilon")))
+        self._scalars = [*powers, rate, *self._decays, epsilon]
 
     def _finish(self, update_ops: Sequence[Operation | Tensor], name_scope: str) -> Operation:
         """The powers go on when all variables have been changed by those of this step."""
         powers = self._powers()
         counted = []
         with powers[0].graph.control_dependencies(update_ops):
-            for power, beta in zip(powers, self._betas):
+            for power, beta in zip(powers, self._decays):
                 with power.graph.colocate_with(power.handle):
                     counted.append(assign_mul_target(power, beta))
         return group(*update_ops, *counted, name=name_scope)
-
-
-def _value(parameter: Any) -> Any:
-    return parameter() if callable(parameter) else parameter

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.dtypes import int64
-from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.math.cast import cast
-from actorflow.ops.state import training_proximal as training
+from actorflow.ops.state import training
 from actorflow.public import public
 from actorflow.train.optimizers.optimizers import Fused
 from actorflow.variables.variable import Variable
@@ -35,6 +33,8 @@ class ProximalGradientDescentOptimizer(Fused):
         name: the prefix of the names of the operations.
     """
 
+    _row = training.proximal_gradient_descent
+
     def __init__(
         self,
         learning_rate: Any,
@@ -44,17 +44,11 @@ class ProximalGradientDescentOptimizer(Fused):
         name: str = "ProximalGradientDescent",
     ) -> None:
         super().__init__(use_locking, name)
-        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
-
-    def _prepare(self) -> None:
-        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
-        self._scalars = tuple(map(self._parameter, self._parameters, names))
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_proximal_gradient_descent, var, [], grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        return self._fused(training.sparse_apply_proximal_gradient_descent, var, [], grad.values, grad.indices)
+        self._parameters = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+        }
 
 
 @public("af.train")
@@ -75,6 +69,9 @@ class ProximalAdagradOptimizer(Fused):
         ValueError: `initial_accumulator_value` is not positive.
     """
 
+    _row = training.proximal_adagrad
+    _kept = ("accumulator",)
+
     def __init__(
         self,
         learning_rate: Any,
@@ -88,38 +85,19 @@ class ProximalAdagradOptimizer(Fused):
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
         self._initial = initial_accumulator_value
-        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
+        self._parameters = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+        }
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
             self._filled_slot(var, self._initial, "accumulator", self._name)
 
-    def _prepare(self) -> None:
-        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
-        self._scalars = tuple(map(self._parameter, self._parameters, names))
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(training.apply_proximal_adagrad, var, ["accumulator"], grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        return self._fused(training.sparse_apply_proximal_adagrad, var, ["accumulator"], grad.values, grad.indices)
-
-
-class _GradientFirst(Fused):
-    """An optimizer whose op takes the gradient before its scalars."""
-
-    _last: tuple[Tensor, ...] = ()
-    """Inputs after the scalars, of types of their own."""
-
-    def _gradient_first(self, op: Any, var: Variable, slots: Sequence[str], *gradient: Tensor) -> Operation:
-        kept = [self.get_slot(var, slot) for slot in slots]
-        scalars = [cast(scalar, var.dtype) for scalar in self._scalars]
-        made: Operation = op(var, *kept, *gradient, *scalars, *self._last)
-        return made
-
 
 @public("af.train")
-class AdagradDAOptimizer(_GradientFirst):
+class AdagradDAOptimizer(Fused):
     """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all
     gradients
     and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
@@ -141,6 +119,7 @@ class AdagradDAOptimizer(_GradientFirst):
         ValueError: `initial_gradient_squared_accumulator_value` is not positive.
     """
 
+    _row = training.adagrad_da
     _kept = ("gradient_accumulator", "gradient_squared_accumulator")
 
     def __init__(
@@ -161,7 +140,11 @@ class AdagradDAOptimizer(_GradientFirst):
         super().__init__(use_locking, name)
         self._initial = initial_gradient_squared_accumulator_value
         self._global_step = global_step
-        self._parameters = (learning_rate, l1_regularization_strength, l2_regularization_strength)
+        self._parameters = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+        }
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
@@ -169,20 +152,12 @@ class AdagradDAOptimizer(_GradientFirst):
             self._filled_slot(var, self._initial, "gradient_squared_accumulator", self._name)
 
     def _prepare(self) -> None:
-        names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")
-        self._scalars = tuple(map(self._parameter, self._parameters, names))
-        self._last = (cast(self._parameter(self._global_step, "global_step"), int64) + 1,)
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._gradient_first(training.apply_adagrad_da, var, self._kept, grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        op = training.sparse_apply_adagrad_da
-        return self._gradient_first(op, var, self._kept, grad.values, grad.indices)
+        super()._prepare()
+        self._scalars = [*self._scalars, cast(self._parameter(self._global_step, "global_step"), int64) + 1]
 
 
 @public("af.train")
-class FtrlOptimizer(_GradientFirst):
+class FtrlOptimizer(Fused):
     """Follow the regularized leader (McMahan et al. 2013): with a = accum + gradient² and p = -learning_rate_power,
     linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;
     var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.
@@ -204,6 +179,8 @@ class FtrlOptimizer(_GradientFirst):
     Raises:
         ValueError: the initial value or a strength is negative, or `learning_rate_power` is positive.
     """
+
+    _kept = ("accum", "linear")
 
     def __init__(
         self,
@@ -231,30 +208,17 @@ class FtrlOptimizer(_GradientFirst):
             raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
         self._initial = initial_accumulator_value
         self._names = (accum_name or name, linear_name or name)
-        self._shrinks = l2_shrinkage_regularization_strength > 0
-        shrinkage = (l2_shrinkage_regularization_strength,) if self._shrinks else ()
-        self._parameters = (
-            learning_rate,
-            l1_regularization_strength,
-            l2_regularization_strength,
-            *shrinkage,
-            learning_rate_power,
-        )
+        shrinks = l2_shrinkage_regularization_strength > 0
+        self._row = training.ftrl_v2 if shrinks else training.ftrl
+        self._parameters = {
+            "learning_rate": learning_rate,
+            "l1": l1_regularization_strength,
+            "l2": l2_regularization_strength,
+            **({"l2_shrinkage": l2_shrinkage_regularization_strength} if shrinks else {}),
+            "learning_rate_power": learning_rate_power,
+        }
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         for var in var_list:
             self._filled_slot(var, self._initial, "accum", self._names[0])
             self._zeros_slot(var, "linear", self._names[1])
-
-    def _prepare(self) -> None:
-        shrinkage = ("l2_shrinkage",) if self._shrinks else ()
-        names = ("learning_rate", "l1", "l2", *shrinkage, "learning_rate_power")
-        self._scalars = tuple(map(self._parameter, self._parameters, names))
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        op = training.apply_ftrl_v2 if self._shrinks else training.apply_ftrl
-        return self._gradient_first(op, var, ("accum", "linear"), grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        op = training.sparse_apply_ftrl_v2 if self._shrinks else training.sparse_apply_ftrl
-        return self._gradient_first(op, var, ("accum", "linear"), grad.values, grad.indices)

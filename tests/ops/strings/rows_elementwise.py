@@ -13,7 +13,7 @@ from ops.table import Case, Literal, Reject, each
 
 import actorflow as af
 from actorflow import strings
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError
 
 INF, NAN = math.inf, math.nan
 
@@ -457,8 +457,6 @@ PATTERNS = [
                 Reject(InvalidArgumentError, (words([b"a"]), words(p), words(b"x")), match="Invalid pattern")
                 for p in WRONG
             ),
-            Reject(UnimplementedError, (words([b"a"]), words(rb"\pL"), words(b"x"))),
-            Reject(UnimplementedError, (words([b"a"]), words(b"(?U)a+"), words(b"x"))),
             Reject(InvalidArgumentError, (words([b"a"]), words(b"a"), words(rb"\1"))),
             Reject(EITHER, (words([b"a"]), words([b"a"]), words(b"x"))),
         ],

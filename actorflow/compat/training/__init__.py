@@ -1,0 +1,4 @@
+"""TensorFlow's blocking faces of what trains: `tf.train.MonitoredTrainingSession` and the like.
+
+monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
+"""

@@ -1,0 +1,123 @@
+"""`tf.train`'s monitored sessions: blocking ones, with TensorFlow's targets and `ConfigProto`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow.compat.v1.config import ConfigProto, session_options
+from actorflow.monitored import blocking as _blocking
+from actorflow.monitored import creators as _creators
+from actorflow.monitored import session_manager as _session_manager
+from actorflow.monitored.scaffold import Scaffold
+from actorflow.public import public
+
+
+def _target(master: Any) -> Any:
+    """A target as ours are written; an empty one leaves the choice to the environment."""
+    if isinstance(master, str) and master.startswith("grpc://"):
+        return "tcp://" + master.removeprefix("grpc://")
+    return master or None
+
+
+def _options(config: ConfigProto | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Options of a session; fetched arrays are the caller's, to be written."""
+    found = dict(config) if isinstance(config, Mapping) else session_options(config)[0]
+    return {"writable": True, **found}
+
+
+@public("tf.train")
+class ChiefSessionCreator(_creators.ChiefSessionCreator):
+    """`tf.train.ChiefSessionCreator`."""
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        """
+        Args:
+            scaffold, master: see `actorflow.train.ChiefSessionCreator`.
+            config: a `ConfigProto`.
+            checkpoint_dir, checkpoint_filename_with_path: see `actorflow.train.ChiefSessionCreator`.
+        """
+        super().__init__(scaffold, _target(master), _options(config), checkpoint_dir, checkpoint_filename_with_path)
+
+
+@public("tf.train")
+class WorkerSessionCreator(_creators.WorkerSessionCreator):
+    """`tf.train.WorkerSessionCreator`."""
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        """
+        Args:
+            scaffold, master: see `actorflow.train.ChiefSessionCreator`.
+            config: a `ConfigProto`.
+            max_wait_secs: how many seconds to wait for the chief.
+        """
+        super().__init__(scaffold, _target(master), _options(config), max_wait_secs)
+
+
+@public("tf.train")
+class MonitoredSession(_blocking.MonitoredSession):
+    """`tf.train.MonitoredSession`: steps of a training with hooks and recovery, without `await`."""
+
+
+@public("tf.train")
+class SingularMonitoredSession(_blocking.SingularMonitoredSession):
+    """`tf.train.SingularMonitoredSession`."""
+
+    def __init__(
+        self,
+        hooks: Any = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        *arguments: Any,
+        **options: Any,
+    ) -> None:
+        """
+        Args:
+            hooks, scaffold, master: see `actorflow.train.SingularMonitoredSession`.
+            config: a `ConfigProto`.
+            arguments, options: the other ones of `actorflow.train.SingularMonitoredSession`.
+        """
+        super().__init__(hooks, scaffold, _target(master), _options(config), *arguments, **options)
+
+
+@public("tf.train")
+def MonitoredTrainingSession(
+    master: str = "", *arguments: Any, config: ConfigProto | None = None, **options: Any
+) -> _blocking.MonitoredSession:
+    """`tf.train.MonitoredTrainingSession`.
+
+    Args:
+        master: a target; `grpc://` is taken for `tcp://`.
+        config: a `ConfigProto`.
+        arguments, options: the other ones of `actorflow.train.MonitoredTrainingSession`.
+    """
+    return _blocking.MonitoredTrainingSession(_target(master), *arguments, config=_options(config), **options)
+
+
+@public("tf.train")
+class SessionManager(_session_manager.SessionManager):
+    """`tf.train.SessionManager`: its sessions are blocking ones."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """
+        Args:
+            arguments, options: those of `actorflow.train.SessionManager`.
+        """
+        super().__init__(*arguments, blocking=True, **options)
+
+    def _opened(self, master: Any, config: Any, work: Any) -> Any:
+        return super()._opened(_target(master), _options(config), work)

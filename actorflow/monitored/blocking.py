@@ -1,0 +1,113 @@
+"""Monitored sessions for code without `await`. Hooks are called in the thread that calls `run`, with a blocking session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from actorflow.cluster.processes import blocking_local
+from actorflow.monitored import monitored_session as asynchronous
+from actorflow.monitored.commands import SharedSession, perform_blocking
+from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator
+from actorflow.monitored.monitored_session import Monitored, StepContext
+from actorflow.public import public
+from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.session.session import Session
+
+
+@public("af.blocking")
+class MonitoredSession(Monitored):
+    """`actorflow.train.MonitoredSession` for code without `await`. It is open when it has been made.
+
+    with af.blocking.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=1000)]) as session:
+        while not session.should_stop():
+            session.run(train_op)
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Sequence[Any] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        """
+        Args:
+            session_creator, hooks, stop_grace_period_secs: see `actorflow.train.MonitoredSession`.
+        """
+        master = getattr(session_creator, "_master", None)
+        self._own = not isinstance(master, blocking_local.LocalCluster)
+        self._driver = LoopDriver() if not isinstance(master, blocking_local.LocalCluster) else master._driver
+        if isinstance(session_creator, ChiefSessionCreator) and isinstance(master, blocking_local.LocalCluster):
+            session_creator._master = master._cluster
+        super().__init__(session_creator, hooks, stop_grace_period_secs, self._shared)
+        try:
+            perform_blocking(self._begin(), self._driver)
+        except BaseException:
+            self._close_driver()
+            raise
+
+    def _shared(self, session: Session) -> SharedSession:
+        return SharedSession(session, self._driver)
+
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Makes a step; gives the value of `fetches`.
+
+        Args:
+            fetches, feed_dict: see `actorflow.train.MonitoredSession.run`.
+        """
+        return perform_blocking(self._open.step(fetches, feed_dict), self._driver)
+
+    def run_step_fn(self, step_fn: Callable[[StepContext], Any]) -> Any:
+        """See `actorflow.train.MonitoredSession.run_step_fn`."""
+        return perform_blocking(self._step_fn(step_fn), self._driver)
+
+    def close(self) -> None:
+        """Calls `end` of all hooks, and closes the session."""
+        self._finish(None)
+
+    def _finish(self, error: BaseException | None) -> bool:
+        try:
+            return perform_blocking(self._end(error), self._driver)
+        finally:
+            self._close_driver()
+
+    def _close_driver(self) -> None:
+        if self._own:
+            self._driver.close()
+
+    def __enter__(self) -> MonitoredSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        return self._finish(error) and error is not None
+
+
+@public("af.blocking")
+class SingularMonitoredSession(MonitoredSession):
+    """`actorflow.train.SingularMonitoredSession` for code without `await`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """
+        Args:
+            arguments, options: those of `actorflow.train.SingularMonitoredSession`.
+        """
+        made = asynchronous.SingularMonitoredSession(*arguments, **options)  # which opens nothing yet
+        super().__init__(made._creator, made._hooks, made._grace)
+
+    def raw_session(self) -> Any:
+        """The blocking session; its runs call no hooks."""
+        return self._open.session
+
+
+@public("af.blocking")
+def MonitoredTrainingSession(*arguments: Any, **options: Any) -> MonitoredSession:
+    """`actorflow.train.MonitoredTrainingSession` for code without `await`.
+
+    Args:
+        arguments, options: those of `actorflow.train.MonitoredTrainingSession`.
+    """
+    made = asynchronous.MonitoredTrainingSession(*arguments, **options)  # which opens nothing yet
+    return MonitoredSession(made._creator, made._hooks, made._grace)

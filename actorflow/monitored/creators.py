@@ -1,0 +1,199 @@
+"""Session creators: by what a monitored session runs its steps (`tf.train.ChiefSessionCreator`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from inspect import isawaitable
+from typing import Any
+
+from actorflow import machine
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.errors import FailedPreconditionError
+from actorflow.graph.graph import get_default_graph
+from actorflow.monitored.scaffold import Scaffold
+from actorflow.monitored.session_manager import SessionManager
+from actorflow.public import public
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.session import blocking
+from actorflow.session.session import Session
+from actorflow.supervisor.model import Model, folder_path
+from actorflow.supervisor.supervisor import Supervisor
+
+Face = Callable[[Session], Any]
+
+
+@public("af.train")
+class SessionCreator:
+    """Opens sessions for a `MonitoredSession`. Subclasses say how."""
+
+    def create_session(self) -> Any:
+        """A session whose variables have their values; or an awaitable of one."""
+        raise NotImplementedError(f"{type(self).__name__} has no create_session.")
+
+
+@public("af.train")
+class ChiefSessionCreator(SessionCreator):
+    """The session of a chief: it restores or initialises variables, and takes them back after a loss.
+
+    Args:
+        scaffold: the parts that it needs; found or made unless given.
+        master: the target, or a `LocalCluster`; the environment's `ACTORFLOW_TARGET` unless given, or else this
+            process.
+        config: options of the session, by name.
+        checkpoint_dir: a folder, whose latest checkpoint is restored.
+        checkpoint_filename_with_path: a checkpoint to restore.
+
+    Raises:
+        ValueError: both a folder and a checkpoint are given.
+    """
+
+    _is_chief = True
+    _wait: float | None = None
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str | LocalCluster | None = None,
+        config: Mapping[str, Any] | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        if checkpoint_dir and checkpoint_filename_with_path:
+            raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
+        self._scaffold, self._master, self._config = scaffold or Scaffold(), master, dict(config or {})
+        self._folder, self._path = checkpoint_dir, checkpoint_filename_with_path
+
+    def create_session(self) -> Any:
+        """A session without a supervisor, to be awaited."""
+        self._scaffold.finalize()
+        scaffold = self._scaffold
+        master = self._master.target if isinstance(self._master, LocalCluster) else self._master
+        manager = SessionManager(
+            scaffold.local_init_op,
+            scaffold.ready_op,
+            scaffold.ready_for_local_init_op,
+            local_init_feed_dict=scaffold.local_init_feed_dict,
+        )
+        if not self._is_chief:
+            return manager.wait_for_session(str(master or ""), self._config, self._wait)
+        return manager.prepare_session(
+            str(master or ""),
+            scaffold.init_op,
+            scaffold.saver,
+            self._folder,
+            self._path,
+            config=self._config,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+        )
+
+    def supervisor(self, face: Face, **options: Any) -> Supervisor:
+        """A supervisor of the default graph, which is finalized.
+
+        Args:
+            face: gives the session as `init_fn` sees it.
+            options: keywords of `Supervisor`.
+        """
+        graph, scaffold = get_default_graph(), self._scaffold
+        if not graph.finalized:
+            scaffold.build()
+        model = scaffold.model
+        if model is not None and model.graph is not graph:
+            raise ValueError("The scaffold belongs to another graph.")
+        if model is None:
+            if graph.finalized:
+                raise RuntimeError("The graph is finalized, and was not made ready by this scaffold before.")
+            model = scaffold.model = Model(
+                graph,
+                folder_path(self._folder),
+                init_op=scaffold.init_op,
+                init_feeds=scaffold.init_feed_dict,
+                local_init_op=scaffold.local_init_op,
+                local_init_feeds=scaffold.local_init_feed_dict,
+                ready_op=scaffold.ready_op,
+                saver=scaffold.saver,
+            )
+        model.init_fn = None if scaffold.init_fn is None else _on_session(scaffold.init_fn, face)
+        model.folder, model.path = folder_path(self._folder), self._path
+        scaffold.finalize()
+        return Supervisor(
+            self._master,
+            graph,
+            is_chief=self._is_chief,
+            model=model,
+            saves=False,
+            session_options=self._config,
+            wait_seconds=self._wait,
+            **options,
+        )
+
+
+@public("af.train")
+class WorkerSessionCreator(ChiefSessionCreator):
+    """The session of a worker, which waits until the chief has given variables their values.
+
+    Args:
+        scaffold, master, config: see `ChiefSessionCreator`.
+        max_wait_secs: how many seconds to wait.
+    """
+
+    _is_chief = False
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str | LocalCluster | None = None,
+        config: Mapping[str, Any] | None = None,
+        max_wait_secs: float | None = 30 * 60,
+    ) -> None:
+        super().__init__(scaffold, master, config)
+        self._wait = max_wait_secs
+
+
+def _on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session], Any]:
+    """An `init_fn` as a supervisor awaits it. A blocking one is called on a thread: the caller's drives the session."""
+
+    async def initialise(session: Session) -> None:
+        seen = face(session)
+        if isinstance(seen, blocking.Session):
+            await machine.on_thread(function, seen)
+            return
+        result = function(seen)
+        if isawaitable(result):
+            await result
+
+    return initialise
+
+
+class SingleSession:
+    """A host that knows no losses: a session that a creator of the program's has opened."""
+
+    def __init__(self, creator: SessionCreator) -> None:
+        self._creator = creator
+        self._session: Any = None
+
+    @property
+    def session(self) -> Session:
+        """The session, when it has been opened."""
+        if self._session is None:
+            raise FailedPreconditionError("The session has not been opened yet.")
+        found: Session = self._session._session if isinstance(self._session, blocking.Session) else self._session
+        return found
+
+    async def start(self) -> None:
+        """Opens it."""
+        made = self._creator.create_session()
+        self._session = await made if isawaitable(made) else made
+
+    async def attempt(self, step: int) -> None:
+        """No losses, no attempts."""
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, trace: Trace | None = None) -> Any:
+        """See `Session.run`."""
+        return await self.session.run(fetches, feeds, trace=trace)
+
+    async def close(self, *, save: bool = True) -> None:
+        """Closes it."""
+        if self._session is not None:
+            await self.session.close()

@@ -1,0 +1,113 @@
+"""`SessionRunHook` and what it is given: who looks at a training, and takes part in its steps (`tf.train.SessionRunHook`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.public import public
+
+
+@public("af.train")
+@dataclass(frozen=True, slots=True)
+class SessionRunArgs:
+    """What a hook adds to a step.
+
+    Args:
+        fetches: a tensor, an operation, a name, or a list, tuple or dict of these; None for nothing.
+        feed_dict: values for tensors that no other hook and not the step itself feeds.
+        options: an `af.Trace` that takes the events of the step, or `RunOptions` of `compat.v1`.
+    """
+
+    fetches: Any = None
+    feed_dict: Mapping[Any, Any] | None = None
+    options: Any = None
+
+
+@public("af.train")
+@dataclass(frozen=True, slots=True)
+class SessionRunValues:
+    """What a step gave a hook.
+
+    Args:
+        results: the values of the hook's `fetches`, in the same structure; None where it asked for none.
+        options: the hook's options.
+        run_metadata: the `af.Trace` of the step where a hook asked for one, or None.
+    """
+
+    results: Any
+    options: Any = None
+    run_metadata: Any = None
+
+
+@public("af.train")
+class SessionRunContext:
+    """The step that a hook is called for.
+
+    Args:
+        original_args: the step's own fetches and feeds, as `SessionRunArgs`.
+        session: the session under the training. A `run` of it is a run of its own, and calls no hook.
+    """
+
+    __slots__ = ("_stop", "original_args", "session")
+
+    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+        self.original_args, self.session = original_args, session
+        self._stop = False
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a hook wants the training to end."""
+        return self._stop
+
+    def request_stop(self) -> None:
+        """This step is the last one."""
+        self._stop = True
+
+
+@public("af.train")
+class SessionRunHook:
+    """Takes part in a training, evaluation or prediction. Its methods may be `async def`, where the training is awaited.
+
+        class Losses(af.train.SessionRunHook):
+            def before_run(self, run_context):
+                return af.train.SessionRunArgs(loss)
+
+            def after_run(self, run_context, run_values):
+                print(run_values.results)
+
+    In a training with `await`, `session.run` gives an awaitable: a hook that runs something is an `async def`. In a
+    blocking one the hook is called in the user's thread, and `session.run` gives the values.
+    """
+
+    def begin(self) -> Any:
+        """Called once before the session is there. The graph is the default one, and may still be added to."""
+
+    def after_create_session(self, session: Any, coord: Any) -> Any:
+        """Called when the session is there and variables have their values; again when a loss has taken them back.
+
+        Args:
+            session: the session.
+            coord: the `Coordinator` of the threads or tasks of the training.
+        """
+
+    def before_run(self, run_context: SessionRunContext) -> Any:
+        """Called before each step. Gives `SessionRunArgs`, what the hook adds to it, or None."""
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
+        """Called after each step that went well.
+
+        Args:
+            run_context: the step.
+            run_values: the values that the hook asked for.
+        """
+
+    def end(self, session: Any) -> Any:
+        """Called at the end, with the session. It is not called when an exception other than the end of the input ends the
+        training."""
+
+
+def calls(hook: Any, method: str) -> bool:
+    """Whether a hook has a method of its own, so that it has to be called."""
+    return getattr(type(hook), method, None) is not getattr(SessionRunHook, method)

@@ -1,0 +1,67 @@
+"""Values that are fed to each step, and values that are asked for at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actorflow.errors import OutOfRangeError
+from actorflow.logs import get_logger
+from actorflow.monitored.commands import Program, act, run
+from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook
+from actorflow.public import public
+
+_LOG = get_logger("training")
+
+
+@public("af.train")
+class FeedFnHook(SessionRunHook):
+    """Feeds each step what a function gives.
+
+    Args:
+        feed_fn: a function without arguments that gives a dict of values by tensor, or (as an `async def`) an awaitable
+            of it.
+    """
+
+    def __init__(self, feed_fn: Callable[[], Any]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> Any:
+        feeds = self.feed_fn()
+        return SessionRunArgs(None, feeds) if isinstance(feeds, Mapping) else _awaited(feeds)
+
+
+async def _awaited(feeds: Any) -> SessionRunArgs:
+    return SessionRunArgs(None, await feeds)
+
+
+@public("af.train")
+class FinalOpsHook(SessionRunHook):
+    """Runs something at the end; `final_ops_values` has its values then.
+
+    Args:
+        final_ops: a tensor, a list or a dict of these.
+        final_ops_feed_dict: the values that are fed.
+    """
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Mapping[Any, Any] | None = None) -> None:
+        self._ops, self._feeds = final_ops, final_ops_feed_dict
+        self._values: Any = None
+
+    @property
+    def final_ops_values(self) -> Any:
+        """The values, None before the end."""
+        return self._values
+
+    def end(self, session: Any) -> Any:
+        return None if self._ops is None else act(session, self._run(session))
+
+    def _run(self, session: Any) -> Program[None]:
+        try:
+            self._values = yield from run(session, self._ops, self._feeds)
+        except OutOfRangeError:
+            _LOG.warning(
+                "What FinalOpsHook runs reads the input, which is at its end. Of a metric, for example, pass the value and "
+                "not the update_op."
+            )
+            raise

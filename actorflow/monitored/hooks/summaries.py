@@ -1,0 +1,168 @@
+"""Summaries and profiles of a training, in files of events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from actorflow import machine
+from actorflow.monitored.commands import Await, Program, act, run
+from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from actorflow.monitored.hooks.timer import SecondOrStepTimer, counted
+from actorflow.public import public
+from actorflow.runtime.diagnostics.trace import Trace
+
+
+@public("af.train")
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every few steps or seconds.
+
+    Args:
+        save_steps: after how many steps they are written again.
+        save_secs: after how many seconds they are. One of the two is given.
+        output_dir: a folder for the files of events.
+        summary_writer: what writes them; one for `output_dir` unless given.
+        scaffold: a `Scaffold`, whose `summary_op` is run.
+        summary_op: the summary to run, or a list of these. One of `scaffold` and `summary_op` is given.
+
+    Raises:
+        ValueError: not one of the pauses, or not one of `scaffold` and `summary_op`, is given.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str | None = None,
+        summary_writer: Any = None,
+        scaffold: Any = None,
+        summary_op: Any = None,
+    ) -> None:
+        if (scaffold is None) == (summary_op is None):
+            raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        self._op, self._scaffold = summary_op, scaffold
+        self._writer, self._folder = summary_writer, output_dir
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+
+    def begin(self) -> None:
+        self._next: int | None = None
+        self._step = counted("SummarySaverHook")
+        if self._writer is None and self._folder:
+            self._writer = writer_for(self._folder)
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        self._is_due = self._next is None or self._timer.should_trigger_for_step(self._next)
+        wanted: dict[str, Any] = {"global_step": self._step}
+        if self._is_due and (summaries := self._summaries()):
+            wanted["summary"] = summaries
+        return SessionRunArgs(wanted)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
+        if self._is_due:
+            return act(run_context.session, self._write(run_context.session, run_values.results))
+        self._next = int(run_values.results["global_step"]) + 2
+        return None
+
+    def _write(self, session: Any, results: Mapping[str, Any]) -> Program[None]:
+        step = int((yield from run(session, self._step)))
+        self._timer.update_last_triggered_step(step)
+        self._next = step + 1
+        if self._writer is not None:
+            for summary in results.get("summary", ()):
+                self._writer.add_summary(summary, step)
+
+    def end(self, session: Any) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+
+    def _summaries(self) -> list[Any]:
+        found = self._scaffold.summary_op if self._op is None else self._op
+        return [] if found is None else found if isinstance(found, list) else [found]
+
+
+@public("af.train")
+class ProfilerHook(SessionRunHook):
+    """Writes what ran when in a step, every few steps or seconds: `timeline-<step>.json`, for Chrome's trace viewer.
+
+    Args:
+        save_steps: after how many steps the next one is traced.
+        save_secs: after how many seconds it is. One of the two is given.
+        output_dir: the folder of the files.
+        show_dataflow: accepted for compatibility, without effect.
+        show_memory: accepted for compatibility, without effect.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._folder = output_dir
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+
+    def begin(self) -> None:
+        self._next: int | None = None
+        self._step = counted("ProfilerHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        self._is_due = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        return SessionRunArgs(self._step, None, Trace() if self._is_due else None)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
+        stale = int(run_values.results)
+        if self._next is None:
+            self._timer.update_last_triggered_step(stale)
+        self._next = stale + 2
+        return act(run_context.session, self._write(run_context.session, run_values)) if self._is_due else None
+
+    def _write(self, session: Any, values: SessionRunValues) -> Program[None]:
+        step = int((yield from run(session, self._step)))
+        self._timer.update_last_triggered_step(step)
+        self._next = step + 1
+        path = os.path.join(self._folder, f"timeline-{step}.json")
+        yield Await(lambda: machine.on_thread(_write_timeline, path, values.run_metadata))
+
+
+def _write_timeline(path: str, trace: Trace) -> None:
+    """The events of a trace in Chrome's format: a process a device, times in microseconds."""
+    import json
+
+    devices = sorted({event.device for event in trace.events})
+    rows: list[dict[str, Any]] = [
+        {"name": "process_name", "ph": "M", "pid": devices.index(device), "args": {"name": device}}
+        for device in devices
+    ]
+    for event in trace.events:
+        rows.append(
+            {
+                "name": event.node,
+                "cat": "Op",
+                "ph": "X",
+                "pid": devices.index(event.device),
+                "tid": 0,
+                "ts": event.begun / 1e3,
+                "dur": event.running / 1e3,
+            }
+        )
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": rows}, file)
+
+
+def writer_for(folder: str) -> Any:
+    """The writer of summaries that all of this process share for a folder; None where nothing writes summaries."""
+    if find_spec("actorflow.summary") is None:
+        return None
+    return import_module("actorflow.summary").FileWriterCache.get(folder)
+
+
+def scalars(values: Mapping[str, float]) -> Any:
+    """A summary of numbers by tag."""
+    kind = import_module("actorflow.summary").Summary
+    return kind(value=[kind.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()])

@@ -1,0 +1,240 @@
+"""`Loop`: the one loop of training, evaluation and prediction, with hooks. Its methods are programs; see `commands.py`.
+
+Supervisors, estimators and monitored sessions all run their steps by it. A step is an attempt of the host: when a task is lost,
+the host takes the variables back, and the loop tells the hooks and does the step again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorflow.graph.graph import Graph
+from actorflow.logs import get_logger
+from actorflow.monitored.commands import Await, Program, call
+from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunValues, calls
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.session.session import Session
+from actorflow.supervisor.recovery.attempts import Attempt
+from actorflow.train.input.coordinator import Coordinator
+from actorflow.train.input.queue_runner import start_queue_runners
+from actorflow.variables.collections import GraphKeys
+
+_LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPreconditionError)
+_LOG = get_logger("training")
+_STOPPED = "Run called even after should_stop requested."
+
+
+class Host(Protocol):
+    """What a loop runs by: a supervisor, or one session."""
+
+    @property
+    def session(self) -> Session:
+        """The session, when it has been started."""
+
+    async def start(self) -> None:
+        """Opens the session, and gives variables their values."""
+
+    async def attempt(self, step: int) -> Attempt | None:
+        """A step begins; None where the host knows no losses."""
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, trace: Trace | None = None) -> Any:
+        """See `Session.run`."""
+
+    async def close(self, *, save: bool = True) -> None:
+        """Closes the session."""
+
+
+class Loop:
+    """Steps with hooks.
+
+    Args:
+        graph: the graph of the steps.
+        host: what runs them.
+        hooks: called in this order.
+        face: gives the session as users of this loop see it: itself, or a blocking one over it.
+        on_restored: called when a loss has taken the variables back.
+        grace: how many seconds queue runners have to end.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        host: Host,
+        hooks: Sequence[Any],
+        *,
+        face: Callable[[Session], Any] = lambda session: session,
+        on_restored: Callable[[], object] = lambda: None,
+        grace: float = 120.0,
+    ) -> None:
+        self.graph, self.host, self.hooks = graph, host, list(hooks)
+        self.session: Any = None
+        self.should_stop = False
+        self.steps = 0
+        self._face, self._on_restored, self._grace = face, on_restored, grace
+        self._before = [hook for hook in self.hooks if calls(hook, "before_run")]
+        self._after = [hook for hook in self.hooks if calls(hook, "after_run")]
+        self._watched: tuple[Any, tuple[Any, ...], list[Any]] = (None, (), [])
+        self._coord: Coordinator | None = None
+        self._threads: list[Any] = []
+
+    def begin(self) -> Program[None]:
+        """Calls `begin` of all hooks, which may still add to the graph."""
+        with self.graph.as_default():
+            for hook in self.hooks:
+                yield from call(hook.begin)
+
+    def create(self) -> Program[None]:
+        """Starts the host, and the queue runners, and calls `after_create_session` of all hooks."""
+        yield Await(self.host.start)
+        yield from self._created()
+
+    def _created(self) -> Program[None]:
+        self.session = self._face(self.host.session)
+        self._coord = coord = Coordinator((), stop_grace_period_secs=self._grace)
+        if self.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+            if isinstance(self.session, Session):
+                yield Await(coord.__aenter__)
+            self._threads = start_queue_runners(self.session, coord)
+        with self.graph.as_default():
+            for hook in self.hooks:
+                yield from call(hook.after_create_session, self.session, coord)
+
+    def step(
+        self,
+        fetches: Any,
+        feeds: Callable[[], Program[Mapping[Any, Any] | None]] | Mapping[Any, Any] | None = None,
+        trace: Trace | None = None,
+    ) -> Program[Any]:
+        """One step, until it is made. The result is the value of `fetches`.
+
+        Args:
+            fetches: see `Session.run`.
+            feeds: values to feed; or a part of a program that gives them, which is asked when the hooks have been.
+            trace: takes the events of the step.
+
+        Raises:
+            RuntimeError: a stop was requested before; or two hooks, or a hook and the step, feed the same tensor.
+        """
+        if self.should_stop:
+            raise RuntimeError(_STOPPED)
+        while True:
+            attempt = yield Await(lambda: self.host.attempt(self.steps))
+            if attempt is None:
+                return (yield from self._step(fetches, feeds, trace))
+            attempt.enter()
+            try:
+                result = yield from self._step(fetches, feeds, trace)
+            except Exception as error:
+                attempt.reset()
+                if isinstance(error, _LOSSES):
+                    attempt.failures.append(error)
+                leave = partial(attempt.leave, error)
+                if not (yield Await(leave)):
+                    raise
+                yield from self._restored()
+            else:
+                attempt.reset()
+                attempt.supervisor.went_well()
+                return result
+
+    def _restored(self) -> Program[None]:
+        """A loss has taken the variables back."""
+        yield Await(lambda: self.host.attempt(self.steps))  # when all is well again
+        self._on_restored()
+        yield from self._stop_runners(raises=False)
+        yield from self._created()
+
+    def _step(self, fetches: Any, feeds: Any, trace: Trace | None) -> Program[Any]:
+        given = None if callable(feeds) else feeds
+        context = SessionRunContext(SessionRunArgs(fetches, given), self.session)
+        requests: list[SessionRunArgs | None] = []
+        fed: dict[Any, Any] = {}
+        for hook in self._before:
+            request = yield from call(hook.before_run, context)
+            requests.append(request)
+            if request is not None:
+                if request.feed_dict:
+                    _refuse_both(fed, request.feed_dict, "Same tensor is fed by two hooks.")
+                    fed.update(request.feed_dict)
+                if request.options is not None and trace is None:
+                    trace = request.options if isinstance(request.options, Trace) else Trace()
+        if callable(feeds):
+            given = yield from feeds()
+        if fed:
+            _refuse_both(fed, given or {}, "Same tensor is fed by a SessionRunHook and user.")
+            given = {**(given or {}), **fed}
+        wanted = self._fetches(fetches, requests)
+        if trace is None:
+            values = yield Await(lambda: self.host.run(wanted, given))
+        else:
+            values = yield Await(lambda: self.host.run(wanted, given, trace=trace))
+        results = dict(zip(self._before, zip(requests, _spread(requests, values[1:]), strict=True), strict=True))
+        self.steps += 1
+        for hook in self._after:
+            asked, found = results.get(hook, (None, None))
+            options = None if asked is None else asked.options
+            yield from call(
+                hook.after_run, context, SessionRunValues(found, options, None if options is None else trace)
+            )
+        self.should_stop = self.should_stop or context.stop_requested
+        return values[0]
+
+    def _fetches(self, fetches: Any, requests: Sequence[SessionRunArgs | None]) -> list[Any]:
+        """All fetches of a step; the list of the step before where it has the same ones."""
+        asked = tuple(r.fetches for r in requests if r is not None and r.fetches is not None)
+        last_fetches, last_asked, wanted = self._watched
+        if fetches is not last_fetches or len(asked) != len(last_asked) or any(map(_differ, asked, last_asked)):
+            wanted = [fetches, *asked]
+            self._watched = fetches, asked, wanted
+        return wanted
+
+    def request_stop(self) -> None:
+        """No further step is made."""
+        self.should_stop = True
+
+    def finish(self) -> Program[None]:
+        """Calls `end` of all hooks; the session is still there."""
+        with self.graph.as_default():
+            for hook in self.hooks:
+                yield from call(hook.end, self.session)
+
+    def close(self) -> Program[None]:
+        """Ends queue runners, and closes the host."""
+        try:
+            yield from self._stop_runners(raises=True)
+        finally:
+            yield Await(lambda: self.host.close(save=False))
+
+    def _stop_runners(self, *, raises: bool) -> Program[None]:
+        coord, self._coord = self._coord, None
+        threads, self._threads = self._threads, []
+        if coord is None:
+            return
+        coord.request_stop()
+        try:
+            if threads:
+                coord.join(threads, self._grace, ignore_live_threads=True)
+            elif coord._group is not None:
+                yield Await(lambda: coord.__aexit__(None, None, None))
+        except Exception as error:
+            if raises:
+                raise
+            _LOG.warning("a queue runner failed, and so did a task; it is started again", error=repr(error))
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return one is not other
+
+
+def _refuse_both(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
+    if both := [key for key in one if key in other]:
+        raise RuntimeError(f"{message} Conflict(s): {', '.join(str(getattr(key, 'name', key)) for key in both)}")
+
+
+def _spread(requests: Sequence[SessionRunArgs | None], values: Sequence[Any]) -> list[Any]:
+    """The values of each request, or None for those without fetches."""
+    left = iter(values)
+    return [None if r is None or r.fetches is None else next(left) for r in requests]

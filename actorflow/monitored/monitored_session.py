@@ -1,0 +1,319 @@
+"""`MonitoredTrainingSession` and the like: sessions whose runs are steps of a training, with hooks, saves and recovery."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.errors import FailedPreconditionError, OutOfRangeError
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.monitored.commands import Program, act, call, perform
+from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator, SingleSession, WorkerSessionCreator
+from actorflow.monitored.hooks.logged import StepCounterHook
+from actorflow.monitored.hooks.saving import CheckpointSaverHook
+from actorflow.monitored.hooks.summaries import SummarySaverHook
+from actorflow.monitored.loop import Host, Loop
+from actorflow.monitored.scaffold import Scaffold
+from actorflow.public import public
+from actorflow.session.session import Session
+
+_UNSET = object()
+_ENDS = (OutOfRangeError, StopIteration, StopAsyncIteration)
+
+
+class StepContext:
+    """What a `step_fn` gets: `session` for runs without hooks, `run_with_hooks` for the step itself."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+
+    @property
+    def session(self) -> Any:
+        """The session; its runs call no hooks."""
+        return self._loop.session
+
+    def run_with_hooks(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Makes a step; to be awaited where the session is.
+
+        Args:
+            fetches, feed_dict: see `MonitoredSession.run`.
+        """
+        return act(self._loop.session, self._loop.step(fetches, feed_dict))
+
+    def request_stop(self) -> None:
+        """Ends the training: what comes after this call in the `step_fn` is left out.
+
+        Raises:
+            StopAsyncIteration: always.
+        """
+        raise StopAsyncIteration("step_fn has requested the iterations to stop.")
+
+
+class Monitored:
+    """What monitored sessions of both kinds have: a loop over the session of a creator."""
+
+    def __init__(
+        self,
+        creator: SessionCreator | None,
+        hooks: Sequence[Any] | None,
+        grace: float,
+        face: Callable[[Session], Any],
+    ) -> None:
+        self._creator = creator or ChiefSessionCreator()
+        self._hooks, self._grace = list(hooks or ()), grace
+        self._face = face
+        self._graph = get_default_graph()
+        self._loop: Loop | None = None
+        self._closed = False
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._graph
+
+    def should_stop(self) -> bool:
+        """Whether a hook wants the training to end, or it has ended."""
+        return self._closed or (self._loop is not None and self._loop.should_stop)
+
+    @property
+    def _open(self) -> Loop:
+        if self._closed:
+            raise RuntimeError("Run called even after the session was closed.")
+        if self._loop is None:
+            raise FailedPreconditionError(
+                "The monitored session has not been opened.",
+                hint="async with af.train.MonitoredTrainingSession(...) as session: ...",
+            )
+        return self._loop
+
+    def _begin(self) -> Program[None]:
+        loop = Loop(self._graph, _Later(self._host), self._hooks, face=self._face, grace=self._grace)
+        yield from loop.begin()
+        try:
+            yield from loop.create()
+        except BaseException:
+            yield from loop.close()
+            raise
+        self._loop = loop
+
+    def _host(self) -> Host:
+        with self._graph.as_default():
+            if isinstance(self._creator, ChiefSessionCreator):
+                return self._creator.supervisor(self._face)
+            return SingleSession(self._creator)
+
+    def _step_fn(self, step_fn: Callable[..., Any]) -> Program[Any]:
+        """Calls `step_fn` with a context, and with the object it belongs to where it is a function of two arguments."""
+        loop = self._open
+        if loop.should_stop:
+            return None
+        try:
+            return (yield from call(step_fn, StepContext(loop)))
+        except StopAsyncIteration:
+            loop.request_stop()
+            return None
+
+    def _end(self, error: BaseException | None) -> Program[bool]:
+        """Ends the training; the result is whether `error` was nothing but the end of the input."""
+        loop, self._closed = self._loop, True
+        ends = error is None or isinstance(error, _ENDS)
+        if loop is None:
+            return ends
+        try:
+            if ends:
+                yield from loop.finish()
+        finally:
+            self._loop = None
+            yield from loop.close()
+        return ends
+
+
+class _Later:
+    """A host that is made when it is started: hooks may add to the graph before."""
+
+    def __init__(self, make: Callable[[], Host]) -> None:
+        self._make = make
+        self._host: Host | None = None
+
+    @property
+    def session(self) -> Session:
+        assert self._host is not None
+        return self._host.session
+
+    async def start(self) -> None:
+        self._host = self._make()
+        await self._host.start()
+        self.attempt, self.run = self._host.attempt, self._host.run
+
+    async def close(self, *, save: bool = True) -> None:
+        if self._host is not None:
+            await self._host.close(save=save)
+
+    attempt: Any
+    run: Any
+
+
+@public("af.train")
+class MonitoredSession(Monitored):
+    """A session whose runs are steps of a training: hooks take part in each, and after a loss a step is done again.
+
+        async with af.train.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=1000)]) as session:
+            while not session.should_stop():
+                await session.run(train_op)
+
+    The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized.
+
+    Args:
+        session_creator: opens the session; a `ChiefSessionCreator` unless given.
+        hooks: take part in the steps.
+        stop_grace_period_secs: how many seconds queue runners have to end.
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Sequence[Any] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator, hooks, stop_grace_period_secs, lambda session: session)
+
+    async def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Makes a step; gives the value of `fetches`.
+
+        Args:
+            fetches: see `Session.run`.
+            feed_dict: values for tensors.
+
+        Raises:
+            RuntimeError: a stop was requested before.
+        """
+        return await perform(self._open.step(fetches, feed_dict))
+
+    async def run_step_fn(self, step_fn: Callable[[StepContext], Any]) -> Any:
+        """Calls a function, or awaits an `async def`, that makes a step, and gives what it gives.
+
+        Args:
+            step_fn: gets a `StepContext`, with a session without hooks, and `run_with_hooks`.
+        """
+        return await perform(self._step_fn(step_fn))
+
+    async def close(self) -> None:
+        """Calls `end` of all hooks, and closes the session."""
+        await perform(self._end(None))
+
+    async def __aenter__(self) -> MonitoredSession:
+        await perform(self._begin())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        return await perform(self._end(error)) and error is not None
+
+
+@public("af.train")
+class SingularMonitoredSession(MonitoredSession):
+    """A `MonitoredSession` whose session can be had, and used by a `Saver` for example: `raw_session()`.
+
+    Args:
+        hooks: take part in the steps.
+        scaffold: the parts of the graph that it needs; found or made unless given.
+        master: the target.
+        config: options of the session, by name.
+        checkpoint_dir: a folder, whose latest checkpoint is restored.
+        stop_grace_period_secs: how many seconds queue runners have to end.
+        checkpoint_filename_with_path: a checkpoint to restore.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[Any] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str | LocalCluster | None = None,
+        config: Mapping[str, Any] | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
+        super().__init__(creator, hooks, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The session; its runs call no hooks."""
+        return self._open.session
+
+
+@public("af.train")
+def MonitoredTrainingSession(
+    master: str | LocalCluster | None = None,
+    is_chief: bool = True,
+    checkpoint_dir: str | os.PathLike[str] | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Sequence[Any] | None = None,
+    chief_only_hooks: Sequence[Any] | None = None,
+    save_checkpoint_secs: Any = _UNSET,
+    save_summaries_steps: Any = _UNSET,
+    save_summaries_secs: Any = _UNSET,
+    config: Mapping[str, Any] | None = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float | None = 7200,
+    save_checkpoint_steps: Any = _UNSET,
+    summary_dir: str | os.PathLike[str] | None = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """A `MonitoredSession` with the hooks of a usual training: checkpoints, summaries, and a count of steps.
+
+    Args:
+        master: the target, or a `LocalCluster`; the environment's `ACTORFLOW_TARGET` unless given, or else this
+            process.
+        is_chief: whether it gives variables their values and saves them; others wait for the chief.
+        checkpoint_dir: a folder to restore from and save to.
+        scaffold: the parts of the graph that it needs; found or made unless given.
+        hooks: take part in the steps.
+        chief_only_hooks: take part in them where this is the chief.
+        save_checkpoint_secs: after how many seconds a checkpoint is made: 600 unless it or the steps are given.
+        save_summaries_steps: after how many steps summaries are written: 100 unless it or the seconds are given.
+        save_summaries_secs: after how many seconds they are.
+        config: options of the session, by name.
+        stop_grace_period_secs: how many seconds queue runners have to end.
+        log_step_count_steps: after how many steps the log tells of the steps a second.
+        max_wait_secs: how many seconds a worker waits for the chief.
+        save_checkpoint_steps: after how many steps a checkpoint is made.
+        summary_dir: a folder for summaries; `checkpoint_dir` unless given.
+        save_graph_def: whether to write the graph beside checkpoints.
+    """
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        return MonitoredSession(
+            WorkerSessionCreator(scaffold, master, config, max_wait_secs), hooks, stop_grace_period_secs
+        )
+    if save_summaries_steps is _UNSET and save_summaries_secs is _UNSET:
+        save_summaries_steps = 100
+    if save_checkpoint_secs is _UNSET and save_checkpoint_steps is _UNSET:
+        save_checkpoint_secs = 600
+    summary_steps, summary_secs = _positive(save_summaries_steps), _positive(save_summaries_secs)
+    save_steps, save_secs = _positive(save_checkpoint_steps), _positive(save_checkpoint_secs)
+    found = list(chief_only_hooks or ())
+    folder = os.fspath(summary_dir or checkpoint_dir or "")
+    if folder and (steps := _positive(log_step_count_steps)):
+        found.append(StepCounterHook(steps, output_dir=folder))
+    if folder and (summary_steps or summary_secs):
+        found.append(SummarySaverHook(summary_steps, summary_secs, folder, scaffold=scaffold))
+    if checkpoint_dir and (save_steps or save_secs):
+        found.append(
+            CheckpointSaverHook(checkpoint_dir, save_secs, save_steps, scaffold=scaffold, save_graph_def=save_graph_def)
+        )
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(creator, [*found, *(hooks or ())], stop_grace_period_secs)
+
+
+def _positive(value: Any) -> Any:
+    """A pause, or None where it was not given, or says never."""
+    return None if value is _UNSET or value is None or value <= 0 else value
+
+
+MonitoredSession.StepContext = StepContext  # type: ignore[attr-defined]  # where TensorFlow's programs look for it

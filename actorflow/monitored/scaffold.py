@@ -1,0 +1,168 @@
+"""`Scaffold`: the parts of a graph that a training needs beside its steps (`tf.train.Scaffold`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from actorflow.graph.graph import get_default_graph
+from actorflow.logs import get_logger
+from actorflow.ops.flow.control import group
+from actorflow.public import public
+from actorflow.supervisor.model import Model
+from actorflow.train.saving.saver import Saver
+from actorflow.variables.collections import (
+    GraphKeys,
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+
+_LOG = get_logger("training")
+_FIELDS = (
+    "init_op",
+    "init_feed_dict",
+    "ready_op",
+    "ready_for_local_init_op",
+    "local_init_op",
+    "summary_op",
+    "saver",
+    "local_init_feed_dict",
+)
+
+
+@public("af.train")
+class Scaffold:
+    """Initial values, checks, summaries and the saver of a training. What is not given is found in the graph's collections, or
+    made by `finalize`.
+
+    Args:
+        init_op: gives variables their initial values, where there is no checkpoint.
+        init_feed_dict: values that are fed to it.
+        init_fn: called as `init_fn(scaffold, session)` after it, where there is no checkpoint. It may be an `async def`.
+            In a blocking training it is called on a thread of its own, with a blocking session.
+        ready_op: gives the names of variables that have no value.
+        ready_for_local_init_op: the same, asked before `local_init_op`.
+        local_init_op: gives local variables and tables their values.
+        summary_op: the summary of all of the graph.
+        saver: saves and restores.
+        copy_from_scaffold: what is not given is taken from this one.
+        local_init_feed_dict: values that are fed to `local_init_op`.
+
+    Raises:
+        TypeError: `copy_from_scaffold` is no Scaffold.
+    """
+
+    init_op: Any
+    init_feed_dict: Mapping[Any, Any] | None
+    ready_op: Any
+    ready_for_local_init_op: Any
+    local_init_op: Any
+    summary_op: Any
+    saver: Any
+    local_init_feed_dict: Mapping[Any, Any] | None
+    _user_init_fn: Callable[[Scaffold, Any], Any] | None
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Callable[[Scaffold, Any], Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Mapping[Any, Any] | None = None,
+    ) -> None:
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
+        given = locals()
+        for field in _FIELDS:
+            value = given[field]
+            if value is None and copy_from_scaffold is not None:
+                value = getattr(copy_from_scaffold, field)
+            setattr(self, field, value)
+        if init_fn is None and copy_from_scaffold is not None:
+            init_fn = copy_from_scaffold._user_init_fn
+        self._user_init_fn = init_fn
+        self.model: Model | None = None
+        """The nodes that a supervisor runs, once they have been made."""
+
+    @property
+    def init_fn(self) -> Callable[[Any], Any] | None:
+        """`init_fn`, as a function of the session alone."""
+        function = self._user_init_fn
+        return None if function is None else lambda session: function(self, session)
+
+    def finalize(self) -> Scaffold:
+        """Makes what is missing, and finalizes the default graph. Further calls do nothing.
+
+        Raises:
+            RuntimeError: a collection has several of what there has to be one of.
+        """
+        graph = get_default_graph()
+        if not graph.finalized:
+            self.build()
+            graph.finalize()
+            _LOG.debug("Graph was finalized.")
+        return self
+
+    def build(self) -> None:
+        """Makes what is missing, in the default graph."""
+        for field, key, make in (
+            ("init_op", GraphKeys.INIT_OP, global_variables_initializer),
+            ("ready_op", GraphKeys.READY_OP, report_uninitialized_variables),
+            (
+                "ready_for_local_init_op",
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: report_uninitialized_variables(global_variables()),
+            ),
+            ("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
+            ("summary_op", GraphKeys.SUMMARY_OP, _merged_summaries),
+            ("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)),
+        ):
+            if getattr(self, field) is None:
+                setattr(self, field, self.get_or_default(field, key, make))
+        self.saver.build()
+
+    @staticmethod
+    def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
+        """What a collection of the default graph has; where it is empty, what `default_constructor` makes, which is added.
+
+        Args:
+            arg_name: what the constructor of a Scaffold calls it.
+            collection_key: the name of the collection.
+            default_constructor: a function without arguments.
+
+        Raises:
+            RuntimeError: the collection has several.
+        """
+        graph = get_default_graph()
+        found = graph.get_collection(collection_key)
+        if len(found) > 1:
+            raise RuntimeError(
+                f'More than one item in the collection "{collection_key}". Please indicate which one to use by passing it '
+                f"to the tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to use)"
+            )
+        if found:
+            return found[0]
+        made = default_constructor()
+        if made is not None:
+            graph.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """An operation that gives local variables and lookup tables their values."""
+        tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+        return group(local_variables_initializer(), *tables)
+
+
+def _merged_summaries() -> Any:
+    if not get_default_graph().get_collection(GraphKeys.SUMMARIES):
+        return None
+    return import_module("actorflow.summary").merge_all()
