@@ -2,7 +2,7 @@
 
 A node's task asks the dispatcher, not the event loop, for its turns. asyncio goes by the loop: `all_tasks()` would leave such a
 task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its loop,
-and while it runs it is the current task there. Continuations and control-flow primitives, which have no task otherwise,
+and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise,
 get one. Sessions that coalesce have plain tasks, and pay nothing for this.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import types
-from asyncio.tasks import _enter_task, _leave_task
-from collections.abc import Callable, Coroutine, Generator
+import sys
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from actorflow.public import public
+from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame, run_primitive
 from actorflow.runtime.part import Part, run_node, start_continuing
 from actorflow.runtime.plan import SINK, PlanNode
@@ -64,11 +64,10 @@ class NodeTask(asyncio.Task[None]):
     It can be looked at and waited for as any other. It is not cancelled: who awaits the run stops the step.
     """
 
-    def __init__(self, part: Part, node: PlanNode, work: Callable[[Part, PlanNode], Coroutine[Any, Any, None]]) -> None:
-        self.part = part
-        self.node = node
-        dispatcher: Any = part.dispatcher  # is asked for nothing but `call_soon`
-        super().__init__(work(part, node), loop=dispatcher, name=node.node.name, context=part.step.context)
+    __slots__ = ("node", "part")
+
+    part: Part
+    node: PlanNode
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
@@ -78,81 +77,60 @@ class NodeTask(asyncio.Task[None]):
         """Does nothing."""
         return False
 
-    def add_done_callback(self, fn: Callable[[Any], object], /, *, context: Context | None = None) -> None:
-        """See `asyncio.Future`. The event loop calls `fn`, which may be somebody's step: not the dispatcher in between."""
-        super().add_done_callback(_OnLoop(fn, self.get_loop(), context))
+
+if sys.version_info >= (3, 12):
+    from asyncio.tasks import _swap_current_task as _swap
+else:
+    from asyncio.tasks import _enter_task, _leave_task
+
+    def _swap(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> asyncio.Task[Any] | None:
+        """Makes a task the current one of a loop, or none; gives the one before."""
+        before = asyncio.current_task(loop)
+        if before is not None:
+            _leave_task(loop, before)
+        if task is not None:
+            _enter_task(loop, task)
+        return before
 
 
-class _OnLoop:
-    """A callback that has its turn on the event loop. It equals what it calls, so that it can be taken back."""
+class Turns(Dispatcher):
+    """The dispatcher as the tasks of one step ask it: in its turn a task is the current one of the event loop."""
 
-    def __init__(
-        self, callback: Callable[[Any], object], loop: asyncio.AbstractEventLoop, context: Context | None
-    ) -> None:
-        self._callback, self._loop, self._context = callback, loop, context
+    def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
+        self._dispatcher, self._event_loop = dispatcher, loop
+        self.pump, self.open_turn = dispatcher.pump, dispatcher.open_turn  # type: ignore[method-assign]
 
-    def __call__(self, task: Any) -> None:
-        self._loop.call_soon(self._callback, task, context=self._context)
+    def __getattr__(self, name: str) -> Any:
+        """Its state is the dispatcher's."""
+        return getattr(self._dispatcher, name)
 
-    def __eq__(self, other: object) -> bool:
-        return other is self or bool(other == self._callback)
-
-    def __hash__(self) -> int:
-        return hash(self._callback)
-
-
-def _change(loop: asyncio.AbstractEventLoop, now: asyncio.Task[Any] | None, then: asyncio.Task[Any] | None) -> None:
-    """Makes `then` the current task of a loop in the place of `now`."""
-    if now is not None:
-        _leave_task(loop, now)
-    if then is not None:
-        _enter_task(loop, then)
+    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> None:
+        """Queues a turn of a node's task, which asyncio's callback names. Other callbacks, such as those of a
+        task that waits for this one, go to the event loop: they may end a step, which must not happen within another one."""
+        if type(getattr(callback, "__self__", None)) is not NodeTask:
+            self._event_loop.call_soon(callback, *args, context=context)
+            return
+        dispatcher = self._dispatcher
+        assert context is not None
+        dispatcher.queue.append((context, partial(_take_turn, self._event_loop, callback, *args)))
+        if not dispatcher.pumping and not dispatcher.turn_is_open:
+            dispatcher.open_turn()
 
 
-def _own(part: Part) -> asyncio.Task[Any]:
-    """The task that the dispatcher runs, which is the caller."""
-    dispatcher: Any = part.dispatcher
-    task: asyncio.Task[Any] | None = asyncio.current_task(dispatcher)
-    assert task is not None
-    return task
+def _take_turn(loop: asyncio.AbstractEventLoop, callback: Any, *args: Any) -> None:
+    outer = _swap(loop, callback.__self__)
+    try:
+        callback(*args)
+    finally:
+        _swap(loop, outer)
 
 
 async def _primitive(part: Part, node: PlanNode) -> None:
     """The task of a control-flow primitive."""
-    loop, task = part.step.loop, _own(part)
-    outer = asyncio.current_task(loop)
-    _change(loop, outer, task)
-    try:
-        run_primitive(part, node)
-    finally:
-        _change(loop, task, outer)
+    run_primitive(part, node)
 
 
-async def _node(part: Part, node: PlanNode) -> None:
-    """The task of any other node: while it runs it is the current one of the event loop."""
-    await _as_current(_own(part), part.step.loop, run_node(part, node))
-
-
-@types.coroutine
-def _as_current(
-    task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]
-) -> Generator[Any, None, None]:
-    try:
-        while True:
-            outer = asyncio.current_task(loop)
-            _change(loop, outer, task)
-            try:
-                waited = work.send(None)
-            except StopIteration:
-                return
-            finally:
-                _change(loop, task, outer)
-            yield waited
-    finally:
-        work.close()
-
-
-async def _go_on(over: asyncio.Future[Callable[[], None]], part: Part, node: PlanNode) -> None:
+async def _go_on(over: asyncio.Future[Callable[[], None]]) -> None:
     """The task of a kernel that calls a continuation: waits for that, and sends on what it gave."""
     (await over)()
 
@@ -174,13 +152,17 @@ class ActorPart(Part):
         self.step.live += 1
         if self.loop is not None:
             self.outstanding += 1
+        loop: Any = self.dispatcher  # the step's `Turns`
+        work: Coroutine[Any, Any, None]
         if asynchronous:
-            dispatcher: Any = self.dispatcher
-            over: asyncio.Future[Callable[[], None]] = asyncio.Future(loop=dispatcher)
-            NodeTask(self, node, partial(_go_on, over))
-            start_continuing(self, node, over)
+            over: asyncio.Future[Callable[[], None]] = asyncio.Future(loop=loop)
+            work = _go_on(over)
         else:
-            NodeTask(self, node, _node if node.primitive is None else _primitive)
+            work = run_node(self, node) if node.primitive is None else _primitive(self, node)
+        task = NodeTask(work, loop=loop, name=node.node.name, context=self.step.context)
+        task.part, task.node = self, node
+        if asynchronous:
+            start_continuing(self, node, over)
 
 
 def look(step: Step) -> list[TaskState]:

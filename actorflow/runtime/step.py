@@ -19,7 +19,7 @@ from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
 from actorflow.graph.node import Endpoint
 from actorflow.logs import get_logger
-from actorflow.runtime.actors import ActorPart
+from actorflow.runtime.actors import ActorPart, Turns
 from actorflow.runtime.diagnostics import faults, starvation
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.diagnostics.traced import TracedPart
@@ -118,6 +118,8 @@ class Step:
             kind = TracedPart
         elif plans and plans[0].seen:
             kind = ActorPart
+        if kind is not Part:
+            dispatcher = Turns(dispatcher, loop)
         self.parts = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._settled: list[Part] = []
