@@ -18,6 +18,7 @@ Names are TensorFlow 1's wherever the concept is.
 from actorflow import blocking as blocking
 from actorflow import errors as errors
 from actorflow import ext as ext
+from actorflow import image as image
 from actorflow import io as io
 from actorflow import linalg as linalg
 from actorflow import losses as losses
@@ -433,6 +434,9 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
+from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -701,6 +705,7 @@ __all__ = [
     "decode_raw",
     "depth_to_space",
     "dequantize",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -783,6 +788,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "image",
     "import_graph_def",
     "init_scope",
     "initialize_all_variables",
@@ -952,6 +958,8 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",

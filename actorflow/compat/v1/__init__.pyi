@@ -44,6 +44,7 @@ from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
+from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import io as io
 from actorflow.compat.v1 import linalg as linalg
@@ -489,6 +490,9 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
+from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -779,6 +783,7 @@ __all__ = [
     "decode_raw",
     "depth_to_space",
     "dequantize",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -875,6 +880,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "image",
     "import_graph_def",
     "init_scope",
     "initialize_all_variables",
@@ -1054,6 +1060,8 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",

@@ -42,6 +42,7 @@ NAMES: dict[str, dict[str, str]] = {
         "gfile": "actorflow.compat.v1.gfile:",
         "graph_util": "actorflow.compat.v1.graph_util:",
         "half": "actorflow.dtypes:float16",
+        "image": "actorflow.compat.v1.image:",
         "initializers": "actorflow.compat.v1.initializers:",
         "io": "actorflow.compat.v1.io:",
         "linalg": "actorflow.compat.v1.linalg:",
@@ -164,6 +165,7 @@ NAMES: dict[str, dict[str, str]] = {
         "remove_training_nodes": "actorflow.graphdef.subgraphs",
         "tensor_shape_from_node_def_name": "actorflow.graphdef.subgraphs",
     },
+    "tf.image": {},
     "tf.initializers": {
         "constant": "actorflow.variables.initializers:Constant",
         "global_variables": "actorflow.variables.collections:global_variables_initializer",
