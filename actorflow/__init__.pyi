@@ -469,6 +469,9 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
+from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
+from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -703,6 +706,7 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
     "deserialize_many_sparse",
@@ -761,6 +765,8 @@ __all__ = [
     "get_collection_ref",
     "get_default_graph",
     "get_local_variable",
+    "get_session_handle",
+    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",

@@ -104,8 +104,8 @@ def test_a_run_has_the_time_of_its_options() -> None:
     assert configs.run_timeout(None, None) is None
     with pytest.raises(ValueError, match="milliseconds"):
         configs.run_timeout(tf.RunOptions(timeout_in_ms=-1), None)
-    with pytest.warns(UserWarning, match=re.escape("RunOptions(trace_level=3) has no meaning")):
-        configs.run_timeout(tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), None)
+    with pytest.warns(UserWarning, match=re.escape("RunOptions(inter_op_thread_pool=3) has no meaning")):
+        configs.run_timeout(tf.RunOptions(inter_op_thread_pool=3), None)
 
 
 def test_the_time_of_the_config_bounds_runs_and_callables() -> None:

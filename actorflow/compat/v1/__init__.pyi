@@ -19,7 +19,9 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
                 the sources
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
+run_metadata.py `tf.RunMetadata`: which node of a traced run ran where and when
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
+testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
 from actorflow import ext as ext
@@ -63,6 +65,7 @@ from actorflow.compat.v1 import sparse as sparse
 from actorflow.compat.v1 import spectral as spectral
 from actorflow.compat.v1 import strings as strings
 from actorflow.compat.v1 import supervisor as supervisor
+from actorflow.compat.v1 import test as test
 from actorflow.compat.v1 import train as train
 from actorflow.compat.v1.behavior import VERSION as VERSION
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_resource_variables
@@ -78,6 +81,7 @@ from actorflow.compat.v1.dimensions import dimension_at_index as dimension_at_in
 from actorflow.compat.v1.dimensions import dimension_value as dimension_value
 from actorflow.compat.v1.dimensions import disable_v2_tensorshape as disable_v2_tensorshape
 from actorflow.compat.v1.dimensions import enable_v2_tensorshape as enable_v2_tensorshape
+from actorflow.compat.v1.run_metadata import RunMetadata as RunMetadata
 from actorflow.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorflow.compat.v1.sessions import Session as Session
 from actorflow.compat.v1.sessions import get_default_session as get_default_session
@@ -525,6 +529,9 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
+from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
+from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -653,6 +660,7 @@ __all__ = [
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
+    "RunMetadata",
     "RunOptions",
     "Server",
     "Session",
@@ -781,6 +789,7 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
     "deserialize_many_sparse",
@@ -850,6 +859,8 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_session_handle",
+    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",
@@ -1146,6 +1157,7 @@ __all__ = [
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "tensordot",
+    "test",
     "tile",
     "to_bfloat16",
     "to_complex128",

@@ -136,7 +136,9 @@ class RunOptions:
     A run that gets an option without effect warns of it once.
 
     Args:
-        trace_level, inter_op_thread_pool, output_partition_graphs: without effect.
+        trace_level: other than `NO_TRACE`, the run's `run_metadata` takes which node ran where and when. There is one
+            level: `SOFTWARE_TRACE` and `FULL_TRACE` are the same.
+        inter_op_thread_pool, output_partition_graphs: without effect.
         timeout_in_ms: the maximum time of the run in milliseconds; 0 for no limit.
         report_tensor_allocations_upon_oom: without effect.
     """
@@ -161,6 +163,7 @@ _MEANT = {
     "graph_options.optimizer_options.opt_level",
     "isolate_session_state",
     "timeout_in_ms",
+    "trace_level",
 }
 _warned: set[str] = set()
 
