@@ -205,8 +205,10 @@ from actorflow.compat.v1 import double as double
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import dynamic_partition as dynamic_partition
 from actorflow.compat.v1 import dynamic_stitch as dynamic_stitch
+from actorflow.compat.v1 import eager as eager
 from actorflow.compat.v1 import edit_distance as edit_distance
 from actorflow.compat.v1 import einsum as einsum
+from actorflow.compat.v1 import enable_eager_execution as enable_eager_execution
 from actorflow.compat.v1 import enable_resource_variables as enable_resource_variables
 from actorflow.compat.v1 import enable_v2_tensorshape as enable_v2_tensorshape
 from actorflow.compat.v1 import encode_base64 as encode_base64
@@ -286,6 +288,7 @@ from actorflow.compat.v1 import igammac as igammac
 from actorflow.compat.v1 import imag as imag
 from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import import_graph_def as import_graph_def
+from actorflow.compat.v1 import init_scope as init_scope
 from actorflow.compat.v1 import global_variables_initializer as initialize_all_variables
 from actorflow.compat.v1 import local_variables_initializer as initialize_local_variables
 from actorflow.compat.v1 import variables_initializer as initialize_variables
@@ -810,8 +813,10 @@ __all__ = [
     "dtypes",
     "dynamic_partition",
     "dynamic_stitch",
+    "eager",
     "edit_distance",
     "einsum",
+    "enable_eager_execution",
     "enable_resource_variables",
     "enable_v2_tensorshape",
     "encode_base64",
@@ -891,6 +896,7 @@ __all__ = [
     "imag",
     "image",
     "import_graph_def",
+    "init_scope",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",

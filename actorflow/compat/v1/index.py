@@ -301,10 +301,10 @@ NAMES: dict[str, dict[str, str]] = {
         "MonitoredTrainingSession": "actorflow.compat.training.monitored",
         "SaverDef": "actorflow.graphdef.protos",
         "Server": "actorflow.cluster.processes.blocking_server",
+        "ServerDef": "actorflow.graphdef.protos",
         "SessionManager": "actorflow.compat.training.monitored",
         "SingularMonitoredSession": "actorflow.compat.training.monitored",
         "WorkerSessionCreator": "actorflow.compat.training.monitored",
-        "ServerDef": "actorflow.graphdef.protos",
         "write_graph": "actorflow.graphdef.export",
     },
 }

@@ -15,6 +15,7 @@ from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
 from actorflow.graphdef.protos import ClusterDef as ClusterDef
 from actorflow.graphdef.protos import JobDef as JobDef
 from actorflow.graphdef.protos import SaverDef as SaverDef
+from actorflow.graphdef.protos import ServerDef as ServerDef
 from actorflow.monitored.creators import SessionCreator as SessionCreator
 from actorflow.monitored.hook import SessionRunArgs as SessionRunArgs
 from actorflow.monitored.hook import SessionRunContext as SessionRunContext
@@ -34,7 +35,6 @@ from actorflow.monitored.hooks.summaries import ProfilerHook as ProfilerHook
 from actorflow.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
 from actorflow.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
 from actorflow.monitored.scaffold import Scaffold as Scaffold
-from actorflow.graphdef.protos import ServerDef as ServerDef
 from actorflow.records.example import BytesList as BytesList
 from actorflow.records.example import Example as Example
 from actorflow.records.example import Feature as Feature
@@ -158,6 +158,7 @@ __all__ = [
     "SecondOrStepTimer",
     "SequenceExample",
     "Server",
+    "ServerDef",
     "SessionCreator",
     "SessionManager",
     "SessionRunArgs",
@@ -168,7 +169,6 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
-    "ServerDef",
     "SyncReplicasOptimizer",
     "WorkerSessionCreator",
     "add_queue_runner",
