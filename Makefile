@@ -157,8 +157,8 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	@touch $(VENV)/.run $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray and trio into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray]' trio
+	@echo 'Installing Ray, trio and TensorBoard into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray]' trio tensorboard
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

@@ -18,7 +18,6 @@ Names are TensorFlow 1's wherever the concept is.
 from actorflow import blocking as blocking
 from actorflow import errors as errors
 from actorflow import ext as ext
-from actorflow import image as image
 from actorflow import io as io
 from actorflow import linalg as linalg
 from actorflow import losses as losses
@@ -28,6 +27,7 @@ from actorflow import nn as nn
 from actorflow import signal as signal
 from actorflow import sparse as sparse
 from actorflow import strings as strings
+from actorflow import summary as summary
 from actorflow import supervisor as supervisor
 from actorflow import train as train
 from actorflow.autodiff.custom import custom_gradient as custom_gradient
@@ -434,9 +434,6 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
-from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
-from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
-from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -469,9 +466,6 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
-from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
-from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
-from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -706,10 +700,8 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
-    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
-    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -765,8 +757,6 @@ __all__ = [
     "get_collection_ref",
     "get_default_graph",
     "get_local_variable",
-    "get_session_handle",
-    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",
@@ -794,7 +784,6 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
-    "image",
     "import_graph_def",
     "init_scope",
     "initialize_all_variables",
@@ -964,8 +953,6 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
-    "serialize_many_sparse",
-    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
@@ -1033,6 +1020,7 @@ __all__ = [
     "strings",
     "substr",
     "subtract",
+    "summary",
     "supervisor",
     "svd",
     "switch",

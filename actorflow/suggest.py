@@ -14,7 +14,6 @@ from actorflow.index import NAMES
 
 Places = Mapping[str, Mapping[str, str]]
 
-_SUMMARIES = "Fetch the values, and write them where you like."
 _OTHERWISE = {
     "contrib": "Its parts that TensorFlow moved have their later names, such as af.nn and af.nn.rnn_cell.",
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
@@ -22,13 +21,12 @@ _OTHERWISE = {
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "estimator": "Build a graph, and train it with an optimizer of af.train.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
+    "image": "Prepare images in Python: feed them as arrays, or call your function with af.py_func.",
     "keras": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
     "layers": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
     "lookup": "Turn keys into numbers in Python, or with af.string_to_hash_bucket_fast.",
     "metrics": "Compute them from values that you fetch, or keep their sums in variables that are not trainable.",
     "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
-    "summary": _SUMMARIES,
-    "train.SummaryWriter": _SUMMARIES,
 }
 """What does the work of TensorFlow's names that are not here."""
 
@@ -43,13 +41,13 @@ def suggestion(path: str, name: str) -> str:
     for near in (f"{name}_", name.rstrip("_")):
         if near != name and near in names.get(path, {}):
             return f" It is {path}.{near} here."
+    whole = f"{path}.{name}".partition(".")[2]
+    if whole in _OTHERWISE:
+        return f" TensorFlow's tf.{whole} has no counterpart here. {_OTHERWISE[whole]}"
     if elsewhere := [f"{space}.{name}" for space, own in names.items() if name in own]:
         return f" There is {_either(elsewhere[:3])}."
     if top == "af" and (said := _tensorflows_name(path, name)):
         return said
-    whole = f"{path}.{name}".partition(".")[2]
-    if whole in _OTHERWISE:
-        return f" TensorFlow's tf.{whole} has no counterpart here. {_OTHERWISE[whole]}"
     alike = _alike(path, name, names)
     return f" Did you mean {_either(alike)}?" if alike else ""
 

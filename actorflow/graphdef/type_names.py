@@ -13,8 +13,8 @@ _OPS = {
     "S T": "RandomGamma",
     "SrcT": "Cast",
     "T": (
-        "BroadcastGradientArgs Abs Acos Acosh Add ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyAddSign "
-        "ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign "
+        "BroadcastGradientArgs Abs Acos Acosh Add ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam "
+        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign "
         "ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp AsString Asin Asinh Assert Assign AssignAdd "
         "AssignSub Atan Atan2 Atanh AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BarrierInsertMany BatchMatMulV2 BesselI0e "
         "BesselI1e Betainc BiasAdd BiasAddGrad Bincount Bitcast BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs "
@@ -23,20 +23,21 @@ _OPS = {
         "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Diag DiagPart Digamma Dilation2D "
         "Dilation2DBackpropFilter Dilation2DBackpropInput DivNoNan DynamicPartition EditDistance Elu EluGrad EncodePng "
         "EnsureShape Enter Equal Erf Erfc Erfinv Exit Exp Expm1 ExtractImagePatches Floor FloorDiv FloorMod Greater "
-        "GreaterEqual GuaranteeConst HistogramFixedWidth Identity IdentityN Igamma IgammaGradA Igammac InTopKV2 Invert "
-        "InvertPermutation IsFinite IsInf IsNan L2Loss LRN LRNGrad LeakyRelu LeakyReluGrad LeftShift Less LessEqual "
-        "Lgamma ListDiff Log Log1p LogMatrixDeterminant LogSoftmax LowerBound Lu MatMul MatrixDeterminant MatrixDiag "
-        "MatrixDiagPart MatrixExponential MatrixInverse MatrixSetDiag MatrixSolve MatrixSolveLs MatrixSquareRoot "
-        "MatrixTriangularSolve MaxPool MaxPool3D MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolWithArgmax Maximum "
-        "Minimum Mul MulNoNan Multinomial Ndtri Neg NextAfter NextIteration NotEqual OnesLike Pack Polygamma Pow Qr "
-        "RandomGammaGrad RandomShuffle RandomStandardNormal RandomUniform Rank RealDiv Reciprocal Relu Relu6 Relu6Grad "
-        "ReluGrad RightShift Rint Round Rsqrt Select SelectV2 SelfAdjointEigV2 Selu SeluGrad SerializeTensor Shape "
-        "Sigmoid SigmoidGrad Sign Sin Sinh Size Softmax SoftmaxCrossEntropyWithLogits Softplus Softsign SoftsignGrad "
-        "SpaceToDepth SparseAddGrad SparseDenseCwiseDiv SparseDenseCwiseMul SparseFillEmptyRows SparseReduceMax "
-        "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseReorder SparseSlice SparseSoftmax "
-        "SparseSparseMaximum SparseSparseMinimum SparseSplit Split Sqrt Square SquaredDifference Squeeze StopGradient "
-        "StringFormat Sub Substr Svd Switch Tan Tanh TanhGrad TruncateDiv TruncateMod TruncatedNormal Unique "
-        "UniqueWithCounts Unpack UpperBound Where Xdivy Xlog1py Xlogy ZerosLike Zeta"
+        "GreaterEqual GuaranteeConst HistogramFixedWidth HistogramSummary Identity IdentityN Igamma IgammaGradA Igammac "
+        "ImageSummary InTopKV2 Invert InvertPermutation IsFinite IsInf IsNan L2Loss LRN LRNGrad LeakyRelu LeakyReluGrad "
+        "LeftShift Less LessEqual Lgamma ListDiff Log Log1p LogMatrixDeterminant LogSoftmax LowerBound Lu MatMul "
+        "MatrixDeterminant MatrixDiag MatrixDiagPart MatrixExponential MatrixInverse MatrixSetDiag MatrixSolve "
+        "MatrixSolveLs MatrixSquareRoot MatrixTriangularSolve MaxPool MaxPool3D MaxPool3DGradGrad MaxPoolGrad "
+        "MaxPoolGradGrad MaxPoolWithArgmax Maximum Minimum Mul MulNoNan Multinomial Ndtri Neg NextAfter NextIteration "
+        "NotEqual OnesLike Pack Polygamma Pow Qr RandomGammaGrad RandomShuffle RandomStandardNormal RandomUniform Rank "
+        "RealDiv Reciprocal Relu Relu6 Relu6Grad ReluGrad RightShift Rint Round Rsqrt ScalarSummary Select SelectV2 "
+        "SelfAdjointEigV2 Selu SeluGrad SerializeTensor Shape Sigmoid SigmoidGrad Sign Sin Sinh Size Softmax "
+        "SoftmaxCrossEntropyWithLogits Softplus Softsign SoftsignGrad SpaceToDepth SparseAddGrad SparseDenseCwiseDiv "
+        "SparseDenseCwiseMul SparseFillEmptyRows SparseReduceMax SparseReduceMaxSparse SparseReduceSum "
+        "SparseReduceSumSparse SparseReorder SparseSlice SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
+        "SparseSplit Split Sqrt Square SquaredDifference Squeeze StopGradient StringFormat Sub Substr Svd Switch Tan Tanh "
+        "TanhGrad TensorSummary TensorSummaryV2 TruncateDiv TruncateMod TruncatedNormal Unique UniqueWithCounts Unpack "
+        "UpperBound Where Xdivy Xlog1py Xlogy ZerosLike Zeta"
     ),
     "T Index": "ResourceStridedSliceAssign Slice StridedSlice StridedSliceAssign StridedSliceGrad",
     "T N": "Merge ShapeN",
@@ -84,7 +85,7 @@ _OPS = {
     "Tout T": "RandomUniformInt",
     "Tparams Tindices": "Gather GatherNd",
     "Tparams Tindices Taxis": "GatherV2",
-    "N": "ConcatOffset StringJoin",
+    "N": "ConcatOffset MergeSummary StringJoin",
     "Treal Tcomplex": "IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D",
     "Tshape": "TensorListGetItem",
     "dtype": (

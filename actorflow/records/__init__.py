@@ -8,8 +8,10 @@ example.py        `Example` and `SequenceExample`: named lists of bytes, floats 
 features.py       the lists in `tensorflow.Feature` messages, read and written without objects in between
 files.py          TFRecord files in plain Python: a writer and an iterator (`tf.python_io`)
 formats.py        how files fall into records: whole, lines, fixed lengths, TFRecord
+png.py            PNG files, the bytes that libpng writes
 proto_tensor.py   tensors as `tensorflow.TensorProto` messages, and Examples from their JSON form
 roots.py          which files a graph's nodes may touch: all, or those below some roots
+summaries.py      `Summary` and `Event` messages: what TensorBoard shows
 tfrecord.py       TFRecord's framing: length, masked checksum of the length, data, masked checksum of the data
 unpacking.py      unpacking of zlib and gzip streams piece by piece, with all that comes before damage
 wire.py           the wire format of Protocol Buffers, as far as the messages here need it: fields as (number, value), and back

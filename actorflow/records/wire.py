@@ -5,6 +5,7 @@ A varint and fixed-width field gives an int, a length-delimited one a slice of t
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_DOUBLE = struct.Struct("<d")
 
 
 class BrokenMessageError(InvalidArgumentError):
@@ -96,3 +98,23 @@ def write_varint(value: int) -> bytes:
 def write_field(number: int, payload: bytes) -> bytes:
     """A length-delimited field."""
     return b"".join((write_varint(number << 3 | BYTES), write_varint(len(payload)), payload))
+
+
+def write_int(number: int, value: int) -> bytes:
+    """A varint field (a negative number in two's complement)."""
+    return write_varint(number << 3 | VARINT) + write_varint(value)
+
+
+def write_float(number: int, value: float) -> bytes:
+    """A float32 field. A number beyond its range becomes infinite."""
+    return write_varint(number << 3 | FIXED32) + np.float32(value).tobytes()
+
+
+def write_double(number: int, value: float) -> bytes:
+    """A float64 field."""
+    return write_varint(number << 3 | FIXED64) + _DOUBLE.pack(value)
+
+
+def write_doubles(number: int, values: Any) -> bytes:
+    """A packed list of float64."""
+    return write_field(number, np.ascontiguousarray(values, "<f8").tobytes())

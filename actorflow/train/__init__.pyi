@@ -39,6 +39,7 @@ from actorflow.records.example import Features as Features
 from actorflow.records.example import FloatList as FloatList
 from actorflow.records.example import Int64List as Int64List
 from actorflow.records.example import SequenceExample as SequenceExample
+from actorflow.summary.reading import summary_iterator as summary_iterator
 from actorflow.train.global_steps import assert_global_step as assert_global_step
 from actorflow.train.global_steps import create_global_step as create_global_step
 from actorflow.train.global_steps import get_global_step as get_global_step
@@ -55,12 +56,10 @@ from actorflow.train.input.batching import shuffle_batch_join as shuffle_batch_j
 from actorflow.train.input.coordinator import Coordinator as Coordinator
 from actorflow.train.input.input import input_producer as input_producer
 from actorflow.train.input.input import limit_epochs as limit_epochs
-from actorflow.train.input.input import match_filenames_once as match_filenames_once
 from actorflow.train.input.input import prefetch as prefetch
 from actorflow.train.input.input import range_input_producer as range_input_producer
 from actorflow.train.input.input import slice_input_producer as slice_input_producer
 from actorflow.train.input.input import string_input_producer as string_input_producer
-from actorflow.train.input.looper import LooperThread as LooperThread
 from actorflow.train.input.queue_runner import QueueRunner as QueueRunner
 from actorflow.train.input.queue_runner import add_queue_runner as add_queue_runner
 from actorflow.train.input.queue_runner import start_queue_runners as start_queue_runners
@@ -131,7 +130,6 @@ __all__ = [
     "GreedyLoadBalancingStrategy",
     "Int64List",
     "LoggingTensorHook",
-    "LooperThread",
     "MomentumOptimizer",
     "MonitoredSession",
     "MonitoredTrainingSession",
@@ -186,7 +184,6 @@ __all__ = [
     "list_variables",
     "load_checkpoint",
     "load_variable",
-    "match_filenames_once",
     "maybe_batch",
     "maybe_batch_join",
     "maybe_shuffle_batch",
@@ -207,5 +204,6 @@ __all__ = [
     "slice_input_producer",
     "start_queue_runners",
     "string_input_producer",
+    "summary_iterator",
     "update_checkpoint_state",
 ]

@@ -145,12 +145,20 @@ def test_f59_a_session_is_a_blocking_one_and_takes_its_options() -> None:
         assert [d.name.rpartition("/")[2] for d in sess.list_devices()] == ["device:CPU:0", "device:CPU:1"]
 
 
+def test_a_run_with_a_trace_level_fills_its_metadata() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        c = tf.negative(tf.placeholder(tf.float32, [], name="x"), name="c")
+        metadata = tf.RunMetadata()
+        sess.run(c, {"x:0": 1.0}, run_metadata=metadata)
+        assert not metadata.HasField("step_stats")
+        sess.run(c, {"x:0": 1.0}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+    assert "c" in [node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats]
+
+
 def test_f59_options_that_would_be_ignored_are_refused() -> None:
     c = tf.constant(1.0)
     nothing: Any = object()
     with tf.Session() as sess:
-        with pytest.raises(TypeError, match="takes a RunMetadata"):
-            sess.run(c, None, run_metadata=nothing)
         with pytest.raises(TypeError, match="takes RunOptions"):
             sess.run(c, None, options=nothing)
     with pytest.raises(TypeError, match="takes a ConfigProto"):

@@ -86,13 +86,12 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "distributions",
         "estimator",
         "feature_column",
+        "image",
         "keras",
         "layers",
         "lookup",
         "metrics",
         "saved_model",
-        "summary",
-        "train.SummaryWriter",
     ],
 )
 @pytest.mark.parametrize("package", ["v0", "v1"])

@@ -44,7 +44,7 @@ FORMER = {"af": "actorflow", "tf": "actorflow.compat.v1"}
 
 # Names of TensorFlow's that are not here: their documents say so.
 ABSENT = {
-    "README.md": "layers keras estimator summary data metrics image contrib saved_model",
+    "README.md": "layers keras estimator data metrics image contrib saved_model",
     "differences.md": "function",
 }
 # In CONTRIBUTING.md, `x` and `y` are any module and name.

@@ -32,6 +32,7 @@ ORDER = (
     ("queues", "rnn", "launch"),
     ("train",),
     ("graphdef",),
+    ("summary",),
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),
     ("compat",),

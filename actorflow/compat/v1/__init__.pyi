@@ -19,9 +19,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
                 the sources
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
-run_metadata.py `tf.RunMetadata`: which node of a traced run ran where and when
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
-testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
 from actorflow import ext as ext
@@ -46,7 +44,6 @@ from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
-from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import io as io
 from actorflow.compat.v1 import linalg as linalg
@@ -64,8 +61,8 @@ from actorflow.compat.v1 import signal as signal
 from actorflow.compat.v1 import sparse as sparse
 from actorflow.compat.v1 import spectral as spectral
 from actorflow.compat.v1 import strings as strings
+from actorflow.compat.v1 import summary as summary
 from actorflow.compat.v1 import supervisor as supervisor
-from actorflow.compat.v1 import test as test
 from actorflow.compat.v1 import train as train
 from actorflow.compat.v1.behavior import VERSION as VERSION
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_resource_variables
@@ -81,7 +78,6 @@ from actorflow.compat.v1.dimensions import dimension_at_index as dimension_at_in
 from actorflow.compat.v1.dimensions import dimension_value as dimension_value
 from actorflow.compat.v1.dimensions import disable_v2_tensorshape as disable_v2_tensorshape
 from actorflow.compat.v1.dimensions import enable_v2_tensorshape as enable_v2_tensorshape
-from actorflow.compat.v1.run_metadata import RunMetadata as RunMetadata
 from actorflow.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorflow.compat.v1.sessions import Session as Session
 from actorflow.compat.v1.sessions import get_default_session as get_default_session
@@ -494,9 +490,6 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
-from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
-from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
-from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -529,9 +522,6 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
-from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
-from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
-from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -563,6 +553,12 @@ from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.loops.polling import new_event_loop as new_event_loop
 from actorflow.session.engine import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
+from actorflow.summary.protos import Event as Event
+from actorflow.summary.protos import HistogramProto as HistogramProto
+from actorflow.summary.protos import RunMetadata as RunMetadata
+from actorflow.summary.protos import SessionLog as SessionLog
+from actorflow.summary.protos import Summary as Summary
+from actorflow.summary.protos import SummaryMetadata as SummaryMetadata
 from actorflow.supervisor.supervisor import Supervisor as Supervisor
 from actorflow.variables.collections import GraphKeys as GraphKeys
 from actorflow.variables.collections import add_to_collection as add_to_collection
@@ -630,6 +626,7 @@ __all__ = [
     "DType",
     "Defun",
     "Dimension",
+    "Event",
     "FIFOQueue",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -640,6 +637,7 @@ __all__ = [
     "GraphGrowthWarning",
     "GraphKeys",
     "GraphOptions",
+    "HistogramProto",
     "IdentityReader",
     "IndexedSlices",
     "IndexedSlicesValue",
@@ -664,10 +662,13 @@ __all__ = [
     "RunOptions",
     "Server",
     "Session",
+    "SessionLog",
     "SessionStatistics",
     "SparseConditionalAccumulator",
     "SparseTensor",
     "SparseTensorValue",
+    "Summary",
+    "SummaryMetadata",
     "Supervisor",
     "TFRecordReader",
     "TaskState",
@@ -789,10 +790,8 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
-    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
-    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -859,8 +858,6 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
-    "get_session_handle",
-    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",
@@ -891,7 +888,6 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
-    "image",
     "import_graph_def",
     "init_scope",
     "initialize_all_variables",
@@ -1071,8 +1067,6 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
-    "serialize_many_sparse",
-    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
@@ -1142,6 +1136,7 @@ __all__ = [
     "strings",
     "substr",
     "subtract",
+    "summary",
     "supervisor",
     "svd",
     "switch",
@@ -1157,7 +1152,6 @@ __all__ = [
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "tensordot",
-    "test",
     "tile",
     "to_bfloat16",
     "to_complex128",

@@ -136,8 +136,7 @@ class RunOptions:
     A run that gets an option without effect warns of it once.
 
     Args:
-        trace_level: other than `NO_TRACE`, the run's `run_metadata` takes which node ran where and when. There is one
-            level: `SOFTWARE_TRACE` and `FULL_TRACE` are the same.
+        trace_level: with `FULL_TRACE` (or another level above `NO_TRACE`), a run that is given `run_metadata` is traced.
         inter_op_thread_pool, output_partition_graphs: without effect.
         timeout_in_ms: the maximum time of the run in milliseconds; 0 for no limit.
         report_tensor_allocations_upon_oom: without effect.

@@ -29,7 +29,6 @@ OWN = (
     "queue",
     "random",
     "spectral",
-    "test",
 )
 """The namespaces that actorflow does not have as well."""
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import actorflow as _af
 from actorflow.compat.v1.config import ConfigProto, RunOptions, run_timeout, session_options
@@ -14,9 +14,8 @@ from actorflow.graph import tensor as _tensor
 from actorflow.public import public
 from actorflow.session import blocking as _blocking
 from actorflow.session.session import TARGET
-
-if TYPE_CHECKING:
-    from actorflow.compat.v1.run_metadata import RunMetadata
+from actorflow.summary.protos import RunMetadata
+from actorflow.summary.run_metadata import run_metadata_of
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 
@@ -45,7 +44,8 @@ class Session(_blocking.Session):
             options: keywords of `actorflow.blocking.Session`; they go before those of `config`.
         """
         meant, self._timeout = session_options(config)
-        target = None if target is None else _address(target)
+        if target and target.startswith("grpc://"):
+            target = "tcp://" + target.removeprefix("grpc://")
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
         super().__init__(target, graph, **{"writable": True, **meant, **options})
@@ -64,38 +64,20 @@ class Session(_blocking.Session):
             fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of
                 these.
             feed_dict: values for tensors, by tensor or name.
-            options: `RunOptions`; their `timeout_in_ms` bounds the run, and with a `trace_level` it is traced.
-            run_metadata: takes which node ran where and when, where the run is traced.
+            options: `RunOptions`; their `timeout_in_ms` bounds the run.
+            run_metadata: a `RunMetadata`, which gets what ran when if the options ask for a trace.
 
         Raises:
-            TypeError: `run_metadata` is no `RunMetadata`.
             errors.OpError: see `actorflow.Session.run`.
         """
         timeout = run_timeout(options, self._timeout)
-        if run_metadata is None:
+        if run_metadata is None or options is None or not options.trace_level:
             return super().run(fetches, feed_dict, timeout=timeout)
-        from actorflow.compat.v1.run_metadata import RunMetadata, step_stats  # here: few runs need the messages
-
-        if not isinstance(run_metadata, RunMetadata):
-            raise TypeError(f"run_metadata= takes a RunMetadata, but a {type(run_metadata).__name__} was given.")
-        trace = None if options is None or options.trace_level == RunOptions.NO_TRACE else _af.Trace()
+        trace = _af.Trace()
         try:
             return super().run(fetches, feed_dict, timeout=timeout, trace=trace)
         finally:
-            run_metadata.Clear()
-            if trace is not None:
-                run_metadata.step_stats.CopyFrom(step_stats(trace, self.graph))
-
-    @staticmethod
-    def reset(target: str = "", containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
-        """Drops the state in these containers, on all tasks of a cluster; in all containers where none is named.
-
-        Args:
-            target: a task of the cluster (`grpc://` is taken for `tcp://`); "" is this process.
-            containers: their names.
-            config: accepted for compatibility.
-        """
-        _blocking.Session.reset(_address(target), containers or ())
+            run_metadata.CopyFrom(run_metadata_of(trace))
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches.
@@ -133,10 +115,6 @@ class Session(_blocking.Session):
                 self._entered.pop().__exit__(*exc)
         finally:
             self.close()
-
-
-def _address(target: str) -> str:
-    return "tcp://" + target.removeprefix("grpc://") if target.startswith("grpc://") else target
 
 
 @public("tf")

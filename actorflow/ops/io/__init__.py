@@ -8,4 +8,5 @@ parsing_rules.py   the ops that parse Example messages
 queues.py          queues as ops: a handle, and operations on it that may wait (paper section 4.6)
 readers.py         readers: they take names of files from a queue and give the files' records, one or many at a time (paper
                    section 4.5)
+summaries.py       summaries as ops: what TensorBoard shows, as serialised messages
 """

@@ -1,4 +1,0 @@
-"""Kernels of images.
-
-glimpse.py    windows around given points
-"""
