@@ -17,6 +17,7 @@ says for what, to everybody who asks what a step waits for.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.public import public
 from actorflow.registry import opdef
+from actorflow.registry.traits import LAUNCHED, Gpu
 
 ANY_DEVICE = "*"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,22 +59,15 @@ class KernelDef:
     library: str = ""
     can: Question = _yes
     pays: Question = _yes
+    gpu: Gpu | None = None
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """What a device type takes of the kernels for every device that a package has."""
-
-    package: str
-    ops: frozenset[str]
-    without: frozenset[DType]
-
-
 _KERNELS: dict[str, list[KernelDef]] = {}
-_LIMITS: dict[str, list[_Limit]] = {}
+_OWN_MEMORY: dict[str, frozenset[DType]] = {}
+"""The device types with memory of their own, each with the element types that its array module lacks."""
 _FROM_LIBRARIES: dict[str, list[KernelDef]] = {}
 
 
@@ -86,6 +81,7 @@ def kernel(
     library: str = "",
     can: Question = _yes,
     pays: Question = _yes,
+    gpu: Gpu | None = None,
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops`.
 
@@ -105,6 +101,8 @@ def kernel(
             others, and has the keywords of the one that it replaces.
         can: `can(attrs, shapes)` says whether the library's kernel computes this; it always does unless given.
         pays: `pays(attrs, shapes)` says whether the library's kernel is worth its costs; it always is unless given.
+        gpu: what a device with memory of its own, such as a GPU, may do with the kernel (`actorflow.registry.traits`). A
+            kernel of actorflow for every device is not for these devices unless this is given.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -134,6 +132,7 @@ def kernel(
                 library=library,
                 can=can,
                 pays=pays,
+                gpu=gpu,
             )
             entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
             known = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
@@ -147,6 +146,7 @@ def kernel(
                     )
                 entries.remove(known)
             entries.append(definition)
+            traits.cache_clear()
             entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))
         return function
 
@@ -189,36 +189,41 @@ def lookup(op: str, device: str, dtypes: Sequence[DType]) -> KernelDef:
     )
 
 
-def limit(device: str, package: str, ops: Iterable[str], without: Iterable[DType] = ()) -> None:
-    """Says that of the kernels for every device that are defined in `package`, this type of device takes those of `ops`
-    alone, and none for the element types `without`: the others call numpy itself, say."""
-    _LIMITS.setdefault(device, []).append(_Limit(package + ".", frozenset(ops), frozenset(without)))
+def own_memory(device: str, *, without: Iterable[DType] = ()) -> None:
+    """Says that a type of device has memory of its own, and an array module in the manner of CuPy. Such a device takes those of
+    actorflow's kernels for every device that have the trait `gpu`, and all that other packages have for every device.
+
+    Args:
+        device: the device type.
+        without: element types that its array module lacks.
+    """
+    _OWN_MEMORY[device] = frozenset(without)
+    traits.cache_clear()
 
 
 def _takes_part(entry: KernelDef, device: str, dtypes: Sequence[DType]) -> bool:
     """Whether a kernel for every device is one for this type too."""
-    limits = _LIMITS.get(device) if entry.device == ANY_DEVICE else None
-    if limits is None:
+    without = _OWN_MEMORY.get(device) if entry.device == ANY_DEVICE else None
+    if without is None or not entry.function.__module__.startswith("actorflow."):
         return True
-    module = entry.function.__module__
-    return all(
-        entry.op in limit.ops and not any(d.base_dtype in limit.without for d in dtypes)
-        for limit in limits
-        if module.startswith(limit.package)
-    )
+    return entry.gpu is not None and not any(d.base_dtype in without for d in dtypes)
+
+
+@functools.cache
+def traits(op: str, device: str) -> Gpu:
+    """What a type of device with memory of its own may do with the kernel of an op: the trait of its own kernel, or that of the
+    one for every device."""
+    entries = [entry for entry in _KERNELS.get(op, ()) if entry.device in (device, ANY_DEVICE)]
+    return next((entry.gpu for entry in entries if entry.gpu is not None), LAUNCHED)
 
 
 def devices_of(op: str, dtypes: Sequence[DType] = ()) -> tuple[str, ...]:
     """The device types for which `op` has a kernel that takes these element types; `*` stands for each device, and a type
     with a `-` before it for one that is not among them. `includes` reads it."""
-    found: dict[str, None] = {}
-    for entry in _KERNELS.get(op, ()):
-        if entry.accepts(dtypes):
-            found[entry.device] = None
-            for device in _LIMITS:
-                if not _takes_part(entry, device, dtypes):
-                    found["-" + device] = None
-    return tuple(found)
+    accepting = [entry for entry in _KERNELS.get(op, ()) if entry.accepts(dtypes)]
+    shared = [entry for entry in accepting if entry.device == ANY_DEVICE]
+    refusing = [d for d in _OWN_MEMORY if shared and not any(_takes_part(entry, d, dtypes) for entry in shared)]
+    return tuple(dict.fromkeys([*(entry.device for entry in accepting), *("-" + device for device in refusing)]))
 
 
 def includes(kinds: Sequence[str], device: str) -> bool:

@@ -22,7 +22,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
-from actorflow.registry import residence
+from actorflow.registry.kernel import traits
 from actorflow.shapes import Shape
 
 from ..cpu import CpuDevice
@@ -113,9 +113,9 @@ class CudaDevice:
     def launcher(self, node: Node, call: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
         """`call`, the kernel of a node, launched in the compute stream on inputs that it brings where they are wanted."""
         name, array = node.name, self.xp.ndarray
-        hosts = residence.host_inputs(node.op, self.type, len(node.inputs))
-        anywhere = residence.takes_either(node.op, self.type)
-        follows = on_host if residence.follows(node.op, self.type) else None
+        known = traits(node.op, self.type)
+        hosts, anywhere = known.host_inputs(len(node.inputs)), known.anywhere
+        follows = on_host if known.follows else None
         few = self.host_elements
 
         def launch(*inputs: Any, **keywords: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import Recordable
-from actorflow.registry import residence
+from actorflow.registry.kernel import traits
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import is_static
 
@@ -181,10 +181,10 @@ class Recorder:
         stream, kind = self._stream, self._device.type
         for piece in line.pieces:
             op = piece.node.op
-            if residence.stands_apart(op, kind):
+            if traits(op, kind).apart:
                 self._end_segment(replay)
                 replay.segments.append(self._apart(piece, values, replay))
-            elif residence.takes_either(op, kind):
+            elif traits(op, kind).anywhere:
                 line.launch(piece, values)  # it hands its input on, and launches nothing
                 if op == "VariableV2":
                     replay.handles.append((piece.launch, values[piece.outputs[0]]))
@@ -254,7 +254,7 @@ class Recorder:
 def _check_ops(line: Recordable, kind: str) -> None:
     for piece in line.pieces:
         for node in piece.nodes:
-            if not residence.may_be_recorded(node.op, kind):
+            if not traits(node.op, kind).may_be_recorded:
                 raise NotRecordable(f"{node.op} ({node.name}) may do something else in each run")
     if len(line.pieces) < LEAST:
         raise NotRecordable("it launches too little")
@@ -264,7 +264,7 @@ def _wanted_on_host(line: Recordable, kind: str, count: int) -> set[int]:
     """The places of the region's inputs that its kernels look at in host memory."""
     found: set[int] = set()
     for piece in line.pieces:
-        for i in residence.host_inputs(piece.node.op, kind, len(piece.inputs)):
+        for i in traits(piece.node.op, kind).host_inputs(len(piece.inputs)):
             if piece.inputs[i] < count:
                 found.add(piece.inputs[i])
     return found

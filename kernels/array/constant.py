@@ -9,17 +9,18 @@ import numpy as np
 from actorflow.dtypes import STRING
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE, HANDS_ON, Gpu
 from actorflow.shapes import show
 
 from ..strings.objects import moving_kernel
 
 
-@kernel("Const")
+@kernel("Const", gpu=HANDS_ON)
 def const(xp: Any, *, value: Any) -> Any:
     return xp.asarray(value)
 
 
-@kernel("Placeholder")
+@kernel("Placeholder", gpu=HANDS_ON)
 def placeholder(xp: Any, *, dtype: Any, shape: Any) -> Any:
     raise InvalidArgumentError(
         f"You must feed a value for placeholder tensor of type {dtype} and shape {show(shape)}: the run does not feed it.",
@@ -30,12 +31,12 @@ def placeholder(xp: Any, *, dtype: Any, shape: Any) -> Any:
 # ---- Kernels of ops that make a tensor up from a shape or a rule.
 
 
-@moving_kernel("PlaceholderWithDefault")
+@moving_kernel("PlaceholderWithDefault", gpu=HANDS_ON)
 def placeholder_with_default(xp: Any, x: Any) -> Any:
     return x
 
 
-@moving_kernel("Fill")
+@moving_kernel("Fill", gpu=Gpu(host=(0, 1), recorded=True))
 def fill(xp: Any, dims: Any, value: Any, *, out: Any = None) -> Any:
     if dims.ndim != 1 or value.ndim:
         raise ValueError(f"fill takes a vector of sizes and a scalar, but got {dims.tolist()} and shape {value.shape}.")
@@ -53,12 +54,12 @@ def empty_strings_like(xp: Any, x: Any) -> Any:
     return np.full(np.shape(x), b"", object)
 
 
-@kernel("ZerosLike")
+@kernel("ZerosLike", gpu=ELEMENTWISE)
 def zeros_like(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.zeros(x.shape, x.dtype) if out is None else filled(out, 0)
 
 
-@kernel("OnesLike")
+@kernel("OnesLike", gpu=ELEMENTWISE)
 def ones_like(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.ones(x.shape, x.dtype) if out is None else filled(out, 1)
 

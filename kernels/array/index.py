@@ -13,13 +13,14 @@ import numpy as np
 from actorflow.graph.slicing import python_index
 from actorflow.ops.array.index import check_slice
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 
 from ..strings.objects import moving_kernel
 
 Index = tuple[Any, ...]
 
 
-@moving_kernel("Slice")
+@moving_kernel("Slice", gpu=Gpu(host=(1, 2), follows=True, recorded=True))
 def slice_(xp: Any, x: Any, begin: Any, size: Any) -> Any:
     return x[_box(x.shape, begin.tobytes(), begin.dtype.char, size.tobytes(), size.dtype.char)]
 
@@ -33,7 +34,7 @@ def _box(shape: tuple[int, ...], begin: bytes, begin_type: str, size: bytes, siz
     return tuple(slice(int(f), None if n == -1 else int(f + n)) for f, n in zip(first, counts))
 
 
-@moving_kernel("StridedSlice")
+@moving_kernel("StridedSlice", gpu=Gpu(host=(1, 2, 3), follows=True, recorded=True))
 def strided_slice(
     xp: Any,
     x: Any,
@@ -61,7 +62,7 @@ def strided_slice(
         raise ValueError(f"Slice index out of bounds: {error}") from None
 
 
-@kernel("StridedSliceGrad")
+@kernel("StridedSliceGrad", gpu=Gpu(host=(0, 1, 2, 3)))
 def strided_slice_grad(
     xp: Any,
     shape: Any,

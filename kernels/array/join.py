@@ -12,17 +12,18 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.ops.array.join import resolve_sizes
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE, Gpu
 
 from ..strings.objects import moving_kernel
 from .shape import axis_in
 
 
-@moving_kernel("ConcatV2")
+@moving_kernel("ConcatV2", gpu=Gpu(host=(-1,), follows=True))
 def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
     return xp.concatenate(values, int(axis), out)
 
 
-@moving_kernel("Split")
+@moving_kernel("Split", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
     whole = value.shape[axis_in(int(axis), value.ndim)]
     if whole % num_split:
@@ -30,7 +31,7 @@ def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
     return parts(value, int(axis), [whole // num_split] * num_split)
 
 
-@moving_kernel("SplitV")
+@moving_kernel("SplitV", gpu=Gpu(host=(1, 2), follows=True, recorded=True))
 def split_v(xp: Any, value: Any, sizes: Any, axis: Any, *, num_split: int) -> Any:
     if sizes.size != num_split:
         raise ValueError(f"{num_split} parts need as many sizes, but {sizes.tolist()} was given.")
@@ -57,14 +58,14 @@ def _cuts(axis: int, rank: int, sizes: tuple[int, ...]) -> tuple[tuple[slice, ..
     return tuple([(*before, slice(end - size, end)) for size, end in zip(sizes, ends)])
 
 
-@moving_kernel("Pack")
+@moving_kernel("Pack", gpu=Gpu(follows=True))
 def pack(xp: Any, values: Any, *, axis: int, out: Any = None) -> Any:
     if out is None and values[0].ndim == 0 and values[0].dtype != object:
         return xp.array(values, values[0].dtype)
     return xp.stack(values, axis, out)
 
 
-@moving_kernel("Unpack")
+@moving_kernel("Unpack", gpu=ELEMENTWISE)
 def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
     before = (slice(None),) * axis_in(axis, value.ndim)
     if value.shape[len(before)] != num:

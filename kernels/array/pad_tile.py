@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow.ops.array.pad_tile import check_mirror
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 
 from ..strings.objects import moving_kernel
 
@@ -30,12 +31,12 @@ def _framed(xp: Any, x: Any, paddings: Any, value: Any, out: Any) -> Any:
     return out
 
 
-@moving_kernel("Pad")
+@moving_kernel("Pad", gpu=Gpu(host=(1,)))
 def pad(xp: Any, x: Any, paddings: Any, *, out: Any = None) -> Any:
     return _framed(xp, x, paddings, b"" if x.dtype == object else 0, out)
 
 
-@moving_kernel("PadV2")
+@moving_kernel("PadV2", gpu=Gpu(host=(1,)))
 def pad_v2(xp: Any, x: Any, paddings: Any, constant: Any, *, out: Any = None) -> Any:
     return _framed(xp, x, paddings, constant, out)
 
@@ -71,7 +72,7 @@ def mirror_pad_grad(xp: Any, dy: Any, paddings: Any, *, mode: str) -> Any:
     return result
 
 
-@moving_kernel("Tile")
+@moving_kernel("Tile", gpu=Gpu(host=(1,)))
 def tile(xp: Any, x: Any, multiples: Any, *, out: Any = None) -> Any:
     times = multiples.tolist()
     if multiples.shape != (x.ndim,) or any(t < 0 for t in times):

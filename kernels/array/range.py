@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 
 from ..shared.elementwise import numbered, scalar
 from ..strings.objects import moving_kernel
@@ -21,7 +22,7 @@ def _check_scalars(name: str, *values: Any) -> None:
         raise ValueError(f"{name} takes scalars, but the shapes are {', '.join(str(v.shape) for v in values)}.")
 
 
-@kernel("Range")
+@kernel("Range", gpu=Gpu(host=(0, 1, 2)))
 def range_(xp: Any, start: Any, limit: Any, delta: Any, *, out: Any = None) -> Any:
     # The rule that gives the length is the one of the static shape.
     from actorflow.ops.array.range import range_length

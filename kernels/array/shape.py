@@ -12,26 +12,27 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.ops.array.shape import infer_empty
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE, Gpu
 
 from ..strings.objects import moving_kernel
 
 
-@kernel("Shape")
+@kernel("Shape", gpu=Gpu(anywhere=True, recorded=True))
 def shape(xp: Any, x: Any, *, out_type: DType) -> Any:
     return np.array(np.shape(x), out_type.numpy_dtype)
 
 
-@kernel("Size")
+@kernel("Size", gpu=Gpu(anywhere=True, recorded=True))
 def size(xp: Any, x: Any, *, out_type: DType) -> Any:
     return out_type.numpy_dtype.type(np.size(x))
 
 
-@kernel("Rank")
+@kernel("Rank", gpu=Gpu(anywhere=True, recorded=True))
 def rank(xp: Any, x: Any) -> Any:
     return np.int32(np.ndim(x))
 
 
-@moving_kernel("Reshape")
+@moving_kernel("Reshape", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def reshape(xp: Any, x: Any, shape: Any) -> Any:
     sizes = _sizes(x, shape)
     try:
@@ -70,22 +71,22 @@ def axis_in(axis: int, rank: int) -> int:
     return axis % rank
 
 
-@moving_kernel("ExpandDims")
+@moving_kernel("ExpandDims", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def expand_dims(xp: Any, x: Any, axis: Any) -> Any:
     return x[new_axis(axis.item(), x.ndim)]
 
 
-@moving_kernel("Squeeze")
+@moving_kernel("Squeeze", gpu=ELEMENTWISE)
 def squeeze(xp: Any, x: Any, *, axis: tuple[int, ...]) -> Any:
     return x.squeeze(axis or None)
 
 
-@moving_kernel("Transpose")
+@moving_kernel("Transpose", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def transpose(xp: Any, x: Any, perm: Any) -> Any:
     return x.transpose(perm.tolist())
 
 
-@moving_kernel("BroadcastTo")
+@moving_kernel("BroadcastTo", gpu=Gpu(host=(1,), recorded=True))
 def broadcast_to(xp: Any, x: Any, shape: Any) -> Any:
     return xp.broadcast_to(x, shape.tolist())
 
@@ -99,12 +100,12 @@ def backwards(axes: tuple[int, ...], rank: int) -> tuple[slice, ...]:
     return tuple(slice(None, None, -1) if i in chosen else slice(None) for i in range(rank))
 
 
-@moving_kernel("ReverseV2")
+@moving_kernel("ReverseV2", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def reverse(xp: Any, x: Any, axis: Any) -> Any:
     return x[backwards(tuple(axis.reshape(-1).tolist()), x.ndim)]
 
 
-@kernel("BroadcastArgs")
+@kernel("BroadcastArgs", gpu=Gpu(host=(0, 1), follows=True))
 def broadcast_shapes(xp: Any, left: Any, right: Any) -> Any:
     if left.ndim != 1 or right.ndim != 1:
         raise ValueError(f"Shapes are vectors, but {left.tolist()} and {right.tolist()} were given.")

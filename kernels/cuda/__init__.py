@@ -2,10 +2,9 @@
 
 Importing this package needs neither a GPU nor CuPy: kernels are given their array module.
 
-choices.py         ops that the CPU's kernels check by looking at values, which on a GPU nobody waits for
+choices.py         the device type GPU, and kernels of ops that the CPU's kernels check by looking at values
 compiler.py        groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them
                    (`actorflow.runtime.codegen.codegen.jit.LaunchCompiler`)
-coverage.py        which of the kernels for every device a GPU takes, and what it has to know of their inputs
 cross_entropy.py   the cross entropy of softmax on a GPU: one kernel for the loss and its derivative, one block for each row
 random.py          random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same ones on every
                    device

@@ -1,4 +1,7 @@
-"""Kernels of ops that the CPU's kernels check by looking at values, which on a GPU nobody waits for.
+"""The device type GPU, and its kernels of ops that the CPU's kernels check by looking at values.
+
+A GPU takes those kernels for every device whose trait `gpu` says so (`actorflow.registry.traits`). Kernels that look at values
+can't be among them: on a GPU the host does not wait for values.
 
 As on TensorFlow's GPUs, an index that is out of range picks zeros, a label that is out of range makes the loss NaN, and a
 division of integers by zero gives zero.
@@ -9,14 +12,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from actorflow.dtypes import FLOATING, INTEGER
-from actorflow.registry import residence
-from actorflow.registry.kernel import kernel
+from actorflow.dtypes import FLOATING, INTEGER, STRING, bfloat16
+from actorflow.registry.kernel import kernel, own_memory
+from actorflow.registry.traits import ELEMENTWISE, Gpu
 
 from ..array.shape import axis_in
-from .coverage import GPU
 
-residence.host_memory(GPU, {"GatherV2": (2,), "OneHot": (1,)})
+GPU = "GPU"
+
+own_memory(GPU, without=(*STRING, bfloat16))
 
 
 @kernel("Const", device=GPU)
@@ -38,14 +42,14 @@ def _picked(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     return xp.where(inside.reshape(indices.shape + (1,) * after), rows, params.dtype.type(0))
 
 
-@kernel("Gather", device=GPU)
+@kernel("Gather", device=GPU, gpu=Gpu(follows=True))
 def gather(xp: Any, params: Any, indices: Any) -> Any:
     if params.ndim == 0:
         raise ValueError("gather picks from a tensor of rank 1 or more, not from a scalar.")
     return _picked(xp, params, indices, 0)
 
 
-@kernel("GatherV2", device=GPU)
+@kernel("GatherV2", device=GPU, gpu=Gpu(host=(2,), follows=True))
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
     at = axis_in(axis.item(), params.ndim)
     batch_dims += indices.ndim if batch_dims < 0 else 0
@@ -69,7 +73,7 @@ def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int)
     )
 
 
-@kernel("OneHot", device=GPU)
+@kernel("OneHot", device=GPU, gpu=Gpu(host=(1,)))
 def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
     if depth < 0:
         raise ValueError(f"The depth of one_hot is zero or more, but is {int(depth)}.")
@@ -87,26 +91,26 @@ def _divided(xp: Any, function: Any, x: Any, y: Any) -> Any:
     return xp.where(zero, kind(0), function(x, xp.where(zero, kind(1), y)))
 
 
-@kernel("FloorDiv", device=GPU, dtypes=FLOATING)
+@kernel("FloorDiv", device=GPU, dtypes=FLOATING, gpu=ELEMENTWISE)
 def floor_div(xp: Any, x: Any, y: Any) -> Any:
     return xp.floor(x / y)
 
 
-@kernel("FloorDiv", device=GPU, dtypes=INTEGER)
+@kernel("FloorDiv", device=GPU, dtypes=INTEGER, gpu=ELEMENTWISE)
 def floor_div_integers(xp: Any, x: Any, y: Any) -> Any:
     return _divided(xp, xp.floor_divide, x, y)
 
 
-@kernel("FloorMod", device=GPU, dtypes=FLOATING)
+@kernel("FloorMod", device=GPU, dtypes=FLOATING, gpu=ELEMENTWISE)
 def floor_mod(xp: Any, x: Any, y: Any) -> Any:
     return x % y
 
 
-@kernel("FloorMod", device=GPU, dtypes=INTEGER)
+@kernel("FloorMod", device=GPU, dtypes=INTEGER, gpu=ELEMENTWISE)
 def floor_mod_integers(xp: Any, x: Any, y: Any) -> Any:
     return _divided(xp, xp.remainder, x, y)
 
 
-@kernel("Pow", device=GPU, dtypes=FLOATING)
+@kernel("Pow", device=GPU, dtypes=FLOATING, gpu=ELEMENTWISE)
 def power(xp: Any, x: Any, y: Any) -> Any:
     return xp.power(x, y)

@@ -15,7 +15,7 @@ from actorflow.runtime.codegen.jit_recipe import Recipe, Value
 
 from ..jit.rules import RULES as OF_LOOPS
 from ..jit.rules import Rule, Ruled, Rules
-from .coverage import GPU
+from .choices import GPU
 from .source import elementwise
 
 _FLOATS = frozenset(("f4", "f8"))

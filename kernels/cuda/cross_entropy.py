@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import RECORDED
 
 from ..nn import activation as nn
-from .coverage import GPU
+from .choices import GPU
 from .source import OPTIONS, made_once
 
 WARP = 32
@@ -136,7 +137,7 @@ def _sparse_of_any_type(xp: Any, logits: Any, labels: Any) -> Any:
     return loss, xp.where(wrong[:, None], nan, slope)
 
 
-@kernel("SparseSoftmaxCrossEntropyWithLogits", device=GPU)
+@kernel("SparseSoftmaxCrossEntropyWithLogits", device=GPU, gpu=RECORDED)
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
         raise ValueError(f"Labels of shape {labels.shape} don't fit logits of shape {logits.shape}.")

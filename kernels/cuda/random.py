@@ -13,12 +13,12 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import DType
-from actorflow.registry import residence
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 from actorflow.runtime.context import KernelContext
 
 from ..random.distributions import check_bounds, next_run, sizes, uniform_bits
-from .coverage import GPU
+from .choices import GPU
 
 _TYPES = frozenset((dt.float16, dt.float32, dt.float64))
 _MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
@@ -26,8 +26,6 @@ _INCREMENTS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-
-residence.host_memory(GPU, {"RandomUniform": (0,), "RandomStandardNormal": (0,), "RandomUniformInt": (0, 1, 2)})
 
 
 def _high(x: Any, factor: int) -> Any:
@@ -91,17 +89,17 @@ def normal(xp: Any, key: Any, run: int, kind: int, shape: tuple[int, ...], dtype
     return drawn.astype(dtype.numpy_dtype).reshape(shape)
 
 
-@kernel("RandomUniform", device=GPU, dtypes=_TYPES)
+@kernel("RandomUniform", device=GPU, dtypes=_TYPES, gpu=Gpu(host=(0,)))
 def random_uniform(xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext) -> Any:
     return uniform(xp, *next_run(ctx, seed, seed2), 0, sizes(shape), dtype)
 
 
-@kernel("RandomStandardNormal", device=GPU, dtypes=_TYPES)
+@kernel("RandomStandardNormal", device=GPU, dtypes=_TYPES, gpu=Gpu(host=(0,)))
 def random_normal(xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext) -> Any:
     return normal(xp, *next_run(ctx, seed, seed2), 0, sizes(shape), dtype)
 
 
-@kernel("RandomUniformInt", device=GPU)
+@kernel("RandomUniformInt", device=GPU, gpu=Gpu(host=(0, 1, 2)))
 def random_uniform_int(xp: Any, shape: Any, low: Any, high: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
     check_bounds(low, high)
     wanted, first = sizes(shape), int(low)

@@ -8,14 +8,15 @@ from actorflow.device.base import as_asynchronous
 from actorflow.device.sharing import as_sharing
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import HANDS_ON
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Callback
 
-from .coverage import GPU
+from .choices import GPU
 
 
-@kernel("_Send", device=GPU)
+@kernel("_Send", device=GPU, gpu=HANDS_ON)
 def send(
     xp: Any,
     data: Any,
@@ -58,7 +59,7 @@ def send(
     device.take(token, arrived)
 
 
-@kernel("_Recv", device=GPU)
+@kernel("_Recv", device=GPU, gpu=HANDS_ON)
 def recv(
     xp: Any, *, key: str, step: StepHandle, ctx: KernelContext, done: Callback, iteration_tag: bytes = b""
 ) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry import residence
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import RECORDED
 
 from ..state import training
 from ..state.update_program import recipe_of
-from .coverage import GPU
+from .choices import GPU
 from .source import elementwise
 
 _FLOATS = {"<f4": "f4", "<f8": "f8"}
@@ -45,5 +45,4 @@ def _by_one_kernel(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) ->
 
 
 for _row in TABLE:
-    kernel(_row.dense_type, device=GPU)(training.kernel_of(_row, False, update))
-residence.record(GPU, *(row.dense_type for row in TABLE))
+    kernel(_row.dense_type, device=GPU, gpu=RECORDED)(training.kernel_of(_row, False, update))

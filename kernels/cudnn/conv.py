@@ -15,7 +15,7 @@ from actorflow import dtypes as dt
 from actorflow.ops.nn.conv.geometry import Span, arranged, channel_axis, groups, spatial
 from actorflow.registry.kernel import kernel
 
-from ..cuda.coverage import GPU
+from ..cuda.choices import GPU
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
 from .program import Layout, Operation, packed, run

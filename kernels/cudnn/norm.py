@@ -12,7 +12,7 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 
-from ..cuda.coverage import GPU
+from ..cuda.choices import GPU
 from ..nn import normalization
 from .conv import TYPES
 from .program import Layout, Operation, packed, run, vector

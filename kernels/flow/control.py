@@ -11,18 +11,20 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import broadcast_axes
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import HANDS_ON, Gpu
 from actorflow.runtime.context import KernelContext
 from actorflow.shapes import compatible, show
 
 from ..strings.objects import moving_kernel
 
 
-@kernel("Identity", "StopGradient")
+@kernel("Identity", "StopGradient", gpu=Gpu(anywhere=True, recorded=True))
 def identity(xp: Any, x: Any) -> Any:
     return x
 
 
-@kernel("NoOp", "ControlTrigger")
+@kernel("NoOp", gpu=Gpu(anywhere=True, recorded=True))
+@kernel("ControlTrigger", gpu=HANDS_ON)
 def no_op(xp: Any) -> None:
     return None
 
@@ -59,7 +61,7 @@ def _summary(value: Any, summarize: int) -> str:
     return " ".join(str(v) for v in shown) + ("..." if len(shown) < len(flat) else "")
 
 
-@kernel("_Done")
+@kernel("_Done", gpu=HANDS_ON)
 def done(xp: Any) -> Any:
     return np.True_
 
@@ -67,19 +69,19 @@ def done(xp: Any) -> Any:
 # ---- Kernels of ops that hand tensors on.
 
 
-@moving_kernel("EnsureShape")
+@moving_kernel("EnsureShape", gpu=Gpu(anywhere=True, recorded=True))
 def ensure_shape(xp: Any, x: Any, *, shape: Any) -> Any:
     if not compatible(x.shape, shape):
         raise ValueError(f"ensure_shape: the shape is {x.shape}, but {show(shape)} was promised.")
     return x
 
 
-@kernel("IdentityN")
+@kernel("IdentityN", gpu=Gpu(anywhere=True, recorded=True))
 def identity_n(xp: Any, values: Any) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-@moving_kernel("GuaranteeConst")
+@moving_kernel("GuaranteeConst", gpu=Gpu(anywhere=True, recorded=True))
 def guarantee_const(xp: Any, x: Any) -> Any:
     return x
 
@@ -96,7 +98,7 @@ def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
     return tuple(np.array(part, s0.dtype) for part in axes)
 
 
-@kernel("SumTo")
+@kernel("SumTo", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def sum_to(xp: Any, gradient: Any, shape: Any) -> Any:
     wanted = tuple(shape.tolist())
     given = gradient.shape
@@ -114,7 +116,7 @@ def sum_to(xp: Any, gradient: Any, shape: Any) -> Any:
     return total.astype(gradient.dtype, copy=False).reshape(wanted)
 
 
-@kernel("CustomGradient")
+@kernel("CustomGradient", gpu=Gpu(anywhere=True, recorded=True))
 def custom_gradient(xp: Any, values: Any) -> Any:
     return tuple(values) if len(values) > 1 else values[0]
 

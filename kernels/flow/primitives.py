@@ -6,20 +6,21 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import HANDS_ON
 from actorflow.runtime.tokens import DEAD
 
 
-@kernel("Enter", "Exit", "NextIteration", "LoopCond")
+@kernel("Enter", "Exit", "NextIteration", "LoopCond", gpu=HANDS_ON)
 def forward(xp: Any, data: Any) -> Any:
     return data
 
 
-@kernel("Switch")
+@kernel("Switch", gpu=HANDS_ON)
 def switch(xp: Any, data: Any, pred: Any) -> Any:
     return (DEAD, data) if pred else (data, DEAD)
 
 
-@kernel("Merge")
+@kernel("Merge", gpu=HANDS_ON)
 def merge(xp: Any, inputs: list[Any]) -> Any:
     raise AssertionError("Merge is carried out by the runtime: it fires on its first live token")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from actorflow.device.base import as_swapping
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import LAUNCHED
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.transport.base import Callback
 
@@ -23,7 +24,7 @@ def recv(xp: Any, *, key: str, step: StepHandle, iteration_tag: bytes = b"", don
 # ---- Kernels of swapping: a device with memory of its own copies by its own means; for others the host's memory is theirs.
 
 
-@kernel("_SwapOut")
+@kernel("_SwapOut", gpu=LAUNCHED)
 def swap_out(xp: Any, value: Any, *, ctx: KernelContext, done: Callback) -> None:
     device = as_swapping(ctx.device)
     if device is None:
@@ -32,7 +33,7 @@ def swap_out(xp: Any, value: Any, *, ctx: KernelContext, done: Callback) -> None
         device.swap_out(value, done)
 
 
-@kernel("_SwapIn")
+@kernel("_SwapIn", gpu=LAUNCHED)
 def swap_in(xp: Any, value: Any, *, ctx: KernelContext, done: Callback) -> None:
     device = as_swapping(ctx.device)
     if device is None:

@@ -10,31 +10,32 @@ from typing import Any
 from actorflow.dtypes import FLOATING, INTEGER
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE
 
 from ..shared.elementwise import at_least, at_most
 
 
-@kernel("Add")
+@kernel("Add", gpu=ELEMENTWISE)
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x + y if out is None else xp.add(x, y, out=out)
 
 
-@kernel("Sub")
+@kernel("Sub", gpu=ELEMENTWISE)
 def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x - y if out is None else xp.subtract(x, y, out=out)
 
 
-@kernel("Mul")
+@kernel("Mul", gpu=ELEMENTWISE)
 def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x * y if out is None else xp.multiply(x, y, out=out)
 
 
-@kernel("RealDiv")
+@kernel("RealDiv", gpu=ELEMENTWISE)
 def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x / y if out is None else xp.true_divide(x, y, out=out)
 
 
-@kernel("DivNoNan")
+@kernel("DivNoNan", gpu=ELEMENTWISE)
 def div_no_nan(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     quotient = xp.true_divide(x, y, out=out)
     if out is None:
@@ -110,12 +111,12 @@ def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x**y if out is None else xp.power(x, y, out=out)
 
 
-@kernel("Maximum")
+@kernel("Maximum", gpu=ELEMENTWISE)
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, at_least, x, y, out)
 
 
-@kernel("Minimum")
+@kernel("Minimum", gpu=ELEMENTWISE)
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, at_most, x, y, out)
 
@@ -127,18 +128,18 @@ def _bounded(xp: Any, ufunc: Any, by_number: Any, x: Any, y: Any, out: Any) -> A
     return by_number(xp, y, x, out) if x.ndim == 0 else ufunc(x, y, out=out)
 
 
-@kernel("SquaredDifference")
+@kernel("SquaredDifference", gpu=ELEMENTWISE)
 def squared_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     difference = x - y if out is None else xp.subtract(x, y, out=out)
     return difference * difference if out is None else xp.multiply(difference, difference, out=out)
 
 
-@kernel("Atan2")
+@kernel("Atan2", gpu=ELEMENTWISE)
 def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arctan2(y, x) if out is None else xp.arctan2(y, x, out=out)
 
 
-@kernel("AddN")
+@kernel("AddN", gpu=ELEMENTWISE)
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
     first = inputs[0]
     shape = first.shape

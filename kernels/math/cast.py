@@ -6,14 +6,15 @@ from typing import Any
 
 from actorflow.dtypes import COMPLEX, DType
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE
 
 
-@kernel("Cast", dtypes=COMPLEX)
+@kernel("Cast", dtypes=COMPLEX, gpu=ELEMENTWISE)
 def cast_to_complex(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     return x.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x, out)
 
 
-@kernel("Cast")
+@kernel("Cast", gpu=ELEMENTWISE)
 def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     # The real part first: numpy warns as it drops an imaginary one. That of a real array is the array itself.
     return x.real.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x.real, out)

@@ -6,41 +6,42 @@ from functools import partial
 from typing import Any
 
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE
 
 from ..shared.elementwise import mapped, scalar
 
 
-@kernel("Neg")
+@kernel("Neg", gpu=ELEMENTWISE)
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
     return -x if out is None else mapped(xp, xp.negative, x, out)
 
 
-@kernel("Abs")
+@kernel("Abs", gpu=ELEMENTWISE)
 def absolute(xp: Any, x: Any, *, out: Any = None) -> Any:
     return abs(x) if out is None else mapped(xp, xp.absolute, x, out)
 
 
-@kernel("Sign")
+@kernel("Sign", gpu=ELEMENTWISE)
 def sign(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sign(x) if out is None else mapped(xp, xp.sign, x, out)
 
 
-@kernel("Square")
+@kernel("Square", gpu=ELEMENTWISE)
 def square(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x * x if out is None else xp.multiply(x, x, out=out)
 
 
-@kernel("Sqrt")
+@kernel("Sqrt", gpu=ELEMENTWISE)
 def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sqrt(x) if out is None else mapped(xp, xp.sqrt, x, out)
 
 
-@kernel("Rsqrt")
+@kernel("Rsqrt", gpu=ELEMENTWISE)
 def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(xp.sqrt(x)) if out is None else mapped(xp, partial(_rsqrt, xp), x, out)
 
 
-@kernel("Reciprocal")
+@kernel("Reciprocal", gpu=ELEMENTWISE)
 def reciprocal(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(x) if out is None else mapped(xp, partial(_inverse, xp), x, out)
 
@@ -56,27 +57,27 @@ def _inverse(xp: Any, x: Any, out: Any) -> Any:
 # ---- exponentials and logarithms
 
 
-@kernel("Exp")
+@kernel("Exp", gpu=ELEMENTWISE)
 def exp(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.exp(x) if out is None else mapped(xp, xp.exp, x, out)
 
 
-@kernel("Expm1")
+@kernel("Expm1", gpu=ELEMENTWISE)
 def expm1(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.expm1(x) if out is None else mapped(xp, xp.expm1, x, out)
 
 
-@kernel("Log")
+@kernel("Log", gpu=ELEMENTWISE)
 def log(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log(x) if out is None else mapped(xp, xp.log, x, out)
 
 
-@kernel("Log1p")
+@kernel("Log1p", gpu=ELEMENTWISE)
 def log1p(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log1p(x) if out is None else mapped(xp, xp.log1p, x, out)
 
 
-@kernel("Sigmoid")
+@kernel("Sigmoid", gpu=ELEMENTWISE)
 def sigmoid(xp: Any, x: Any, *, out: Any = None) -> Any:
     # exp(-x) may overflow to inf, and 1 / inf is the right limit.
     return (
@@ -89,7 +90,7 @@ def _sigmoid(xp: Any, x: Any, out: Any) -> Any:
     return _inverse(xp, xp.add(out, 1, out=out), out)
 
 
-@kernel("SigmoidGrad")
+@kernel("SigmoidGrad", gpu=ELEMENTWISE)
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return (1 - y) * y * dy if out is None else _sigmoid_grad_into(xp, y, dy, out)
 
@@ -102,32 +103,32 @@ def _sigmoid_grad_into(xp: Any, y: Any, dy: Any, out: Any) -> Any:
 # ---- circular functions
 
 
-@kernel("Sin")
+@kernel("Sin", gpu=ELEMENTWISE)
 def sin(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sin(x) if out is None else mapped(xp, xp.sin, x, out)
 
 
-@kernel("Cos")
+@kernel("Cos", gpu=ELEMENTWISE)
 def cos(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.cos(x) if out is None else mapped(xp, xp.cos, x, out)
 
 
-@kernel("Tan")
+@kernel("Tan", gpu=ELEMENTWISE)
 def tan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.tan(x) if out is None else mapped(xp, xp.tan, x, out)
 
 
-@kernel("Asin")
+@kernel("Asin", gpu=ELEMENTWISE)
 def asin(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arcsin(x) if out is None else mapped(xp, xp.arcsin, x, out)
 
 
-@kernel("Acos")
+@kernel("Acos", gpu=ELEMENTWISE)
 def acos(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arccos(x) if out is None else mapped(xp, xp.arccos, x, out)
 
 
-@kernel("Atan")
+@kernel("Atan", gpu=ELEMENTWISE)
 def atan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arctan(x) if out is None else mapped(xp, xp.arctan, x, out)
 
@@ -135,22 +136,22 @@ def atan(xp: Any, x: Any, *, out: Any = None) -> Any:
 # ---- hyperbolic functions
 
 
-@kernel("Sinh")
+@kernel("Sinh", gpu=ELEMENTWISE)
 def sinh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sinh(x) if out is None else mapped(xp, xp.sinh, x, out)
 
 
-@kernel("Cosh")
+@kernel("Cosh", gpu=ELEMENTWISE)
 def cosh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.cosh(x) if out is None else mapped(xp, xp.cosh, x, out)
 
 
-@kernel("Tanh")
+@kernel("Tanh", gpu=ELEMENTWISE)
 def tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.tanh(x) if out is None else mapped(xp, xp.tanh, x, out)
 
 
-@kernel("TanhGrad")
+@kernel("TanhGrad", gpu=ELEMENTWISE)
 def tanh_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return dy * (1 - y * y) if out is None else _tanh_grad_into(xp, y, dy, out)
 
@@ -160,17 +161,17 @@ def _tanh_grad_into(xp: Any, y: Any, dy: Any, out: Any) -> Any:
     return xp.multiply(out, dy, out=out)
 
 
-@kernel("Asinh")
+@kernel("Asinh", gpu=ELEMENTWISE)
 def asinh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arcsinh(x) if out is None else mapped(xp, xp.arcsinh, x, out)
 
 
-@kernel("Acosh")
+@kernel("Acosh", gpu=ELEMENTWISE)
 def acosh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arccosh(x) if out is None else mapped(xp, xp.arccosh, x, out)
 
 
-@kernel("Atanh")
+@kernel("Atanh", gpu=ELEMENTWISE)
 def atanh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arctanh(x) if out is None else mapped(xp, xp.arctanh, x, out)
 
@@ -178,31 +179,32 @@ def atanh(xp: Any, x: Any, *, out: Any = None) -> Any:
 # ---- rounding and kinds of numbers
 
 
-@kernel("Floor")
+@kernel("Floor", gpu=ELEMENTWISE)
 def floor(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.floor(x) if out is None else mapped(xp, xp.floor, x, out)
 
 
-@kernel("Ceil")
+@kernel("Ceil", gpu=ELEMENTWISE)
 def ceil(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.ceil(x) if out is None else mapped(xp, xp.ceil, x, out)
 
 
-@kernel("Rint", "Round")
+@kernel("Rint", gpu=ELEMENTWISE)
+@kernel("Round")
 def rint(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.rint(x) if out is None else mapped(xp, xp.rint, x, out)
 
 
-@kernel("IsNan")
+@kernel("IsNan", gpu=ELEMENTWISE)
 def is_nan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x != x if out is None else xp.not_equal(x, x, out=out)
 
 
-@kernel("IsInf")
+@kernel("IsInf", gpu=ELEMENTWISE)
 def is_inf(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.isinf(x) if out is None else mapped(xp, xp.isinf, x, out)
 
 
-@kernel("IsFinite")
+@kernel("IsFinite", gpu=ELEMENTWISE)
 def is_finite(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.isfinite(x) if out is None else mapped(xp, xp.isfinite, x, out)

@@ -6,36 +6,37 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE
 
 from ..shared.elementwise import chosen
 
 
-@kernel("Less")
+@kernel("Less", gpu=ELEMENTWISE)
 def less(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x < y if out is None else xp.less(x, y, out=out)
 
 
-@kernel("LessEqual")
+@kernel("LessEqual", gpu=ELEMENTWISE)
 def less_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x <= y if out is None else xp.less_equal(x, y, out=out)
 
 
-@kernel("Greater")
+@kernel("Greater", gpu=ELEMENTWISE)
 def greater(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x > y if out is None else xp.greater(x, y, out=out)
 
 
-@kernel("GreaterEqual")
+@kernel("GreaterEqual", gpu=ELEMENTWISE)
 def greater_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x >= y if out is None else xp.greater_equal(x, y, out=out)
 
 
-@kernel("Equal")
+@kernel("Equal", gpu=ELEMENTWISE)
 def equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x == y if out is None else xp.equal(x, y, out=out)
 
 
-@kernel("NotEqual")
+@kernel("NotEqual", gpu=ELEMENTWISE)
 def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x != y if out is None else xp.not_equal(x, y, out=out)
 
@@ -43,22 +44,22 @@ def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- bool tensors, and the bits of integers
 
 
-@kernel("LogicalAnd", "BitwiseAnd")
+@kernel("LogicalAnd", "BitwiseAnd", gpu=ELEMENTWISE)
 def bitwise_and(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x & y if out is None else xp.bitwise_and(x, y, out=out)
 
 
-@kernel("LogicalOr", "BitwiseOr")
+@kernel("LogicalOr", "BitwiseOr", gpu=ELEMENTWISE)
 def bitwise_or(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x | y if out is None else xp.bitwise_or(x, y, out=out)
 
 
-@kernel("LogicalXor", "BitwiseXor")
+@kernel("LogicalXor", "BitwiseXor", gpu=ELEMENTWISE)
 def bitwise_xor(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x ^ y if out is None else xp.bitwise_xor(x, y, out=out)
 
 
-@kernel("LogicalNot", "Invert")
+@kernel("LogicalNot", "Invert", gpu=ELEMENTWISE)
 def invert(xp: Any, x: Any, *, out: Any = None) -> Any:
     return ~x if out is None else xp.invert(x, out=out)
 
@@ -81,12 +82,12 @@ def right_shift(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- choices
 
 
-@kernel("SelectV2")
+@kernel("SelectV2", gpu=ELEMENTWISE)
 def select_v2(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return chosen(xp, condition, x, y, out)
 
 
-@kernel("Select")
+@kernel("Select", gpu=ELEMENTWISE)
 def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     rows = condition.ndim == 1 and x.ndim != 1
     fits = condition.shape == x.shape[:1] if rows else condition.ndim == 0 or condition.shape == x.shape

@@ -8,6 +8,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import COMPLEX
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import APART
 
 from ..shared import blas
 
@@ -23,7 +24,7 @@ def _matrix(x: Any, transpose: bool) -> Any:
     return x.T if transpose else x
 
 
-@kernel("MatMul", dtypes=_HALVES)
+@kernel("MatMul", dtypes=_HALVES, gpu=APART)
 def matmul_halves(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left, right = a.astype(xp.float32), b.astype(xp.float32)
     return xp.matmul(_matrix(left, transpose_a), _matrix(right, transpose_b)).astype(a.dtype)
@@ -34,7 +35,7 @@ def matmul_on_cpu(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bo
     return blas.matmul(_matrix(a, transpose_a), _matrix(b, transpose_b), out)
 
 
-@kernel("MatMul")
+@kernel("MatMul", gpu=APART)
 def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     return xp.matmul(_matrix(a, transpose_a), _matrix(b, transpose_b), out=out)
 
@@ -45,30 +46,30 @@ def _turned(xp: Any, x: Any, adjoint: bool) -> Any:
     return xp.swapaxes(x, -1, -2) if adjoint else x
 
 
-@kernel("BatchMatMulV2", dtypes=_HALVES)
+@kernel("BatchMatMulV2", dtypes=_HALVES, gpu=APART)
 def batch_matmul_halves(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
     left, right = x.astype(xp.float32), y.astype(xp.float32)
     return xp.matmul(_turned(xp, left, adj_x), _turned(xp, right, adj_y)).astype(x.dtype)
 
 
-@kernel("BatchMatMulV2", dtypes=COMPLEX)
+@kernel("BatchMatMulV2", dtypes=COMPLEX, gpu=APART)
 def batch_matmul_complex(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
     left = _turned(xp, xp.conjugate(x) if adj_x else x, adj_x)
     return xp.matmul(left, _turned(xp, xp.conjugate(y) if adj_y else y, adj_y), out=out)
 
 
-@kernel("BatchMatMulV2")
+@kernel("BatchMatMulV2", gpu=APART)
 def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
     return xp.matmul(_turned(xp, x, adj_x), _turned(xp, y, adj_y), out=out)
 
 
-@kernel("Einsum", dtypes=_HALVES)
+@kernel("Einsum", dtypes=_HALVES, gpu=APART)
 def einsum_halves(xp: Any, inputs: Any, *, equation: str) -> Any:
     total = _einsum(xp, [value.astype(xp.float32) for value in inputs], equation)
     return total.astype(inputs[0].dtype)
 
 
-@kernel("Einsum")
+@kernel("Einsum", gpu=APART)
 def einsum(xp: Any, inputs: Any, *, equation: str, out: Any = None) -> Any:
     total = _einsum(xp, inputs, equation)
     if out is None:

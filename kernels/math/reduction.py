@@ -13,6 +13,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import INTEGER, DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 
 from ..shared.elementwise import scalar
 from ..shared.reducing import largest, smallest, sum_over
@@ -25,22 +26,22 @@ def _axes(axis: Any) -> Any:
     return tuple(axis.tolist()) if axis.ndim else axis.item()
 
 
-@kernel("Sum", dtypes=_HALVES)
+@kernel("Sum", dtypes=_HALVES, gpu=Gpu(host=(1,), follows=True, recorded=True))
 def sum_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
     return x.sum(_axes(axis), xp.float32, None, keep_dims).astype(x.dtype)
 
 
-@kernel("Sum")
+@kernel("Sum", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return sum_over(xp, x, _axes(axis), keep_dims, out)
 
 
-@kernel("Prod", dtypes=_HALVES)
+@kernel("Prod", dtypes=_HALVES, gpu=Gpu(host=(1,), follows=True, recorded=True))
 def prod_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
     return x.prod(_axes(axis), xp.float32, None, keep_dims).astype(x.dtype)
 
 
-@kernel("Prod")
+@kernel("Prod", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def prod_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return (
         x.prod(_axes(axis), x.dtype, None, keep_dims) if out is None else x.prod(_axes(axis), x.dtype, out, keep_dims)
@@ -52,20 +53,20 @@ def _count(x: Any, total: Any) -> int:
     return int(x.size // max(total.size, 1))
 
 
-@kernel("Mean", dtypes=_HALVES)
+@kernel("Mean", dtypes=_HALVES, gpu=Gpu(host=(1,), follows=True, recorded=True))
 def mean_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
     total = x.sum(_axes(axis), xp.float32, None, keep_dims)
     return (total / xp.float32(_count(x, total))).astype(x.dtype)
 
 
-@kernel("Mean", dtypes=INTEGER)
+@kernel("Mean", dtypes=INTEGER, gpu=Gpu(host=(1,), follows=True, recorded=True))
 def mean_integers(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
     total = x.sum(_axes(axis), x.dtype, None, keep_dims)
     count = x.dtype.type(max(_count(x, total), 1))
     return (total - xp.fmod(total, count)) // count
 
 
-@kernel("Mean")
+@kernel("Mean", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     # numpy's mean warns of an empty slice by another way than its floating-point errors, and takes twice as long.
     total = sum_over(xp, x, _axes(axis), keep_dims, out)
@@ -93,31 +94,31 @@ def _extreme_of_nothing(xp: Any, x: Any, axis: Any, keep_dims: bool, maximum: bo
     return result
 
 
-@kernel("Max")
+@kernel("Max", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     if x.size:
         return largest(xp, x, _axes(axis), keep_dims, out)
     return _extreme_of_nothing(xp, x, axis, keep_dims, True, out)
 
 
-@kernel("Min")
+@kernel("Min", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     if x.size:
         return smallest(xp, x, _axes(axis), keep_dims, out)
     return _extreme_of_nothing(xp, x, axis, keep_dims, False, out)
 
 
-@kernel("Any")
+@kernel("Any", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def any_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return xp.any(x, axis=_axes(axis), keepdims=keep_dims, out=out)
 
 
-@kernel("All")
+@kernel("All", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def all_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return xp.all(x, axis=_axes(axis), keepdims=keep_dims, out=out)
 
 
-@kernel("Unreduce")
+@kernel("Unreduce", gpu=Gpu(host=(1, 2), recorded=True))
 def unreduce(xp: Any, x: Any, shape: Any, axis: Any, *, keep_dims: bool) -> Any:
     sizes = tuple(shape.tolist())
     if not keep_dims:
@@ -138,12 +139,12 @@ def _nonempty(x: Any, axis: Any) -> int:
     return along
 
 
-@kernel("ArgMax")
+@kernel("ArgMax", gpu=Gpu(host=(1,)))
 def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
     return _typed(x.argmax(_nonempty(x, axis)), output_type)
 
 
-@kernel("ArgMin")
+@kernel("ArgMin", gpu=Gpu(host=(1,)))
 def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
     return _typed(x.argmin(_nonempty(x, axis)), output_type)
 
@@ -169,12 +170,12 @@ def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: 
     return target
 
 
-@kernel("Cumsum")
+@kernel("Cumsum", gpu=Gpu(host=(1,)))
 def cumsum(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
     return _scan(xp, np.add.accumulate if xp is np else xp.cumsum, 0, x, axis, exclusive, reverse, out)
 
 
-@kernel("Cumprod")
+@kernel("Cumprod", gpu=Gpu(host=(1,)))
 def cumprod(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
     return _scan(xp, np.multiply.accumulate if xp is np else xp.cumprod, 1, x, axis, exclusive, reverse, out)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import APART, ELEMENTWISE, RECORDED
 
 from ..shared.elementwise import at_least, at_most, chosen, scalar, with_vector
 from ..shared.helping import WORTH_SHARING, in_pieces
@@ -18,69 +19,69 @@ SCALE = 1.0507009873554804934193349852946
 SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
-@kernel("Relu")
+@kernel("Relu", gpu=ELEMENTWISE)
 def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.maximum(x, scalar(xp, x.dtype, 0)) if out is None else at_least(xp, x, 0, out)
 
 
-@kernel("ReluGrad")
+@kernel("ReluGrad", gpu=ELEMENTWISE)
 def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return dy * (x > 0) if out is None else xp.multiply(dy, x > 0, out=out)
 
 
-@kernel("Relu6")
+@kernel("Relu6", gpu=ELEMENTWISE)
 def relu6(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.minimum(xp.maximum(x, 0), 6) if out is None else at_most(xp, at_least(xp, x, 0, out), 6, out)
 
 
-@kernel("Relu6Grad")
+@kernel("Relu6Grad", gpu=ELEMENTWISE)
 def relu6_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return xp.multiply(dy, (x > 0) & (x < 6), out=out)
 
 
-@kernel("LeakyRelu")
+@kernel("LeakyRelu", gpu=ELEMENTWISE)
 def leaky_relu(xp: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
     return chosen(xp, x > 0, x, x * x.dtype.type(alpha), out)
 
 
-@kernel("LeakyReluGrad")
+@kernel("LeakyReluGrad", gpu=ELEMENTWISE)
 def leaky_relu_grad(xp: Any, dy: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
     return chosen(xp, x > 0, dy, dy * dy.dtype.type(alpha), out)
 
 
-@kernel("Elu")
+@kernel("Elu", gpu=ELEMENTWISE)
 def elu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return chosen(xp, x < 0, xp.expm1(x), x, out)
 
 
-@kernel("EluGrad")
+@kernel("EluGrad", gpu=ELEMENTWISE)
 def elu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
     return xp.multiply(dy, xp.where(y < 0, y + 1, y.dtype.type(1)), out=out)
 
 
-@kernel("Selu")
+@kernel("Selu", gpu=ELEMENTWISE)
 def selu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return chosen(xp, x < 0, xp.expm1(x) * x.dtype.type(SCALE_ALPHA), x * x.dtype.type(SCALE), out)
 
 
-@kernel("SeluGrad")
+@kernel("SeluGrad", gpu=ELEMENTWISE)
 def selu_grad(xp: Any, dy: Any, y: Any, *, out: Any = None) -> Any:
     kind = y.dtype.type
     return xp.multiply(dy, xp.where(y < 0, y + kind(SCALE_ALPHA), kind(SCALE)), out=out)
 
 
-@kernel("Softplus")
+@kernel("Softplus", gpu=ELEMENTWISE)
 def softplus(xp: Any, x: Any, *, out: Any = None) -> Any:
     # log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), where nothing overflows.
     return xp.add(xp.maximum(x, 0), xp.log1p(xp.exp(-abs(x))), out=out)
 
 
-@kernel("Softsign")
+@kernel("Softsign", gpu=ELEMENTWISE)
 def softsign(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x / (1 + abs(x)) if out is None else xp.divide(x, 1 + abs(x), out=out)
 
 
-@kernel("SoftsignGrad")
+@kernel("SoftsignGrad", gpu=ELEMENTWISE)
 def softsign_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return xp.divide(dy, (1 + abs(x)) ** 2, out=out)
 
@@ -88,7 +89,7 @@ def softsign_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
 # ---- biases
 
 
-@kernel("BiasAdd")
+@kernel("BiasAdd", gpu=RECORDED)
 def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
     return (
         value + _along_channels(bias, value.shape, data_format)
@@ -118,7 +119,7 @@ def _channel(data_format: str, rank: int) -> int:
     return 1 if data_format == "NCHW" else rank - 1
 
 
-@kernel("BiasAddGrad")
+@kernel("BiasAddGrad", gpu=RECORDED)
 def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
     if dy.ndim < 2:
         raise ValueError(f"The gradient of a biased tensor has two dimensions or more, but the shape is {dy.shape}.")
@@ -128,7 +129,7 @@ def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
     return sum_over(xp, dy, (*range(at), *range(at + 1, dy.ndim)))
 
 
-@kernel("L2Loss")
+@kernel("L2Loss", gpu=APART)
 def l2_loss(xp: Any, t: Any) -> Any:
     flat = t.reshape(-1)
     return (xp.dot(flat, flat) / 2).astype(t.dtype)
@@ -142,7 +143,7 @@ def _shifted(xp: Any, x: Any, axis: int, out: Any = None) -> Any:
     return xp.subtract(x, largest(xp, x, axis, True), out=out) if x.size else xp.array(x)
 
 
-@kernel("Softmax")
+@kernel("Softmax", gpu=RECORDED)
 def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
     if xp is not np or logits.size < WORTH_SHARING or logits.ndim != 2 or axis not in (-1, 1):
         return _softmax(xp, logits, axis, out)
@@ -167,13 +168,13 @@ def _softmax(xp: Any, logits: Any, axis: int, out: Any) -> Any:
     return xp.divide(powers, sum_over(xp, powers, axis, True), out=powers)
 
 
-@kernel("LogSoftmax")
+@kernel("LogSoftmax", gpu=RECORDED)
 def log_softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
     shifted = _shifted(xp, logits, axis, out)
     return xp.subtract(shifted, xp.log(sum_over(xp, xp.exp(shifted), axis, True)), out=shifted)
 
 
-@kernel("SoftmaxCrossEntropyWithLogits")
+@kernel("SoftmaxCrossEntropyWithLogits", gpu=RECORDED)
 def softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if logits.ndim != 2 or labels.ndim != 2:
         raise ValueError(f"Logits and labels are matrices, but have shapes {logits.shape} and {labels.shape}.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import APART
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import elementwise as unary
@@ -38,7 +39,7 @@ def _finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
     return activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
 
 
-@kernel("_FusedMatMul")
+@kernel("_FusedMatMul", gpu=APART)
 def fused_matmul(
     xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
 ) -> Any:
@@ -46,7 +47,7 @@ def fused_matmul(
     return _finished(xp, y, bias, activation)
 
 
-@kernel("_AddMatMul")
+@kernel("_AddMatMul", gpu=APART)
 def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     """`out` may be `c`."""
     y = _product(xp, a, b, transpose_a, transpose_b, None if out is c else out)
@@ -74,7 +75,7 @@ def fused_conv2d(
     return _finished(xp, conv.conv2d(xp, x, w, **attrs, out=out), bias, activation)
 
 
-@kernel("_SgdMatMul")
+@kernel("_SgdMatMul", gpu=APART)
 def sgd_matmul(
     xp: Any, var: VariableState, alpha: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool
 ) -> None:

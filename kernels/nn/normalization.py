@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow.ops.nn.conv.geometry import check_shape
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import LAUNCHED
 
 from ..shared.elementwise import with_vector
 from ..shared.reducing import sum_over
@@ -92,7 +93,7 @@ def _moments(xp: Any, images: Any, kind: Any) -> tuple[Any, Any, Any]:
     return mean, total / kind.type(count), centred.reshape(images.shape)
 
 
-@kernel("FusedBatchNormV3")
+@kernel("FusedBatchNormV3", gpu=LAUNCHED)
 def fused_batch_norm(
     xp: Any,
     x: Any,
@@ -122,7 +123,7 @@ def fused_batch_norm(
     return given_back(xp, y, data_format, x.dtype, None), *moments, scale.dtype.type(0)
 
 
-@kernel("FusedBatchNormGradV3")
+@kernel("FusedBatchNormGradV3", gpu=LAUNCHED)
 def fused_batch_norm_grad(
     xp: Any,
     dy: Any,

@@ -10,6 +10,7 @@ import numpy as np
 
 from actorflow.ops.nn.conv.geometry import Span, check_shape, span
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import LAUNCHED, Gpu
 
 from ..shared.helping import WORTH_SHARING, in_pieces
 from .conv.columns import taps_of
@@ -81,7 +82,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
     return xp.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
-@kernel("MaxPool", "MaxPool3D")
+@kernel("MaxPool", "MaxPool3D", gpu=LAUNCHED)
 def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     return _reduced(xp, x, _spans(x.shape, ksize, strides, padding), xp.maximum, _lowest(xp, x.dtype), out)
 
@@ -120,7 +121,7 @@ def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
         yield at, into, mine
 
 
-@kernel("MaxPoolGrad", "MaxPool3DGrad")
+@kernel("MaxPoolGrad", "MaxPool3DGrad", gpu=LAUNCHED)
 def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
     _check_maxima(x, y, spans)
@@ -148,7 +149,7 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
     return dx
 
 
-@kernel("MaxPoolGradGrad", "MaxPool3DGradGrad")
+@kernel("MaxPoolGradGrad", "MaxPool3DGradGrad", gpu=LAUNCHED)
 def max_pool_grad_grad(
     xp: Any, x: Any, y: Any, ddx: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None
 ) -> Any:
@@ -209,7 +210,7 @@ def _shares(xp: Any, spans: tuple[Span, ...], dtype: Any) -> Any:
     return (1 / total).astype(dtype) if any(s.moves for s in spans) else dtype.type(1)
 
 
-@kernel("AvgPool", "AvgPool3D")
+@kernel("AvgPool", "AvgPool3D", gpu=LAUNCHED)
 def avg_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
     wide = widened(xp, x)
@@ -222,7 +223,7 @@ def avg_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: An
     return out
 
 
-@kernel("AvgPoolGrad", "AvgPool3DGrad")
+@kernel("AvgPoolGrad", "AvgPool3DGrad", gpu=Gpu(host=(0,)))
 def avg_pool_grad(xp: Any, sizes: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(sizes.tolist(), ksize, strides, padding)
     check_shape("grad", dy.shape, _counts(spans))

@@ -15,6 +15,7 @@ import numpy as np
 from actorflow.ops.state.training import adam_rate, adam_step
 from actorflow.ops.state.update import TABLE, Update
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import RECORDED
 from actorflow.runtime.state.variable_state import VariableState
 
 from .scatter import flat_rows, sum_duplicates
@@ -109,7 +110,7 @@ def kernel_of(row: Update, rows: bool, act: Callable[..., None]) -> Callable[...
 
 
 for _row in TABLE:
-    kernel(_row.dense_type)(kernel_of(_row, False, update))
+    kernel(_row.dense_type, gpu=RECORDED)(kernel_of(_row, False, update))
     if _row.sparse is not None and not _row.moves:
         kernel(f"Sparse{_row.dense_type}")(kernel_of(_row, True, update_rows))
 

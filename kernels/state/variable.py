@@ -8,12 +8,13 @@ import numpy as np
 
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import HANDS_ON, RECORDED, Gpu
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import Shape
 
 
-@kernel("VariableV2")
+@kernel("VariableV2", gpu=Gpu(anywhere=True, recorded=True))
 def variable(
     xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext
 ) -> VariableState:
@@ -24,22 +25,22 @@ def variable(
     )
 
 
-@kernel("ReadVariableOp")
+@kernel("ReadVariableOp", gpu=Gpu(anywhere=True, recorded=True))
 def read(xp: Any, ref: VariableState) -> Any:
     return ref.read()
 
 
-@kernel("IsVariableInitialized")
+@kernel("IsVariableInitialized", gpu=HANDS_ON)
 def is_initialized(xp: Any, ref: VariableState) -> Any:
     return np.bool_(ref.initialized)
 
 
-@kernel("AssignVariableOp")
+@kernel("AssignVariableOp", gpu=RECORDED)
 def assign(xp: Any, ref: VariableState, value: Any) -> None:
     ref.assign(value)
 
 
-@kernel("Assign")
+@kernel("Assign", gpu=RECORDED)
 def assign_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
     ref.assign(value)
     return ref.read()
@@ -51,34 +52,34 @@ def _update(ref: VariableState, function: Any, value: Any) -> None:
     function(buffer, value, out=buffer)
 
 
-@kernel("AssignAddVariableOp")
+@kernel("AssignAddVariableOp", gpu=RECORDED)
 def assign_add(xp: Any, ref: VariableState, value: Any) -> None:
     _update(ref, xp.add, value)
 
 
-@kernel("AssignAdd")
+@kernel("AssignAdd", gpu=RECORDED)
 def assign_add_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
     _update(ref, xp.add, value)
     return ref.read()
 
 
-@kernel("AssignSubVariableOp")
+@kernel("AssignSubVariableOp", gpu=RECORDED)
 def assign_sub(xp: Any, ref: VariableState, value: Any) -> None:
     _update(ref, xp.subtract, value)
 
 
-@kernel("AssignSub")
+@kernel("AssignSub", gpu=RECORDED)
 def assign_sub_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
     _update(ref, xp.subtract, value)
     return ref.read()
 
 
-@kernel("AssignMulVariableOp")
+@kernel("AssignMulVariableOp", gpu=RECORDED)
 def assign_mul(xp: Any, ref: VariableState, value: Any) -> None:
     _update(ref, xp.multiply, value)
 
 
-@kernel("AssignMul")
+@kernel("AssignMul", gpu=RECORDED)
 def assign_mul_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
     _update(ref, xp.multiply, value)
     return ref.read()

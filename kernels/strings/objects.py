@@ -14,12 +14,13 @@ import numpy as np
 
 from actorflow.dtypes import STRING
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def moving_kernel(*ops: str) -> Callable[[F], F]:
-    """`kernel(*ops)` for a function that moves elements of any type and never looks at them."""
+def moving_kernel(*ops: str, gpu: Gpu | None = None) -> Callable[[F], F]:
+    """`kernel(*ops, gpu=gpu)` for a function that moves elements of any type and never looks at them."""
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
@@ -27,7 +28,7 @@ def moving_kernel(*ops: str) -> Callable[[F], F]:
             return as_arrays(function(xp, *(as_arrays(value) for value in inputs), **keywords))
 
         kernel(*ops, dtypes=STRING)(of_strings)
-        return kernel(*ops)(function)
+        return kernel(*ops, gpu=gpu)(function)
 
     return decorate
 

@@ -36,7 +36,6 @@ from actorflow.registry import kernel, plugins
 
 plugins.load_kernels()
 
-from actorflow.kernels.cuda import coverage  # noqa: E402
 from actorflow.kernels.cuda import random as drawing  # noqa: E402
 from actorflow.kernels.random import philox  # noqa: E402
 
@@ -645,23 +644,22 @@ def test_f38_a_node_draws_the_same_numbers_on_a_gpu(fake: Make) -> None:
 # ---- what a GPU takes
 
 _HARMLESS = frozenset(
-    coverage.names(
-        """
-        ndarray dtype generic number floating integer bool_ float16 float32 float64 int32 int64 uint32 uint64 array shape ndim
-        size broadcast_shapes errstate can_cast finfo empty frombuffer arange
-        """
-    )
+    """
+    ndarray dtype generic number floating integer bool_ float16 float32 float64 int32 int64 uint32 uint64 array shape ndim
+    size broadcast_shapes errstate can_cast finfo empty frombuffer arange
+    """.split()  # noqa: SIM905
 )
 """What a kernel may ask of numpy: types, shapes, arrays of sizes; loops for the CPU that stand behind `xp is np`."""
 
 
 def test_f38_what_a_gpu_takes_exists_and_computes_with_xp() -> None:
     """The function of each kernel that is taken over names numpy only for types and shapes."""
-    for op in coverage.TAKEN:
-        entries = [
-            e for e in kernel.registered().get(op, ()) if e.device == kernel.ANY_DEVICE and e.dtypes != dtypes.STRING
-        ]
-        assert entries, f"{op} is no op with a kernel for every device"
+    taken = {
+        op: [e for e in entries if e.device == kernel.ANY_DEVICE and e.gpu is not None]
+        for op, entries in kernel.registered().items()
+    }
+    assert sum(map(bool, taken.values())) > 150
+    for op, entries in taken.items():
         for entry in entries:
             tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(entry.function))))
             asked = {

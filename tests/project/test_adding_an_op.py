@@ -30,12 +30,10 @@ def copy(tmp_path: Path) -> Path:
     """The project, and its parts as users import them."""
     root = tmp_path / "copy"
     leave_out = shutil.ignore_patterns("__pycache__")
-    for folder in ("actorflow", *PARTS, "tools"):
+    for folder in ("actorflow", *PARTS, "tools", "tests"):
         shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
-    for folder in ("ops", "support"):
-        shutil.copytree(ROOT / "tests" / folder, root / "tests" / folder, ignore=leave_out)
     (root / "docs").mkdir()
-    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "gpu.md", *ROOT.glob("tests/*.py")]:
+    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "gpu.md"]:
         shutil.copy(file, root / file.relative_to(ROOT))
     return root
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.node import Endpoint, Node
-from actorflow.registry import residence
+from actorflow.registry.kernel import traits
 
 _PREDICATES: Mapping[str, int] = {"Switch": 1, "LoopCond": 0}
 """The inputs that primitives look at."""
@@ -29,12 +29,12 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[Endpoint]:
     found: set[Endpoint] = set()
     todo: list[Endpoint] = []
     for node in graph.nodes.values():
-        positions = residence.host_inputs(node.op, device.type, len(node.inputs))
+        positions = traits(node.op, device.type).host_inputs(len(node.inputs))
         todo.extend(node.inputs[i] for i in positions)
         if node.op == "_Region":
             outer = dict(zip(node.attrs["inputs"], node.inputs, strict=True))
             for member in node.attrs["members"]:
-                for i in residence.host_inputs(member.op, device.type, len(member.inputs)):
+                for i in traits(member.op, device.type).host_inputs(len(member.inputs)):
                     if member.inputs[i] in outer:
                         todo.append(outer[member.inputs[i]])
         if node.op in _PREDICATES:

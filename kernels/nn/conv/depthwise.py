@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow.ops.nn.conv.geometry import arranged, channel_axis, check_shape
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import APART, Gpu
 
 from ...shared.helping import WORTH_SHARING, in_pieces
 from .columns import taps_of
@@ -41,7 +42,7 @@ def _by_channel(dy: Any, channels: int, multiplier: int) -> Any:
     return dy.reshape(*dy.shape[:-1], channels, multiplier)
 
 
-@kernel("DepthwiseConv2dNative")
+@kernel("DepthwiseConv2dNative", gpu=APART)
 def depthwise(
     xp: Any,
     x: Any,
@@ -109,7 +110,7 @@ def _of_single_channels(images: Any, weights: Any, spans: Any, out: Any) -> Any:
     return y
 
 
-@kernel("DepthwiseConv2dNativeBackpropInput")
+@kernel("DepthwiseConv2dNativeBackpropInput", gpu=Gpu(host=(0,), apart=True))
 def depthwise_to_input(
     xp: Any,
     sizes: Any,
@@ -143,7 +144,7 @@ def depthwise_to_input(
     return given_back(xp, dx, data_format, dy.dtype, out)
 
 
-@kernel("DepthwiseConv2dNativeBackpropFilter")
+@kernel("DepthwiseConv2dNativeBackpropFilter", gpu=Gpu(host=(1,), apart=True))
 def depthwise_to_filter(
     xp: Any,
     x: Any,

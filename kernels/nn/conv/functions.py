@@ -17,6 +17,7 @@ from actorflow.ops.nn.conv.geometry import (
     spatial,
 )
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import APART, Gpu
 
 from . import columns as conv_columns
 
@@ -111,7 +112,7 @@ def _check_slopes(images: Any, filters: Any, dy: Any, spans: Sequence[Span], lay
     check_shape("out_backprop", dy.shape, arranged(images[0], [s.count for s in spans], filters[-1], layout))
 
 
-@kernel("Conv2D")
+@kernel("Conv2D", gpu=APART)
 def conv2d(
     xp: Any,
     x: Any,
@@ -127,7 +128,7 @@ def conv2d(
     return _forward(xp, x, w, attributes(strides, padding, data_format, dilations, explicit_paddings), out)
 
 
-@kernel("Conv2DBackpropInput")
+@kernel("Conv2DBackpropInput", gpu=Gpu(host=(0,), apart=True))
 def conv2d_backprop_input(
     xp: Any,
     sizes: Any,
@@ -144,7 +145,7 @@ def conv2d_backprop_input(
     return _to_input(xp, sizes, w, dy, attributes(strides, padding, data_format, dilations, explicit_paddings), out)
 
 
-@kernel("Conv2DBackpropFilter")
+@kernel("Conv2DBackpropFilter", gpu=Gpu(host=(1,), apart=True))
 def conv2d_backprop_filter(
     xp: Any,
     x: Any,
@@ -160,14 +161,14 @@ def conv2d_backprop_filter(
     return _to_filter(xp, x, sizes, dy, attributes(strides, padding, data_format, dilations, explicit_paddings))
 
 
-@kernel("Conv3D")
+@kernel("Conv3D", gpu=APART)
 def conv3d(
     xp: Any, x: Any, w: Any, *, strides: Any, padding: str, data_format: str, dilations: Any, out: Any = None
 ) -> Any:
     return _forward(xp, x, w, attributes(strides, padding, data_format, dilations), out)
 
 
-@kernel("Conv3DBackpropInputV2")
+@kernel("Conv3DBackpropInputV2", gpu=Gpu(host=(0,), apart=True))
 def conv3d_backprop_input(
     xp: Any,
     sizes: Any,
@@ -183,7 +184,7 @@ def conv3d_backprop_input(
     return _to_input(xp, sizes, w, dy, attributes(strides, padding, data_format, dilations), out)
 
 
-@kernel("Conv3DBackpropFilterV2")
+@kernel("Conv3DBackpropFilterV2", gpu=Gpu(host=(1,), apart=True))
 def conv3d_backprop_filter(
     xp: Any, x: Any, sizes: Any, dy: Any, *, strides: Any, padding: str, data_format: str, dilations: Any
 ) -> Any:
