@@ -68,11 +68,17 @@ from actorflow.dtypes import uint16 as uint16
 from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
+from actorflow.eager.functional import gradients_function as gradients_function
+from actorflow.eager.functional import implicit_gradients as implicit_gradients
+from actorflow.eager.functional import implicit_value_and_gradients as implicit_value_and_gradients
+from actorflow.eager.functional import value_and_gradients_function as value_and_gradients_function
 from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
 from actorflow.eager.scope import eager as eager
 from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
 from actorflow.eager.scope import executing_eagerly as executing_eagerly
 from actorflow.eager.scope import init_scope as init_scope
+from actorflow.eager.tape import GradientTape as GradientTape
+from actorflow.eager.tape import UnconnectedGradients as UnconnectedGradients
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
 from actorflow.graph.graph import Graph as Graph
@@ -564,6 +570,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
+    "GradientTape",
     "Graph",
     "GraphGrowthWarning",
     "GraphKeys",
@@ -596,6 +603,7 @@ __all__ = [
     "TensorShape",
     "TextLineReader",
     "Trace",
+    "UnconnectedGradients",
     "VarLenFeature",
     "Variable",
     "VariableScope",
@@ -766,6 +774,7 @@ __all__ = [
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
     "gradients",
+    "gradients_function",
     "greater",
     "greater_equal",
     "group",
@@ -784,6 +793,8 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "implicit_gradients",
+    "implicit_value_and_gradients",
     "import_graph_def",
     "init_scope",
     "initialize_all_variables",
@@ -1069,6 +1080,7 @@ __all__ = [
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
     "unstack",
+    "value_and_gradients_function",
     "variable_axis_size_partitioner",
     "variable_scope",
     "variables_initializer",

@@ -46,37 +46,33 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
-        graph = graph_of(args)
+        graph: Any = graph_of(args)
+        if graph.eager:
+            return graph.with_gradient(f, args, kwargs)
         with graph.as_default(), graph.name_scope("CustomGradient"):
             xs = [convert_to_tensor(x) for x in args]
-            made = f(*xs, **kwargs)
-            if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
-                raise TypeError(
-                    describe(
-                        f"A function with a custom gradient returns (ys, grad_fn), not {made!r:.80} as {f.__name__}.",
-                        where=user_line(),
-                    )
-                )
-            results, grad_fn = made
+            results, grad_fn = values_and_rule(f, f(*xs, **kwargs))
             several = isinstance(results, (list, tuple))
             ys = [convert_to_tensor(y) for y in (results if several else [results])]
             reads = _trainable_reads(ys, xs)
-            takes_variables = "variables" in inspect.signature(grad_fn).parameters
-            if reads and not takes_variables:
-                raise TypeError(
-                    describe(
-                        "If a function with a custom gradient uses variables, then its grad_fn must accept a "
-                        f"'variables' keyword argument. {f.__name__} reads: {', '.join(v.name for v, _ in reads)}.",
-                        where=user_line(),
-                    )
-                )
-            variables = [variable for variable, _ in reads]
-            rule = _rule(grad_fn, len(ys), len(xs), variables if takes_variables else None)
+            rule = python_rule(f, grad_fn, len(ys), len(xs), [variable for variable, _ in reads])
             name = remember_rule(graph, rule)
             outputs = outputs_of(custom_gradient_op([*ys, *xs, *(read for _, read in reads)], rule=name))
         return type(results)(outputs[: len(ys)]) if several else outputs[0]
 
     return decorated
+
+
+def values_and_rule(f: Callable[..., Any], made: Any) -> tuple[Any, Callable[..., Any]]:
+    """The two things that a function with a gradient of its own gives. Raises TypeError where it gave something else."""
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise TypeError(
+            describe(
+                f"A function with a custom gradient returns (ys, grad_fn), not {made!r:.80} as {f.__name__}.",
+                where=user_line(),
+            )
+        )
+    return made
 
 
 def rule_of(node: Operation) -> Callable[..., list[Any]]:
@@ -106,8 +102,21 @@ def remember_rule(graph: Graph, rule: Callable[..., list[Any]]) -> str:
     return name
 
 
-def _rule(grad_fn: Callable[..., Any], ys: int, xs: int, variables: Sequence[Any] | None) -> Callable[..., list[Any]]:
-    """`grad_fn` as the rule of a node whose inputs are the ys, the xs and the variables' reads."""
+def python_rule(
+    f: Callable[..., Any], grad_fn: Callable[..., Any], ys: int, xs: int, read: Sequence[Any]
+) -> Callable[..., list[Any]]:
+    """`grad_fn`, which the function `f` gave, as the rule of a node whose inputs are the ys, the xs and the variables that were
+    read. Raises TypeError where there are such, and it takes none."""
+    takes_variables = "variables" in inspect.signature(grad_fn).parameters
+    if read and not takes_variables:
+        raise TypeError(
+            describe(
+                "If a function with a custom gradient uses variables, then its grad_fn must accept a "
+                f"'variables' keyword argument. {f.__name__} reads: {', '.join(v.name for v in read)}.",
+                where=user_line(),
+            )
+        )
+    variables = read if takes_variables else None
 
     def rule(*dys: Tensor) -> list[Any]:
         if variables is None:

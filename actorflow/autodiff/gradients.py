@@ -90,7 +90,7 @@ def gradients(
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"aggregation_method is one of af.AggregationMethod, but {aggregation_method!r} was given.")
     with graph.as_default(), graph.name_scope(name):
-        seeds = _seeds(y_list, grad_ys)
+        seeds = seeds_of(y_list, grad_ys)
         walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, Mirror(graph, None, None))
         walk.run(y_list, seeds)
         found = [walk.total(x.endpoint) for x in x_list]
@@ -100,7 +100,7 @@ def gradients(
     return found
 
 
-def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
+def seeds_of(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
     """The gradients with which the walk starts; None for a y that has no derivative."""
     given = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
     if len(given) != len(ys):

@@ -102,7 +102,7 @@ class Walk:
                 entered.enter_context(self.made_in(self.graph.flow_of(endpoint.node)))
                 if self._colocate:  # where the first part is: the parts of a tensor mostly come from one device
                     entered.enter_context(self.graph.colocate_with(parts[0].op))
-                parts[:] = [_sum(parts)]
+                parts[:] = [total(parts)]
         return parts[0]
 
     def add(self, tensor: Tensor, gradient: Gradient) -> None:
@@ -230,7 +230,7 @@ class Walk:
                 entered.enter_context(self.made_in(flow))
             if self._colocate:
                 entered.enter_context(graph.colocate_with(operation))
-            given = [_output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
+            given = [output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
             try:
                 made = rule(operation, *given)
             except Exception as error:
@@ -245,35 +245,10 @@ class Walk:
                     f"{len(operation.inputs)} inputs."
                 )
             found = [
-                self._fitted(operation, i, g) if g is not None and self.wanted(t) else None
+                fitted(operation, i, g) if g is not None and self.wanted(t) else None
                 for i, (t, g) in enumerate(zip(operation.inputs, found))
             ]
             return together(found) if self._gate else found
-
-    def _fitted(self, operation: Operation, index: int, gradient: Any) -> Gradient:
-        """`gradient` in the shape and type of the input, of which it must be."""
-        tensor = operation.inputs[index]
-        given: Gradient = (
-            gradient
-            if isinstance(gradient, (Tensor, IndexedSlices))
-            else convert_to_tensor(gradient, tensor.dtype.base_dtype)
-        )
-        if given.dtype is not tensor.dtype.base_dtype:
-            raise TypeError(
-                f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
-                f"which is {tensor.dtype.base_dtype}."
-            )
-        if operation.definition.broadcasts:
-            given = unbroadcast(convert_to_tensor(given), operation, index)
-        if isinstance(given, IndexedSlices):
-            return given
-        if not compatible(given.static_shape, tensor.static_shape):
-            raise ValueError(
-                f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
-                f"{operation.name}, which has shape {show(tensor.static_shape)}."
-            )
-        given.set_shape(tensor.static_shape)
-        return given
 
 
 def differentiable(tensor: Tensor) -> bool:
@@ -296,14 +271,41 @@ def zero_gradient(tensor: Tensor) -> Tensor:
     return list_zeros_like(tensor) if tensor.dtype is variant else zeros_like(tensor)
 
 
-def _output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
+def fitted(operation: Operation, index: int, gradient: Any) -> Gradient:
+    """What a rule gave for an input, in the shape and type of that, of which it must be."""
+    tensor = operation.inputs[index]
+    given: Gradient = (
+        gradient
+        if isinstance(gradient, (Tensor, IndexedSlices))
+        else convert_to_tensor(gradient, tensor.dtype.base_dtype)
+    )
+    if given.dtype is not tensor.dtype.base_dtype:
+        raise TypeError(
+            f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
+            f"which is {tensor.dtype.base_dtype}."
+        )
+    if operation.definition.broadcasts:
+        given = unbroadcast(convert_to_tensor(given), operation, index)
+    if isinstance(given, IndexedSlices):
+        return given
+    if not compatible(given.static_shape, tensor.static_shape):
+        raise ValueError(
+            f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
+            f"{operation.name}, which has shape {show(tensor.static_shape)}."
+        )
+    given.set_shape(tensor.static_shape)
+    return given
+
+
+def output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
     """What a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
     if dy is None:
         return zero_gradient(output) if differentiable(output) else None
     return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)
 
 
-def _sum(parts: Sequence[Gradient]) -> Gradient:
+def total(parts: Sequence[Gradient]) -> Gradient:
+    """The sum of several parts of one tensor's gradient."""
     slices = [part for part in parts if isinstance(part, IndexedSlices)]
     if len(slices) == len(parts):
         return add_slices(slices)

@@ -20,6 +20,7 @@ from actorflow.eager.variable import EagerVariable
 from actorflow.graph import scopes
 from actorflow.ops import declare
 from actorflow.ops.declare import Op
+from actorflow.ops.math import arithmetic, logic
 
 _MOST_ROWS = 1024
 _entered = scopes._default.get
@@ -119,5 +120,28 @@ def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[
     row = op.prepared[key] = Row(definition.type, attrs, found.call, found.node.dtypes[0])
     return row
 
+
+def _operator(op: Op[Any, Any], name: str) -> None:
+    """Gives tensors with values an operator that takes the short way where it can."""
+    general = getattr(EagerTensor, name)
+
+    def operator(self: Any, other: Any) -> Any:
+        made = call(op, (self, other), _NOTHING)
+        return general(self, other) if made is NotImplemented else made
+
+    setattr(EagerTensor, name, operator)
+
+
+_NOTHING: Mapping[str, Any] = {}
+for _name, _op in (
+    ("__add__", arithmetic.add),
+    ("__sub__", arithmetic.subtract),
+    ("__mul__", arithmetic.multiply),
+    ("__lt__", logic.less),
+    ("__le__", logic.less_equal),
+    ("__gt__", logic.greater),
+    ("__ge__", logic.greater_equal),
+):
+    _operator(_op, _name)
 
 declare.run_at_once((EagerTensor, EagerVariable), call)

@@ -297,6 +297,12 @@ class EagerGraph(Graph):
             return InvalidArgumentError(text)
         return (TypeError if isinstance(error, TypeError) else RuntimeError)(text)
 
+    def with_gradient(self, f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """See `actorflow.eager.custom`."""
+        from actorflow.eager.custom import with_gradient
+
+        return with_gradient(f, args, kwargs)
+
     # Devices
 
     def devices(self) -> list[Device]:

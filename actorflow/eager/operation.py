@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorflow.eager.scope import graph_for_values
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint, Node
 from actorflow.graph.tensor import Operation, Tensor
@@ -39,8 +40,6 @@ class EagerOperation(Operation):
 
     @property
     def graph(self) -> Graph:  # type: ignore[override]
-        from actorflow.eager.scope import graph_for_values
-
         return graph_for_values()
 
     @property

@@ -117,7 +117,7 @@ def graph_for_values() -> Graph:
     """
     entered = scopes.entered_graph()
     if entered is None or entered.eager:
-        return eager_graph()
+        return _graph or eager_graph()
     if entered.takes_values:
         return entered
     raise RuntimeError(

@@ -58,11 +58,12 @@ def record(operation: EagerOperation) -> None:
         return
     for tape in _tapes.get():
         if definition.has_ref_input and operation._type == "ReadVariableOp" and tape.watch_variables:
-            _watch_read(tape, operation._inputs[0])
+            watch_read(tape, operation._inputs[0])
         tape.take(operation)
 
 
-def _watch_read(tape: Tape, handle: Tensor) -> None:
+def watch_read(tape: Tape, handle: Tensor) -> None:
+    """Shows a tape that a variable is read, by its handle: it watches trainable ones."""
     from actorflow.eager.variable import variable_of
 
     variable = variable_of(handle)

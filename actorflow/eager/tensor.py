@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from actorflow import shapes
 from actorflow.dtypes import DType, as_dtype
+from actorflow.eager.operation import EagerOperation
+from actorflow.eager.scope import graph_for_values
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Endpoint
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.shapes import ShapeLike
-
-if TYPE_CHECKING:
-    from actorflow.eager.operation import EagerOperation
 
 
 class EagerTensor(Tensor):
@@ -45,8 +44,6 @@ class EagerTensor(Tensor):
     @property
     def op(self) -> Operation:  # type: ignore[override]
         """The operation that gave the tensor, as far as a tape kept it; else a constant."""
-        from actorflow.eager.operation import EagerOperation
-
         if self._operation is None:
             self._operation = EagerOperation("Const", {"value": self._value, "dtype": self._dtype}, (), (self,))
         return self._operation
@@ -65,8 +62,6 @@ class EagerTensor(Tensor):
 
         Raises RuntimeError inside of another graph, which can't hold the value.
         """
-        from actorflow.eager.scope import graph_for_values
-
         return graph_for_values()
 
     @property

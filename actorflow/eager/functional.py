@@ -1,0 +1,98 @@
+"""Functions that give gradients of functions (`tf.contrib.eager.implicit_gradients` and its like)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorflow.eager.tape import GradientTape
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.public import public
+from actorflow.user_line import user_line
+
+Function = Callable[..., Any]
+
+
+@public("af")
+def implicit_value_and_gradients(f: Function) -> Function:
+    """A function that gives the value of `f` and pairs (gradient, variable) for the trainable variables that it reads.
+
+        with af.eager():
+            x = af.Variable(3.0)
+            value, pairs = af.implicit_value_and_gradients(lambda: x * x)()
+
+    Raises ValueError, when it is called, where `f` gives None or reads no trainable variable.
+    """
+
+    def found(*args: Any, **kwargs: Any) -> Any:
+        with GradientTape() as tape:
+            value = f(*args, **kwargs)
+            if value is None:
+                raise ValueError(describe(f"Cannot differentiate {_name(f)}, which returned None.", where=user_line()))
+            variables = tape.watched_variables()
+        if not variables:
+            raise ValueError(
+                describe(f"No trainable variables were accessed while {_name(f)} was called.", where=user_line())
+            )
+        return value, list(zip(tape.gradient(value, list(variables)), variables))
+
+    return found
+
+
+@public("af")
+def implicit_gradients(f: Function) -> Function:
+    """A function that gives pairs (gradient, variable) for the trainable variables that `f` reads; what
+    `optimizer.apply_gradients` takes.
+
+        optimizer.apply_gradients(af.implicit_gradients(loss)(batch))
+    """
+    both = implicit_value_and_gradients(f)
+    return lambda *args, **kwargs: both(*args, **kwargs)[1]
+
+
+@public("af")
+def value_and_gradients_function(f: Function, params: Sequence[int] | None = None) -> Function:
+    """A function that gives the value of `f` and its gradients with respect to its arguments.
+
+    Args:
+        f: a function of tensors.
+        params: the numbers of the arguments that are meant; all unless given.
+
+    Raises:
+        ValueError: when it is called: a number is not that of an argument, or `f` gives None.
+    """
+
+    def found(*args: Any, dy: Any = None, **kwargs: Any) -> Any:
+        chosen = range(len(args)) if params is None else params
+        if not all(isinstance(number, int) and 0 <= number < len(args) for number in chosen):
+            raise ValueError(describe(f"{list(chosen)} are not numbers of {len(args)} arguments.", where=user_line()))
+        with GradientTape() as tape:
+            xs = [convert_to_tensor(arg) if number in chosen else arg for number, arg in enumerate(args)]
+            watched = [xs[number] for number in chosen]
+            tape.watch(watched)
+            value = f(*xs, **kwargs)
+            if value is None:
+                raise ValueError(describe(f"Cannot differentiate {_name(f)}, which returned None.", where=user_line()))
+        return value, tape.gradient(value, watched, output_gradients=dy)
+
+    return found
+
+
+@public("af")
+def gradients_function(f: Function, params: Sequence[int] | None = None) -> Function:
+    """A function that gives the gradients of `f` with respect to its arguments.
+
+        with af.eager():
+            print(af.gradients_function(lambda x: x * x)(3.0))  # [6.0]
+
+    Args:
+        f: a function of tensors.
+        params: the numbers of the arguments that are meant; all unless given.
+    """
+    both = value_and_gradients_function(f, params)
+    return lambda *args, **kwargs: both(*args, **kwargs)[1]
+
+
+def _name(f: Function) -> str:
+    return getattr(f, "__name__", repr(f))
