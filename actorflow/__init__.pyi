@@ -18,6 +18,7 @@ Names are TensorFlow 1's wherever the concept is.
 from actorflow import blocking as blocking
 from actorflow import errors as errors
 from actorflow import ext as ext
+from actorflow import image as image
 from actorflow import io as io
 from actorflow import linalg as linalg
 from actorflow import losses as losses
@@ -440,6 +441,9 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
+from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -472,6 +476,9 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
+from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
+from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -708,8 +715,10 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -765,6 +774,8 @@ __all__ = [
     "get_collection_ref",
     "get_default_graph",
     "get_local_variable",
+    "get_session_handle",
+    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",
@@ -793,6 +804,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "image",
     "implicit_gradients",
     "implicit_value_and_gradients",
     "import_graph_def",
@@ -964,6 +976,8 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",

@@ -81,16 +81,18 @@ from actorflow.ops.nn.moments import weighted_moments as weighted_moments
 from actorflow.ops.nn.normalization import fused_batch_norm as fused_batch_norm
 from actorflow.ops.nn.normalization import local_response_normalization as local_response_normalization
 from actorflow.ops.nn.normalization import local_response_normalization as lrn
-from actorflow.ops.nn.pool import avg_pool as avg_pool
-from actorflow.ops.nn.pool import avg_pool1d as avg_pool1d
-from actorflow.ops.nn.pool import avg_pool2d as avg_pool2d
-from actorflow.ops.nn.pool import avg_pool3d as avg_pool3d
-from actorflow.ops.nn.pool import max_pool as max_pool
-from actorflow.ops.nn.pool import max_pool1d as max_pool1d
-from actorflow.ops.nn.pool import max_pool2d as max_pool2d
-from actorflow.ops.nn.pool import max_pool3d as max_pool3d
-from actorflow.ops.nn.pool import max_pool_with_argmax as max_pool_with_argmax
-from actorflow.ops.nn.pool import pool as pool
+from actorflow.ops.nn.pooling.fractional import fractional_avg_pool as fractional_avg_pool
+from actorflow.ops.nn.pooling.fractional import fractional_max_pool as fractional_max_pool
+from actorflow.ops.nn.pooling.functions import avg_pool as avg_pool
+from actorflow.ops.nn.pooling.functions import avg_pool1d as avg_pool1d
+from actorflow.ops.nn.pooling.functions import avg_pool2d as avg_pool2d
+from actorflow.ops.nn.pooling.functions import avg_pool3d as avg_pool3d
+from actorflow.ops.nn.pooling.functions import max_pool as max_pool
+from actorflow.ops.nn.pooling.functions import max_pool1d as max_pool1d
+from actorflow.ops.nn.pooling.functions import max_pool2d as max_pool2d
+from actorflow.ops.nn.pooling.functions import max_pool3d as max_pool3d
+from actorflow.ops.nn.pooling.functions import max_pool_with_argmax as max_pool_with_argmax
+from actorflow.ops.nn.pooling.functions import pool as pool
 from actorflow.ops.nn.sampled_losses import nce_loss as nce_loss
 from actorflow.ops.nn.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
 from actorflow.rnn import rnn_cell as rnn_cell
@@ -147,6 +149,8 @@ __all__ = [
     "embedding_lookup_sparse",
     "erosion2d",
     "fixed_unigram_candidate_sampler",
+    "fractional_avg_pool",
+    "fractional_max_pool",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",

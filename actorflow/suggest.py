@@ -21,7 +21,6 @@ _OTHERWISE = {
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "estimator": "Build a graph, and train it with an optimizer of af.train.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
-    "image": "Prepare images in Python: feed them as arrays, or call your function with af.py_func.",
     "keras": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
     "layers": "Build layers of af.get_variable, af.matmul and the functions of af.nn.",
     "lookup": "Turn keys into numbers in Python, or with af.string_to_hash_bucket_fast.",

@@ -13,7 +13,7 @@ import ast
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -177,6 +177,32 @@ def stub(names: Places, document: str, version: bool) -> str:
     return "\n".join([*lines, *(f'    "{name}",' for name in sorted(names)), "]", ""])
 
 
+def older_stub(file: Path, newer: str, names: Iterable[str]) -> str:
+    """The stub of a module of 0.x: the `names` of its successor `newer`, what it renames, and what it defines itself."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    renamed: dict[str, str] = {}
+    own: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            node.body = [ast.Expr(ast.Constant(...))]
+            own[node.name] = ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom) and node.names[0].asname:
+            own[node.names[0].asname] = ast.unparse(node)
+        elif (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "_RENAMED"
+        ):
+            renamed = ast.literal_eval(node.value)
+    taken = {name: name for name in names if name not in own} | renamed
+    typing = [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module in ("collections.abc", "typing")]
+    lines = [f"# {HEADER}.", "", f'"""{ast.get_docstring(tree, clean=False)}"""', "", *map(ast.unparse, typing), ""]
+    for name, there in sorted(taken.items()):
+        module, _, inner = f"{newer}.{there}".rpartition(".")
+        lines.append(f"from {module} import {inner} as {name}")
+    return "\n".join(
+        [*lines, *own.values(), "", "__all__ = [", *(f'    "{n}",' for n in sorted({*taken, *own})), "]", ""]
+    )
+
+
 def entry_points(root: Path) -> str:
     """The source of the copy of the entry points."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -207,6 +233,13 @@ def generated(root: Path = ROOT) -> dict[Path, str]:
         document = ast.get_docstring(ast.parse(text), clean=False) or ""
         inside = source.relative_to(root).with_suffix(".pyi")
         files[inside] = stub(names, document, version="\n__version__ = " in text)
+    older = COMPAT.parent / "v0"
+    for file, newer in (("__init__.py", "actorflow.compat.v1"), ("nn.py", "actorflow.compat.v1.nn")):
+        if not (root / older / file).is_file():
+            continue
+        space = "tf" + newer.removeprefix("actorflow.compat.v1")
+        names = {**mine.get("af" + space.removeprefix("tf"), {}), **found[space]}
+        files[(older / file).with_suffix(".pyi")] = older_stub(root / older / file, newer, names)
     return files
 
 

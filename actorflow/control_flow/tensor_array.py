@@ -14,6 +14,7 @@ from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.range import range_
+from actorflow.ops.array.shape import expand_dims, shape
 from actorflow.ops.flow import lists
 from actorflow.ops.flow.control import identity, no_op
 from actorflow.ops.math.cast import cast
@@ -66,6 +67,7 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._infer = infer_shape
         self._shape: Shape = as_shape(element_shape)
+        self._adds = False  # whether writes add to what is there, and there may be several to one place
         self._flow = lists.reserve(0 if size is None else size, name=name or "TensorArray") if flow is None else flow
 
     @property
@@ -96,8 +98,22 @@ class TensorArray:
         return self._with(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
-        """Is not needed: `gradients` goes through arrays as through other tensors. Raises NotImplementedError."""
-        raise NotImplementedError("A TensorArray has no gradient array of its own; use af.gradients.")
+        """An array of zeros of this one's length and shapes, in which writes add to what is there (`TensorArray.grad`).
+
+        `gradients` needs none: it goes through arrays as through other tensors. As all arrays here it is a value, so two
+        calls give two arrays, whatever their `source`.
+
+        Args:
+            source: what the gradients are of; part of the node's name.
+            flow: the flow of this array at the time in question; the latest one unless given.
+
+        Returns:
+            The array, each element of which may be written any number of times.
+        """
+        before = self._flow if flow is None else flow
+        made = self._with(lists.list_zeros_like(before, name=name or f"TensorArrayGrad_{source}"))
+        made._adds = True
+        return made
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """The element at `index`."""
@@ -108,6 +124,8 @@ class TensorArray:
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array with `value` at `index`. Raises ValueError where its shape is not the elements'."""
         tensor = self._element(value, 0)
+        if self._adds:
+            return self.scatter(expand_dims(index, 0), expand_dims(tensor, 0), name)
         flow = lists.set_item(
             self._flow, index, tensor, once=True, grows=self._dynamic, name=name or "TensorArrayWrite"
         )
@@ -128,21 +146,25 @@ class TensorArray:
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array of the rows of `value`."""
         tensor = self._element(value, 1)
-        rows = tensor.static_shape
-        flow = lists.scatter_list(self._flow, range_(_rows(tensor)), tensor, once=True, grows=True, name=name)
-        return self._with(flow, None if rows is None else rows[1:])
+        return self._scattered(range_(_rows(tensor)), tensor, True, name)
 
     def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array with the rows of `value` at `indices`."""
-        tensor = self._element(value, 1)
-        rows = tensor.static_shape
-        flow = lists.scatter_list(self._flow, indices, tensor, once=True, grows=self._dynamic, name=name)
-        return self._with(flow, None if rows is None else rows[1:])
+        return self._scattered(indices, self._element(value, 1), self._dynamic, name)
+
+    def _scattered(self, indices: TensorLike, rows: Tensor, grows: bool, name: str | None) -> TensorArray:
+        flow = lists.scatter_list(
+            self._flow, indices, rows, once=not self._adds, adds=self._adds, grows=grows, name=name
+        )
+        shape = rows.static_shape
+        return self._with(flow, None if shape is None else shape[1:])
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """The array of pieces of `value` with so many rows each."""
         tensor = convert_to_tensor(value, self._dtype)
         flow = lists.split_list(tensor, cast(convert_to_tensor(lengths), "int64"), name=name)
+        if self._adds:
+            flow = lists.add_lists(self._flow, flow)
         rows = tensor.static_shape
         return self._with(flow, None if rows is None else (None, *rows[1:]))
 
@@ -173,9 +195,11 @@ class TensorArray:
 
     def _with(self, flow: Tensor, shape: Shape = None) -> TensorArray:
         known = merge(self._shape, shape) if self._infer else self._shape
-        return TensorArray(
+        made = TensorArray(
             self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer, element_shape=known
         )
+        made._adds = self._adds
+        return made
 
     def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], TensorArray]]:
         """See `actorflow.nest`."""
@@ -186,7 +210,5 @@ class TensorArray:
 
 
 def _rows(tensor: Tensor) -> Any:
-    from actorflow.ops.array.shape import shape
-
     known = tensor.static_shape
     return shape(tensor)[0] if known is None or known[0] is None else known[0]

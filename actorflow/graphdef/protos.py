@@ -166,6 +166,18 @@ class ClusterDef(Message):
 
 
 @public("tf.train")
+class ServerDef(Message):
+    """`tf.train.ServerDef`: a cluster, and which of its tasks a server is. The session's configuration is kept as it came."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "cluster": Field(1, ClusterDef),
+        "job_name": Field(2, "string"),
+        "task_index": Field(3, "int"),
+        "protocol": Field(5, "string"),
+    }
+
+
+@public("tf.train")
 class SaverDef(Message):
     """`tf.train.SaverDef`: which tensors and operations of a graph save and restore, and how many checkpoints are kept."""
 

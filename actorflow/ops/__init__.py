@@ -9,6 +9,7 @@ shape_rules.py      shape rules that several ops share
 static.py           questions about tensors that are answered as the graph is built, and shapes that broadcasting would give
 array/              ops of shapes, parts, joins, orders and constants
 flow/               ops of control flow, functions, checks, Send and Recv
+image/              ops of images (`tf.image`)
 io/                 ops of queues, readers, files and formats
 linalg/             ops of matrices: inverses, factors, systems of equations, norms
 math/               ops of arithmetic, elementwise functions, reductions, products of matrices

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -102,6 +103,7 @@ class Session:
             connect_timeout=connect_timeout,
             writable=writable,
         )
+        self._session._face = weakref.ref(self)
         self._driver = LoopDriver()
         self._closed = False
 
@@ -158,7 +160,25 @@ class Session:
             finally:
                 self._driver.close()
 
-    reset = staticmethod(asynchronous.Session.reset)
+    @staticmethod
+    def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
+        """Drops the state in these containers; in all of them where none is named.
+
+        Args:
+            target: a task of a cluster, on all of whose tasks it is dropped; "" is this process.
+            containers: their names.
+            credentials: keys, or the path of a key file, for a target that is plain text.
+        """
+        if not target:
+            asynchronous.Session.reset("", containers)
+            return
+        from actorflow.cluster.client import reset
+
+        driver = LoopDriver()
+        try:
+            driver.call(lambda: reset(target, containers, credentials))
+        finally:
+            driver.close()
 
     def pending(self) -> str:
         """See `actorflow.Session.pending`."""

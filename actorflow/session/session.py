@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from actorflow.device.base import Device
+from actorflow.dtypes import DType
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -35,6 +37,7 @@ from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.structure.feeds import Feed, fed_element, fed_sizes
 from actorflow.session.structure.fetches import Fetches, cache_key
+from actorflow.session.structure.handles import Handles, TensorHandle
 from actorflow.session.told import tell, told
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline
@@ -163,6 +166,8 @@ class Session:
         )
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
         self._prepared: dict[Any, _Prepared] = {}
+        self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
+        self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
         self._engine: Engine
         if not target:
             self._engine = LocalEngine(self.graph, options, self._admission, devices, memory_budget, file_roots)
@@ -249,7 +254,11 @@ class Session:
             for feed, value in zip(prepared.feeds, feeds.values()):
                 values[feed.endpoint] = feed(value)
             results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
-            return prepared.fetches.build(results)
+            built = prepared.fetches.build(results)
+            if self._handles is not None:
+                for deleter, dead in self._handles.forgotten():
+                    await self._run(deleter, dead, None, None)
+            return built
         except BaseException as error:
             tell(error)
             raise
@@ -258,7 +267,7 @@ class Session:
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
         """Parses a signature and finds its plan."""
-        structure = Fetches(self.graph, fetches, self.writable)
+        structure = Fetches(self.graph, fetches, self.writable, self._handle)
         given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
         converters = self._converters(feeds)
@@ -274,6 +283,12 @@ class Session:
             self._prepared[key] = prepared
         self.graph.mark_run()
         return prepared
+
+    def _handle(self, text: bytes, dtype: DType) -> TensorHandle:
+        """A tensor that the session keeps, as its user gets it."""
+        if self._handles is None:
+            self._handles = Handles(self.graph)
+        return TensorHandle(text, dtype, self._handles, self._face())
 
     def _converters(self, names: Iterable[Any]) -> tuple[Feed, ...]:
         """What converts the values of the tensors that are fed, each of which may be named once."""

@@ -56,10 +56,12 @@ from actorflow.train.input.batching import shuffle_batch_join as shuffle_batch_j
 from actorflow.train.input.coordinator import Coordinator as Coordinator
 from actorflow.train.input.input import input_producer as input_producer
 from actorflow.train.input.input import limit_epochs as limit_epochs
+from actorflow.train.input.input import match_filenames_once as match_filenames_once
 from actorflow.train.input.input import prefetch as prefetch
 from actorflow.train.input.input import range_input_producer as range_input_producer
 from actorflow.train.input.input import slice_input_producer as slice_input_producer
 from actorflow.train.input.input import string_input_producer as string_input_producer
+from actorflow.train.input.looper import LooperThread as LooperThread
 from actorflow.train.input.queue_runner import QueueRunner as QueueRunner
 from actorflow.train.input.queue_runner import add_queue_runner as add_queue_runner
 from actorflow.train.input.queue_runner import start_queue_runners as start_queue_runners
@@ -130,6 +132,7 @@ __all__ = [
     "GreedyLoadBalancingStrategy",
     "Int64List",
     "LoggingTensorHook",
+    "LooperThread",
     "MomentumOptimizer",
     "MonitoredSession",
     "MonitoredTrainingSession",
@@ -184,6 +187,7 @@ __all__ = [
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "match_filenames_once",
     "maybe_batch",
     "maybe_batch_join",
     "maybe_shuffle_batch",

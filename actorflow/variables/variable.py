@@ -233,6 +233,10 @@ class Variable(Overloads):
         """The tensor of the initial value. It is computed anew in each run, so a random one differs."""
         return self._initial_value
 
+    def ref(self) -> Tensor:
+        """The reference to the variable, which ops that change it take; they take the variable itself as well."""
+        return self.handle
+
     # Reading
 
     def value(self) -> Tensor:

@@ -3,6 +3,7 @@
 activation.py           activations, biases and the softmax
 candidate_sampling.py   candidate samplers
 ctc.py                  connectionist temporal classification
+fractional_pool.py      pools whose windows have random sizes
 fused.py                fused ops, as the chains of kernels that they stand for
 normalization.py        normalization across channels and over batches
 pool.py                 pools

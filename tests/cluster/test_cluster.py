@@ -494,7 +494,8 @@ def test_f58_f104_scripts_without_await() -> None:
 
     spec = tf.train.ClusterSpec({"ps": [f"127.0.0.1:{free_port()}"], "worker": [f"127.0.0.1:{free_port()}"]})
     with tf.train.Server(spec, "ps", 0) as ps, tf.train.Server(spec, "worker", 0) as worker:
-        assert ps.server_def["job_name"] == "ps"
+        assert ps.server_def.job_name == "ps" and ps.server_def.task_index == 0
+        assert tf.train.ClusterSpec(ps.server_def.cluster) == spec
         with tf.Graph().as_default():
             with tf.device("/job:ps"):
                 v = tf.Variable(1.0)
@@ -504,6 +505,44 @@ def test_f58_f104_scripts_without_await() -> None:
                 session.run(tf.global_variables_initializer())
                 assert session.run(y) == 3.0
                 assert session.placement(y) == device("worker:0")
+
+
+@pytest.mark.timeout(30)
+def test_a_local_server_and_a_reset_of_its_state() -> None:
+    import actorflow.compat.v1 as tf
+
+    with tf.train.Server.create_local_server(start=False) as server, tf.Graph().as_default():
+        assert server.server_def.job_name == "local" and str(server.target).startswith("tcp://127.0.0.1:")
+        with tf.container("kept"):
+            v = tf.Variable(1.0)
+        with tf.Session(server.target) as session:
+            session.run(v.initializer)
+        with tf.Session(server.target) as session:
+            assert session.run(v) == 1.0, "it outlives the session"
+        tf.Session.reset(server.target, ["other"])
+        with tf.Session(server.target) as session:
+            assert session.run(v) == 1.0
+        tf.Session.reset(str(server.target).replace("tcp://", "grpc://"), ["kept"])
+        with tf.Session(server.target) as session, pytest.raises(FailedPreconditionError, match="uninitialized"):
+            session.run(v)
+
+
+def test_a_server_that_is_one_of_one_needs_no_name() -> None:
+    import actorflow.compat.v1 as tf
+
+    one = {"worker": [f"127.0.0.1:{free_port()}"]}
+    made = tf.train.Server(one, start=False)
+    assert (made.server_def.job_name, made.server_def.task_index) == ("worker", 0)
+    assert tf.train.Server(made.server_def, start=False).server_def == made.server_def
+    two = {"ps": [f"127.0.0.1:{free_port()}"], "worker": [f"127.0.0.1:{free_port()}" for _ in range(2)]}
+    with pytest.raises(ValueError, match="Must specify an explicit job_name"):
+        tf.train.Server(two, start=False)
+    with pytest.raises(ValueError, match="Must specify an explicit task_index"):
+        tf.train.Server(two, "worker", start=False)
+    with pytest.raises(ValueError, match="'grpc' or 'tcp'"):
+        tf.train.Server(one, protocol="smoke", start=False)
+    with pytest.raises(TypeError, match="A cluster is"):
+        tf.train.Server("worker", start=False)  # type: ignore[arg-type]
 
 
 async def test_f58_sessions_that_have_ended_leave_nothing_with_links_that_stay(

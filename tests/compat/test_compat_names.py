@@ -86,7 +86,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "distributions",
         "estimator",
         "feature_column",
-        "image",
         "keras",
         "layers",
         "lookup",

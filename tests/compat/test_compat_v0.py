@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_parts_and_joins_have_their_axis_first() -> None:
         rows = tf.unpack(tf.pack([tf.neg(joined), joined]))
         chosen = tf.select(tf.greater(joined, 2), rows[1], rows[0])
         assert session.run(chosen).tolist() == [[-1, -2], [3, 4]]
+
+
+def test_a_type_checker_is_told_the_names_that_there_are() -> None:
+    for module in (tf, tf.nn):
+        stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+        listed = next(ast.literal_eval(n.value) for n in stub.body if isinstance(n, ast.Assign))
+        assert all(hasattr(module, name) for name in listed) and set(listed) >= {
+            n for n in dir(module) if n[0].islower()
+        } - {"annotations"}
 
 
 def test_summaries_have_the_tags_that_they_are_given(tmp_path: Path) -> None:

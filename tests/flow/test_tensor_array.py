@@ -109,6 +109,23 @@ def test_an_array_in_branches(run: Run) -> None:
     assert run(b.stack(), {p: False}).tolist() == [1, 0]
 
 
+def test_in_an_array_of_gradients_writes_add_to_zeros(run: Run) -> None:
+    a = array(3, element_shape=[2]).unstack([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    g = a.grad("x")
+    assert run(g.stack()).tolist() == [[0, 0]] * 3
+    g = g.write(1, [1.0, 2.0]).write(1, [10.0, 20.0]).scatter([2, 1], [[7.0, 8.0], [100.0, 200.0]])
+    assert run([g.read(1), g.size()])[0].tolist() == [111, 222]
+    g = g.unstack([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+    assert run(g.stack()).tolist() == [[1, 1], [112, 223], [8, 9]]
+    assert run(a.grad("x").stack()).tolist() == [[0, 0]] * 3, "another array"
+
+
+def test_pieces_are_added_to_an_array_of_gradients(run: Run) -> None:
+    a = array(2, infer_shape=False).split([1.0, 2.0, 3.0], [1, 2])
+    g = a.grad("x").split([1.0, 1.0, 1.0], [1, 2]).split([1.0, 2.0, 3.0], [1, 2])
+    assert run(g.concat()).tolist() == [2, 3, 4]
+
+
 def test_f81_gradients_go_through_arrays(run: Run) -> None:
     x = af.placeholder(af.float64, [3])
     a = af.TensorArray(af.float64, size=3).unstack(x * x)
@@ -167,7 +184,6 @@ def test_an_element_written_in_two_iterations(run: Run) -> None:
         (ValueError, "no rows", lambda: array().unstack(1.0)),
         (ValueError, "size already", lambda: array(3, flow=array().flow)),
         (ValueError, "no handles", lambda: array(None, handle=array().flow)),
-        (NotImplementedError, "gradients", lambda: array().grad("x")),
     ],
 )
 def test_bad_input(kind: type[Exception], words: str, build: Any) -> None:

@@ -15,7 +15,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
 from actorflow.ops.nn.activation import relu_grad
 from actorflow.ops.nn.fused import sgd_matmul
-from actorflow.ops.nn.pool_rules import max_pool_grad
+from actorflow.ops.nn.pooling.rules import max_pool_grad
 from actorflow.passes.fuse import fuse
 from actorflow.registry import plugins
 from actorflow.variables.variable import Variable

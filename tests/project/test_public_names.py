@@ -181,6 +181,23 @@ def test_mypy_accepts_a_program(tmp_path: Path) -> None:
     assert [text for text in said if text] == ['note: Revealed type is "actorflow.graph.tensor.Tensor"']
 
 
+@pytest.mark.timeout(600)
+def test_mypy_knows_the_names_of_0x(tmp_path: Path) -> None:
+    said = checked(
+        tmp_path,
+        "import actorflow.compat.v0 as old",
+        "reveal_type(old.mul)",
+        "reveal_type(old.nn.softmax_cross_entropy_with_logits)",
+        "reveal_type(old.nn.relu)",
+        "reveal_type(old.train.Saver)",
+        "old.nn.relo",
+        "old.mull",
+    )
+    assert "TypeInfo" not in said[1] and all(text.startswith("note: Revealed type is") for text in said[1:5])
+    assert "logits: Any, labels: Any" in said[2]
+    assert all("has no attribute" in text for text in said[5:])
+
+
 # ---- editors
 
 

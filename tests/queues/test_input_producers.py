@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -344,3 +345,15 @@ def test_a_tensorflow_1_script_runs_its_queues() -> None:
                 coord.request_stop()
             coord.join(threads)
     assert got == [[b"a", b"b", b"c", b"a"], [b"b", b"c"]]
+
+
+def test_file_names_are_looked_up_once(tmp_path: Path) -> None:
+    with af.Graph().as_default(), af.blocking.Session() as session:
+        (tmp_path / "a.txt").touch()
+        names = af.train.match_filenames_once(str(tmp_path / "*.txt"))
+        assert names in af.local_variables() and names not in af.global_variables() + af.trainable_variables()
+        session.run(af.local_variables_initializer())
+        (tmp_path / "b.txt").touch()
+        assert session.run(names).tolist() == [str(tmp_path / "a.txt").encode()]
+        session.run(af.local_variables_initializer())
+        assert len(session.run(names)) == 2

@@ -7,15 +7,19 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorflow.cluster import server as asynchronous
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.processes.reservation import Reservation
 from actorflow.errors import FailedPreconditionError
 from actorflow.public import public
 from actorflow.runtime.loops.polling import new_event_loop
 from actorflow.unpicklable import unpicklable
+
+if TYPE_CHECKING:
+    from actorflow.graphdef.protos import ClusterDef, ServerDef
 
 _CLOSE_SECONDS = 5.0
 
@@ -28,9 +32,16 @@ class Server:
     It serves from the start; `join()` waits until somebody closes it. The program's end ends it.
 
     Args:
-        cluster, job_name, task_index: which task this is.
+        cluster: all tasks; or a `tf.train.ServerDef`, which says which task this is too.
+        job_name, task_index: which task this is. Each may be left out where there is one job, or the job has one task.
+        protocol: "grpc" or "tcp", by which TensorFlow's programs mean what connects tasks here too.
+        config: accepted for compatibility; a session has its own.
         start: False waits for `start()`.
         options: those of `actorflow.Server`.
+
+    Raises:
+        TypeError: `cluster` is none.
+        ValueError: it is not clear which task this is, or there is no such protocol.
     """
 
     __reduce_ex__ = unpicklable(
@@ -39,20 +50,41 @@ class Server:
 
     def __init__(
         self,
-        cluster: ClusterSpec | Mapping[str, Any],
-        job_name: str,
-        task_index: int = 0,
-        *,
+        cluster: ClusterSpec | Mapping[str, Any] | ServerDef | ClusterDef,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
         start: bool = True,
         **options: Any,
     ) -> None:
-        self._arguments = (cluster, job_name, task_index)
+        self._arguments = _which(cluster, job_name, task_index)
+        if protocol not in (None, "", "grpc", "tcp"):
+            raise ValueError(
+                f"The protocol of a server is 'grpc' or 'tcp', which mean the same here, not {protocol!r}."
+            )
         self._options = options
         self._thread: threading.Thread | None = None
         self._server: asynchronous.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._reservation: Reservation | None = None
         if start:
             self.start()
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """A cluster of one task in this process: job `local`, on a free port of this host.
+
+        Args:
+            config: accepted for compatibility; a session has its own.
+            start: whether it serves from the start.
+        """
+        reservation = Reservation()
+        server = Server({"local": [f"127.0.0.1:{reservation.port}"]}, start=False)
+        server._reservation = reservation
+        if start:
+            server.start()
+        return server
 
     def start(self) -> None:
         """Starts to serve. A second call does nothing. Raises what `actorflow.Server` raises."""
@@ -86,10 +118,12 @@ class Server:
         return self._server.target
 
     @property
-    def server_def(self) -> Mapping[str, Any]:
+    def server_def(self) -> ServerDef:
         """The cluster, job and task that it was made with."""
+        from actorflow.graphdef.protos import ServerDef
+
         cluster, job, index = self._arguments
-        return {"cluster": ClusterSpec(cluster).as_dict(), "job_name": job, "task_index": index}
+        return ServerDef(cluster=cluster.as_cluster_def(), job_name=job, task_index=index, protocol="grpc")
 
     def join(self) -> None:
         """Waits until the server is closed. Ctrl-C interrupts the wait."""
@@ -102,6 +136,8 @@ class Server:
             if self._thread.is_alive():
                 self._loop.call_soon_threadsafe(self._server.stop)
             self._thread.join(_CLOSE_SECONDS)
+        if self._reservation is not None:
+            self._reservation.close()
 
     def __enter__(self) -> Server:
         self.start()
@@ -111,3 +147,24 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _which(cluster: Any, job: str | None, index: int | None) -> tuple[ClusterSpec, str, int]:
+    """The cluster, and the job and number of the task that is meant. Raises ValueError where that is not clear."""
+    from actorflow.graphdef.protos import ServerDef
+
+    if isinstance(cluster, ServerDef):
+        job = cluster.job_name if job is None else job
+        index = cluster.task_index if index is None else index
+        cluster = cluster.cluster
+    spec = ClusterSpec(cluster)
+    if not job:
+        if len(spec.jobs) != 1:
+            raise ValueError(f"Must specify an explicit job_name: the cluster has the jobs {', '.join(spec.jobs)}.")
+        job = spec.jobs[0]
+    if index is None:
+        tasks = spec.task_indices(job)
+        if len(tasks) != 1:
+            raise ValueError(f"Must specify an explicit task_index: the job {job!r} has {len(tasks)} tasks.")
+        index = tasks[0]
+    return spec, job, index

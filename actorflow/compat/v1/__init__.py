@@ -18,6 +18,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
+testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
 from actorflow.compat.v1 import dimensions as _dimensions

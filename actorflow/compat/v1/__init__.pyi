@@ -20,6 +20,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
+testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
 from actorflow import ext as ext
@@ -44,6 +45,7 @@ from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
+from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import io as io
 from actorflow.compat.v1 import linalg as linalg
@@ -63,6 +65,7 @@ from actorflow.compat.v1 import spectral as spectral
 from actorflow.compat.v1 import strings as strings
 from actorflow.compat.v1 import summary as summary
 from actorflow.compat.v1 import supervisor as supervisor
+from actorflow.compat.v1 import test as test
 from actorflow.compat.v1 import train as train
 from actorflow.compat.v1.behavior import VERSION as VERSION
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_resource_variables
@@ -496,6 +499,9 @@ from actorflow.ops.sparse.reduce import sparse_softmax as sparse_softmax
 from actorflow.ops.sparse.segment import sparse_segment_mean as sparse_segment_mean
 from actorflow.ops.sparse.segment import sparse_segment_sqrt_n as sparse_segment_sqrt_n
 from actorflow.ops.sparse.segment import sparse_segment_sum as sparse_segment_sum
+from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.sparse.shape import sparse_fill_empty_rows as sparse_fill_empty_rows
 from actorflow.ops.sparse.shape import sparse_reorder as sparse_reorder
 from actorflow.ops.sparse.shape import sparse_reset_shape as sparse_reset_shape
@@ -528,6 +534,9 @@ from actorflow.ops.state.assign import scatter_nd_update as scatter_nd_update
 from actorflow.ops.state.assign import scatter_sub as scatter_sub
 from actorflow.ops.state.assign import scatter_update as scatter_update
 from actorflow.ops.state.mutex import CriticalSection as CriticalSection
+from actorflow.ops.state.session_handles import delete_session_tensor as delete_session_tensor
+from actorflow.ops.state.session_handles import get_session_handle as get_session_handle
+from actorflow.ops.state.session_handles import get_session_tensor as get_session_tensor
 from actorflow.ops.state.variable import read_variable as read_variable
 from actorflow.ops.static import broadcast_dynamic_shape as broadcast_dynamic_shape
 from actorflow.ops.static import broadcast_static_shape as broadcast_static_shape
@@ -798,8 +807,10 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "delete_session_tensor",
     "depth_to_space",
     "dequantize",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -866,6 +877,8 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_session_handle",
+    "get_session_tensor",
     "get_static_value",
     "get_variable",
     "get_variable_scope",
@@ -897,6 +910,7 @@ __all__ = [
     "igamma",
     "igammac",
     "imag",
+    "image",
     "implicit_gradients",
     "implicit_value_and_gradients",
     "import_graph_def",
@@ -1078,6 +1092,8 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
@@ -1163,6 +1179,7 @@ __all__ = [
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "tensordot",
+    "test",
     "tile",
     "to_bfloat16",
     "to_complex128",

@@ -22,6 +22,9 @@ from actorflow.ops.io.parsing import VarLenFeature as VarLenFeature
 from actorflow.ops.io.parsing import parse_example as parse_example
 from actorflow.ops.io.parsing import parse_single_example as parse_single_example
 from actorflow.ops.io.parsing import parse_single_sequence_example as parse_single_sequence_example
+from actorflow.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
+from actorflow.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from actorflow.ops.strings.elementwise import decode_base64 as decode_base64
 from actorflow.ops.strings.elementwise import encode_base64 as encode_base64
 from actorflow.queues.base import QueueBase as QueueBase
@@ -53,6 +56,7 @@ __all__ = [
     "decode_npy",
     "decode_png",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -62,6 +66,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",

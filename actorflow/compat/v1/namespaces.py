@@ -29,6 +29,7 @@ OWN = (
     "queue",
     "random",
     "spectral",
+    "test",
 )
 """The namespaces that actorflow does not have as well."""
 

@@ -44,8 +44,7 @@ class Session(_blocking.Session):
             options: keywords of `actorflow.blocking.Session`; they go before those of `config`.
         """
         meant, self._timeout = session_options(config)
-        if target and target.startswith("grpc://"):
-            target = "tcp://" + target.removeprefix("grpc://")
+        target = None if target is None else _address(target)
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
         super().__init__(target, graph, **{"writable": True, **meant, **options})
@@ -78,6 +77,17 @@ class Session(_blocking.Session):
             return super().run(fetches, feed_dict, timeout=timeout, trace=trace)
         finally:
             run_metadata.CopyFrom(run_metadata_of(trace))
+
+    @staticmethod
+    def reset(target: str = "", containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
+        """Drops the state in these containers, on all tasks of a cluster; in all containers where none is named.
+
+        Args:
+            target: a task of the cluster (`grpc://` is taken for `tcp://`); "" is this process.
+            containers: their names.
+            config: accepted for compatibility.
+        """
+        _blocking.Session.reset(_address(target), containers or ())
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches.
@@ -115,6 +125,10 @@ class Session(_blocking.Session):
                 self._entered.pop().__exit__(*exc)
         finally:
             self.close()
+
+
+def _address(target: str) -> str:
+    return "tcp://" + target.removeprefix("grpc://") if target.startswith("grpc://") else target
 
 
 @public("tf")

@@ -12,8 +12,7 @@ losses.py               cross entropies: losses of classifiers from their logits
 moments.py              means and variances in parts: sufficient statistics, weighted moments, and a normalization by given
                         moments
 normalization.py        normalization as ops of its own: across channels (LRN) and over batches (the fused batch norm)
-pool.py                 pools: the largest element or the mean of each window (`tf.nn.max_pool`, `avg_pool`, `pool`)
-pool_rules.py           the ops of pools: the maximum or the mean of windows, in two and three dimensions, and their gradients
 sampled_losses.py       losses over many classes that look at a sample of them: noise-contrastive estimation and sampled softmax
 conv/                   convolutions and what is shaped like them
+pooling/                pools: the largest element or the mean of each window
 """

@@ -1,9 +1,10 @@
 """Ops of sparse tensors (`tf.sparse`).
 
-join.py      sparse tensors put together and taken apart along a dimension (`tf.sparse`)
-math.py      arithmetic of sparse tensors with others: products, sums, extremes (`tf.sparse`)
-reduce.py    sparse tensors reduced over some axes, and the softmax of one (`tf.sparse`)
-segment.py   reductions over groups of rows that are picked by their indices first: a gather and a segment reduction in one
-shape.py     sparse tensors whose elements are put together, picked, moved and reordered (`tf.sparse`)
-tensor.py    sparse tensors: made, fed, and turned into dense ones (`tf.sparse`)
+join.py        sparse tensors put together and taken apart along a dimension (`tf.sparse`)
+math.py        arithmetic of sparse tensors with others: products, sums, extremes (`tf.sparse`)
+reduce.py      sparse tensors reduced over some axes, and the softmax of one (`tf.sparse`)
+segment.py     reductions over groups of rows that are picked by their indices first: a gather and a segment reduction in one
+serialize.py   sparse tensors as strings, and back
+shape.py       sparse tensors whose elements are put together, picked, moved and reordered (`tf.sparse`)
+tensor.py      sparse tensors: made, fed, and turned into dense ones (`tf.sparse`)
 """

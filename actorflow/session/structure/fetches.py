@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import resource
+from actorflow.dtypes import DType, resource
 from actorflow.errors import describe
 from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
@@ -27,8 +27,11 @@ class Fetches:
     `build(values)` puts values of the endpoints into the structure that was asked for; an operation gives None.
     """
 
-    def __init__(self, graph: Graph, structure: Any, writable: bool = False) -> None:
+    def __init__(
+        self, graph: Graph, structure: Any, writable: bool = False, handle: Callable[[bytes, DType], Any] | None = None
+    ) -> None:
         self._graph = graph
+        self._handle = handle  # makes of a kept tensor's text and type what the caller gets
         self._positions: dict[Endpoint, int] = {}
         self._targets: dict[str, None] = {}
         build = self._parse(structure)
@@ -67,6 +70,9 @@ class Fetches:
             identity = _identity_of(element.op)
             return lambda values: identity
         position = self._position(element)
+        if element.op.type == "GetSessionHandle" and self._handle is not None:
+            dtype, handle = element.op.inputs[0].dtype.base_dtype, self._handle
+            return lambda values: handle(values[position], dtype)
         return lambda values: values[position]
 
     def _element(self, fetch: Any) -> Tensor | Operation:

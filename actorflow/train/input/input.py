@@ -15,6 +15,7 @@ from actorflow.ops.array.shape import shape, size
 from actorflow.ops.building import composite
 from actorflow.ops.flow.asserts import assert_greater
 from actorflow.ops.flow.control import identity
+from actorflow.ops.io.files import matching_files
 from actorflow.ops.random.distributions import random_shuffle
 from actorflow.public import public
 from actorflow.queues import FIFOQueue
@@ -42,6 +43,28 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
         epochs = Variable(constant(0, int64), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
         with source.graph.control_dependencies([epochs.count_up_to(num_epochs)]):
             return identity(source, name=scope)
+
+
+@public("af.train")
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
+    """The files that match a pattern, looked up once and kept (`tf.train.match_filenames_once`).
+
+    It is a local variable, so `local_variables_initializer()` has to run first.
+
+    Args:
+        pattern: a pattern of file names, or a vector of them; see `af.matching_files`.
+
+    Returns:
+        A variable of strings, `[n]`.
+    """
+    with composite(name, "matching_filenames", pattern) as scope:
+        return Variable(
+            matching_files(pattern),
+            trainable=False,
+            validate_shape=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+            name=scope,
+        )
 
 
 @public("af.train")

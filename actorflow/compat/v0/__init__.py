@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import actorflow.compat.v1 as _v1
+from actorflow.compat.v0 import nn as nn
 from actorflow.ops.io import summaries as _summaries
 
 _RENAMED = {
@@ -44,31 +45,6 @@ def concat(concat_dim: Any, values: Any, name: str = "concat") -> Any:
 def split(split_dim: Any, num_split: int, value: Any, name: str = "split") -> Any:
     """`tf.split` of 0.x, whose axis comes first."""
     return _v1.split(value, num_split, axis=split_dim, name=name)
-
-
-class _Nn:
-    """`tf.nn`, where the cross entropies take the logits first."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_v1.nn, name)
-
-    @staticmethod
-    def softmax_cross_entropy_with_logits(logits: Any, labels: Any, name: str | None = None) -> Any:
-        """As in 0.x: logits, labels."""
-        return _v1.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
-
-    @staticmethod
-    def sparse_softmax_cross_entropy_with_logits(logits: Any, labels: Any, name: str | None = None) -> Any:
-        """As in 0.x: logits, labels."""
-        return _v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
-
-    @staticmethod
-    def sigmoid_cross_entropy_with_logits(logits: Any, targets: Any, name: str | None = None) -> Any:
-        """As in 0.x: logits, targets."""
-        return _v1.nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)
-
-
-nn = _Nn()
 
 
 def _collected(made: Any, collections: Iterable[str] | None) -> Any:

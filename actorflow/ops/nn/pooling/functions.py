@@ -13,7 +13,13 @@ from actorflow.ops.array.space_batch import with_space_to_batch
 from actorflow.ops.building import composite
 from actorflow.ops.nn.conv.functions import either, flattened, known_rank, layout_of
 from actorflow.ops.nn.conv.geometry import FORMATS, spatial, steps_of
-from actorflow.ops.nn.pool_rules import avg_pool3d_op, avg_pool_op, max_pool3d_op, max_pool_op, max_pool_with_argmax_op
+from actorflow.ops.nn.pooling.rules import (
+    avg_pool3d_op,
+    avg_pool_op,
+    max_pool3d_op,
+    max_pool_op,
+    max_pool_with_argmax_op,
+)
 from actorflow.public import public
 
 

@@ -1,0 +1,6 @@
+"""`tf.test`: test cases with a session of their own, and what tests ask of the machine.
+
+case.py          `TestCase`: a graph of its own and fixed seeds for each test, and sessions
+comparisons.py   what a test case compares: arrays, numbers, messages, errors
+program.py       folders, devices, clusters, equal graphs
+"""

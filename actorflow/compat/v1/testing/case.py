@@ -1,0 +1,121 @@
+"""`tf.test.TestCase`: a graph of its own and fixed seeds for each test, and sessions."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from actorflow.compat.v1.config import ConfigProto
+from actorflow.compat.v1.sessions import Session, get_default_session
+from actorflow.compat.v1.testing.comparisons import Comparisons
+from actorflow.graph.graph import Graph
+from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED
+from actorflow.public import public
+
+
+@public("tf.test")
+class TestCase(Comparisons):
+    """`tf.test.TestCase`: a graph of its own and fixed seeds for each test, sessions, and comparisons of arrays.
+
+    class SquareTest(tf.test.TestCase):
+        def test_square(self):
+            with self.session():
+                self.assertAllEqual(tf.square([2, 3]).eval(), [4, 9])
+    """
+
+    def __init__(self, methodName: str = "runTest") -> None:
+        super().__init__(methodName)
+        self._folder: str | None = None
+        self._cached: Session | None = None
+
+    def setUp(self) -> None:
+        """Makes a default graph with a fixed seed, and seeds the generators of Python and numpy."""
+        super().setUp()
+        random.seed(DEFAULT_GRAPH_SEED)
+        np.random.seed(DEFAULT_GRAPH_SEED)
+        graph = Graph()
+        graph.seed = DEFAULT_GRAPH_SEED
+        self.enterContext(graph.as_default())
+
+    def tearDown(self) -> None:
+        """Ends the session of `cached_session` and `test_session`."""
+        if self._cached is not None:
+            self._cached.close()
+            self._cached = None
+        super().tearDown()
+
+    def get_temp_dir(self) -> str:
+        """A folder of this test's own, which goes with it."""
+        if self._folder is None:
+            self._folder = self.enterContext(tempfile.TemporaryDirectory())
+        return self._folder
+
+    @contextmanager
+    def session(
+        self,
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """A session for the block, which is the default one there, and so is its graph.
+
+        Args:
+            graph: the graph; the default one unless given.
+            config: the session's options.
+            use_gpu, force_gpu: accepted for compatibility: nodes are placed as in any session.
+        """
+        with Session(graph=graph, config=config) as session:
+            yield session
+
+    @contextmanager
+    def cached_session(
+        self,
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
+    ) -> Iterator[Session]:
+        """As `session`, but all blocks of a test share one, which ends with the test.
+
+        Args:
+            graph, config, use_gpu, force_gpu: as those of `session`; later blocks name the same ones.
+        """
+        if self._cached is None:
+            self._cached = Session(graph=graph, config=config)
+        elif graph is not None and graph is not self._cached.graph:
+            raise ValueError(
+                "The graph used to get the cached session is different than the one that was used to make it."
+            )
+        with self._cached.graph.as_default(), self._cached.as_default():
+            yield self._cached
+
+    def test_session(
+        self,
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
+    ) -> AbstractContextManager[Session]:
+        """`cached_session` without a graph, `session` with one.
+
+        Args:
+            graph, config, use_gpu, force_gpu: as those of `session`.
+        """
+        if self.id().endswith(".test_session"):
+            self.skipTest("Not a test.")  # the name makes it one to those who look for tests
+        made = self.cached_session if graph is None else self.session
+        return made(graph, config, use_gpu, force_gpu)
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors, in any structure, in the default session or the cached one."""
+        session = get_default_session() or self._cached
+        if session is not None:
+            return session.run(tensors)
+        with self.cached_session() as made:
+            return made.run(tensors)

@@ -1,0 +1,94 @@
+"""What programs of tests ask for beside test cases: folders, devices, clusters, equal graphs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import unittest
+from collections.abc import Sequence
+from typing import Any
+from unittest import mock as _mock
+
+from actorflow.cluster.processes.blocking_server import Server
+from actorflow.cluster.processes.reservation import Reservation
+from actorflow.compat.v1.sessions import Session
+from actorflow.graph.graph import get_default_graph
+from actorflow.public import public
+
+mock = _mock
+"""`unittest.mock`, as TensorFlow's tests find it."""
+public("tf.test", of="mock")
+
+
+@public("tf.test")
+def main(argv: Sequence[str] | None = None) -> None:
+    """Runs the tests of the main module, and exits."""
+    unittest.main(argv=None if argv is None else list(argv))
+
+
+@public("tf.test")
+def get_temp_dir() -> str:
+    """The folder for temporary files of the process (`TEST_TMPDIR` of the environment, else the system's)."""
+    return os.environ.get("TEST_TMPDIR") or tempfile.gettempdir()
+
+
+@public("tf.test")
+def test_src_dir_path(relative_path: str) -> str:
+    """A path below the folder of the program."""
+    return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0] or os.curdir)), relative_path)
+
+
+@public("tf.test")
+def is_built_with_cuda() -> bool:
+    """False: kernels of GPUs come with an extra, and nothing is built."""
+    return False
+
+
+@public("tf.test")
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+    """Whether the devices of a session have a GPU. Both arguments are accepted for compatibility."""
+    return bool(gpu_device_name())
+
+
+@public("tf.test")
+def gpu_device_name() -> str:
+    """The name of the first GPU of a session, or an empty text."""
+    with Session(graph=get_default_graph()) as session:
+        found = [device.name for device in session.list_devices() if "/device:GPU:" in device.name]
+    return found[0] if found else ""
+
+
+@public("tf.test")
+def assert_equal_graph_def(actual: Any, expected: Any) -> None:
+    """Raises AssertionError unless two `GraphDef`s have equal nodes, in whatever order."""
+    for one in (actual, expected):
+        if not hasattr(one, "node"):
+            raise TypeError(f"A GraphDef is compared, not a {type(one).__name__}.")
+    mine, theirs = ({node.name: str(node) for node in one.node} for one in (actual, expected))
+    if different := sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)):
+        name = different[0]
+        raise AssertionError(
+            f"The graphs differ in {len(different)} nodes, the first {name}:\n{mine.get(name)}\nexpected\n{theirs.get(name)}"
+        )
+
+
+@public("tf.test")
+def create_local_cluster(num_workers: int, num_ps: int, protocol: str = "grpc") -> tuple[list[Any], list[Any]]:
+    """Servers of a cluster in this process, which end with the program.
+
+    Args:
+        num_workers, num_ps: how many tasks the jobs `worker` and `ps` have.
+        protocol: "grpc" or "tcp", which mean the same.
+
+    Returns:
+        The servers of `worker`, and those of `ps`.
+    """
+    held = {job: [Reservation() for _ in range(count)] for job, count in (("worker", num_workers), ("ps", num_ps))}
+    spec = {job: [f"127.0.0.1:{one.port}" for one in some] for job, some in held.items() if some}
+    made: dict[str, list[Any]] = {job: [] for job in held}
+    for job, some in held.items():
+        for index, one in enumerate(some):
+            one.close()
+            made[job].append(Server(spec, job, index, protocol=protocol))
+    return made["worker"], made["ps"]

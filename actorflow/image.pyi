@@ -1,0 +1,11 @@
+# `make names` writes this file from the marks in the sources.
+
+"""Images: conversions, sizes, colours, boxes (`tf.image`)."""
+
+from actorflow.ops.image.convert import convert_image_dtype as convert_image_dtype
+from actorflow.ops.image.glimpse import extract_glimpse as extract_glimpse
+
+__all__ = [
+    "convert_image_dtype",
+    "extract_glimpse",
+]

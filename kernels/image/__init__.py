@@ -1,0 +1,4 @@
+"""Kernels of images.
+
+glimpse.py    windows around given points
+"""

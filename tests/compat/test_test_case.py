@@ -1,0 +1,167 @@
+"""`tf.test.TestCase`, by test cases that pass or fail."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow.compat.v1 as tf
+
+
+def outcome(body: Callable[[Any], None]) -> unittest.TestResult:
+    """What comes of a test case whose only test is `body`."""
+    case = type("Case", (tf.test.TestCase,), {"test": body})("test")
+    result = unittest.TestResult()
+    case.run(result)
+    return result
+
+
+def passes(body: Callable[[Any], None]) -> bool:
+    result = outcome(body)
+    assert not result.errors, result.errors[0][1]
+    return not result.failures
+
+
+def test_each_test_has_a_graph_and_seeds_of_its_own() -> None:
+    found = []
+
+    def body(case: Any) -> None:
+        drawn = tf.random_uniform([3])
+        with case.test_session() as session, case.test_session() as again:
+            assert session is again is tf.get_default_session()
+            found.append((drawn.eval().tolist(), np.random.rand(), random.random(), len(tf.get_default_graph())))
+
+    assert passes(body) and passes(body)
+    assert found[0] == found[1]
+    assert tf.get_default_session() is None
+
+
+def test_sessions_and_folders_end_with_their_test() -> None:
+    kept: dict[str, Any] = {}
+
+    def body(case: Any) -> None:
+        kept["folder"] = Path(case.get_temp_dir())
+        assert kept["folder"].is_dir() and case.get_temp_dir() == str(kept["folder"])
+        with case.session() as own, case.cached_session() as shared:
+            assert own is not shared
+        kept["own"], kept["shared"] = own, shared
+        with tf.Graph().as_default() as other:
+            two = tf.constant(2)
+        with case.session(graph=other):
+            assert two.eval() == 2
+        with pytest.raises(ValueError, match="different"):
+            case.cached_session(graph=other).__enter__()
+        assert case.evaluate({"a": tf.constant(1)}) == {"a": 1}
+
+    assert passes(body)
+    assert not kept["folder"].exists()
+    assert kept["own"]._closed and kept["shared"]._closed
+
+
+HALF = np.float16([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (lambda c: c.assertAllEqual([1, 2], np.array([1, 2])), lambda c: c.assertAllEqual([1, 2], [1, 3])),
+        (lambda c: c.assertAllEqual([np.nan], [np.nan]), lambda c: c.assertAllEqual([1], [[1]])),
+        (lambda c: c.assertAllEqual(tf.constant([b"a"]), [b"a"]), lambda c: c.assertAllEqual(tf.constant(1), 2)),
+        (lambda c: c.assertNotAllEqual([1], [2]), lambda c: c.assertNotAllEqual([1], [1])),
+        (lambda c: c.assertAllClose(1.0, 1 + 1e-7), lambda c: c.assertAllClose(1.0, 1.1)),
+        (lambda c: c.assertAllClose(HALF, HALF + 0.01), lambda c: c.assertAllClose([1.0], [1.0, 1.0])),
+        (lambda c: c.assertAllClose({"a": [1.0]}, {"a": [1]}), lambda c: c.assertAllClose({"a": 1}, {"b": 1})),
+        (
+            lambda c: c.assertAllClose([[1.0], [1.0, 2.0]], [[1], [1, 2]]),
+            lambda c: c.assertAllClose([[1], [1, 2]], [[1], [1, 3]]),
+        ),
+        (lambda c: c.assertAllClose([tf.constant(1.0), 2.0], [1, 2]), lambda c: c.assertAllClose([tf.constant(1.0)], [2])),
+        (
+            lambda c: c.assertAllCloseAccordingToType(HALF, np.array([1.0005, 2.0])),
+            lambda c: c.assertAllCloseAccordingToType(np.float32([1]), np.array([1.0005])),
+        ),
+        (lambda c: c.assertNotAllClose([1.0], [2.0]), lambda c: c.assertNotAllClose([1.0], [1.0])),
+        (lambda c: c.assertArrayNear([1, 2], [1.05, 2], 0.1), lambda c: c.assertArrayNear([1, 2], [1.5, 2], 0.1)),
+        (lambda c: c.assertNear(1, 1.05, 0.1), lambda c: c.assertNear(1, 2, 0.1)),
+        (lambda c: c.assertNDArrayNear([1, 2], [1, 2.05], 0.1), lambda c: c.assertNDArrayNear([1, 2], [1, 3], 0.1)),
+        (
+            lambda c: c.assertShapeEqual(np.zeros((2, 3)), tf.zeros([2, 3])),
+            lambda c: c.assertShapeEqual(np.zeros((2, 3)), tf.zeros([3, 2])),
+        ),
+        (lambda c: c.assertDTypeEqual(np.float32([1]), "float32"), lambda c: c.assertDTypeEqual(tf.constant(1), tf.int64)),
+        (lambda c: c.assertAllGreater([2, 3], 1), lambda c: c.assertAllGreater([2, 1], 1)),
+        (lambda c: c.assertAllLess([0], 1), lambda c: c.assertAllLess([1], 1)),
+        (lambda c: c.assertAllGreaterEqual([2, 1], 1), lambda c: c.assertAllGreaterEqual([0], 1)),
+        (lambda c: c.assertAllLessEqual([0, 1], 1), lambda c: c.assertAllLessEqual([2], 1)),
+        (lambda c: c.assertAllInSet([1, 2], {1, 2}), lambda c: c.assertAllInSet([3], {1, 2})),
+        (
+            lambda c: c.assertAllInRange([1, 2], 1, 2),
+            lambda c: c.assertAllInRange([1, 2], 1, 2, open_upper_bound=True),
+        ),
+        (lambda c: c.assertStartsWith("abc", "ab"), lambda c: c.assertStartsWith("abc", "b")),
+        (
+            lambda c: c.assertProtoEquals("name: 'a' op: 'B'", tf.NodeDef(name="a", op="B")),
+            lambda c: c.assertProtoEquals("name: 'a'", tf.NodeDef(name="a", op="B")),
+        ),
+    ],
+)  # fmt: skip
+def test_comparisons(good: Any, bad: Any) -> None:
+    assert passes(good)
+    assert not passes(bad)
+
+
+def test_errors_are_compared() -> None:
+    def body(case: Any) -> None:
+        with case.cached_session():
+            with case.assertRaisesOpError("no number"):
+                tf.check_numerics(np.nan, "no number").eval()
+            with case.assertRaisesWithPredicateMatch(ValueError, lambda error: "x" in str(error)):
+                raise ValueError("x")
+            with pytest.raises(case.failureException, match="not raised"), case.assertRaisesOpError(""):
+                pass
+            with pytest.raises(case.failureException), case.assertRaisesOpError("other words"):
+                tf.check_numerics(np.nan, "no number").eval()
+
+    assert passes(body)
+
+
+def test_a_loader_takes_no_session_for_a_test() -> None:
+    case = type("Case", (tf.test.TestCase,), {"test": lambda self: None})
+    result = unittest.TestResult()
+    unittest.TestLoader().loadTestsFromTestCase(case).run(result)
+    assert (result.testsRun, len(result.skipped), result.wasSuccessful()) == (2, 1, True)
+
+
+def test_what_tests_ask_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not tf.test.is_built_with_cuda() and not tf.test.is_gpu_available() and tf.test.gpu_device_name() == ""
+    monkeypatch.setenv("TEST_TMPDIR", "somewhere")
+    assert tf.test.get_temp_dir() == "somewhere"
+    assert tf.test.test_src_dir_path("data/x").endswith("data/x")
+    assert tf.test.mock.Mock is unittest.mock.Mock
+    with tf.Graph().as_default() as graph:
+        tf.constant(1, name="a")
+    with tf.Graph().as_default() as other:
+        tf.constant(2, name="a")
+    tf.test.assert_equal_graph_def(graph.as_graph_def(), graph.as_graph_def())
+    with pytest.raises(AssertionError, match="1 nodes, the first a"):
+        tf.test.assert_equal_graph_def(graph.as_graph_def(), other.as_graph_def())
+
+
+@pytest.mark.timeout(60)
+def test_a_local_cluster() -> None:
+    workers, servers = tf.test.create_local_cluster(num_workers=1, num_ps=1)
+    try:
+        with tf.Graph().as_default(), tf.device("/job:ps/task:0"):
+            v = tf.Variable(3.0)
+        with tf.Session(workers[0].target, v.graph) as session:
+            session.run(v.initializer)
+            assert session.run(v) == 3
+    finally:
+        for server in (*workers, *servers):
+            server.close()
