@@ -20,6 +20,7 @@ from actorflow import errors as errors
 from actorflow import ext as ext
 from actorflow import image as image
 from actorflow import io as io
+from actorflow import layers as layers
 from actorflow import linalg as linalg
 from actorflow import losses as losses
 from actorflow import math as math
@@ -828,6 +829,7 @@ __all__ = [
     "is_tensor",
     "is_variable_initialized",
     "kernel",
+    "layers",
     "lbeta",
     "lecun_normal",
     "lecun_uniform",

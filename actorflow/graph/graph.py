@@ -27,6 +27,7 @@ from actorflow.user_line import Where, user_line
 
 if TYPE_CHECKING:
     from actorflow.graphdef.protos import GraphDef
+    from actorflow.lint.forgotten_updates import ForgottenUpdates
     from actorflow.lint.races import Race
 
 _GROWTH_WARNING = 1000
@@ -467,14 +468,16 @@ class Graph(Scoped):
 
     # Tools
 
-    def lint(self, fetches: Any = None, *others: Any) -> list[Race]:
-        """The races of a program: accesses of one variable, at least one of them a write, that nothing orders.
+    def lint(self, fetches: Any = None, *others: Any) -> list[Race | ForgottenUpdates]:
+        """What runs do that their program can't mean: races of variables, and updates of layers that training leaves behind.
 
-            for race in graph.lint([loss, train]):
-                print(race)  # names both lines
+            for finding in graph.lint([loss, train]):
+                print(finding)  # names the lines
 
-        Updates that commute are no race unless their values are taken, nor are accesses of which a run never makes both, such
-        as those of two branches, nor those inside of critical sections of one mutex.
+        A race is two accesses of one variable, at least one of them a write, that nothing orders. Updates that commute are no
+        race unless their values are taken, nor are accesses of which a run never makes both, such as those of two branches,
+        nor those inside of critical sections of one mutex. An update of a layer, such as that of a batch normalization's
+        moving average, is left behind by a run that trains with the layer's outputs and does not run the update.
 
         Args:
             fetches: what one run will be asked for, as for `session.run`; only what it executes is looked at. Without it
@@ -482,15 +485,18 @@ class Graph(Scoped):
             others: further runs, each looked at by itself; what these and the first do to each other is no race.
 
         Returns:
-            A `Race` for each pair of nodes, in the order of the graph; `race.lines` are the two lines.
+            A `Race` for each pair of nodes, in the order of the graph, and a `ForgottenUpdates` for each layer. `kind` says
+            which, and `lines` are the lines of the program.
 
         Raises:
             InvalidArgumentError: the nodes form a cycle.
             KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
         """
+        from actorflow.lint.forgotten_updates import forgotten_updates_of_runs
         from actorflow.lint.races import races_of_runs
 
-        return races_of_runs(self, () if fetches is None and not others else (fetches, *others))
+        runs = () if fetches is None and not others else (fetches, *others)
+        return [*races_of_runs(self, runs), *forgotten_updates_of_runs(self, runs)]
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
         """The graph as a `GraphDef` message, which TensorFlow reads too (`tf.Graph.as_graph_def`).

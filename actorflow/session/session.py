@@ -43,6 +43,7 @@ from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
+from actorflow.variables.updates import warn_of_left_behind
 
 TARGET = "ACTORFLOW_TARGET"
 """The environment's variable that gives sessions their target."""
@@ -277,6 +278,7 @@ class Session:
             targets=structure.targets,
             sizes=fed_sizes(converters, given),
         )
+        warn_of_left_behind(self.graph, {e.node for e in structure.endpoints} | set(structure.targets))
         plan = await self._engine.plan(signature, coalesce=trace is None)
         prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))
         if key is not None:

@@ -14,5 +14,6 @@ slices.py         `variable[1:3]`: a tensor that is a part of a variable's value
 store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
 template.py       `make_template`: a function whose variables are made in its first call and shared by all later ones
                   (`tf.make_template`)
+updates.py        the updates of layers (UPDATE_OPS): which a loss needs, and which a training step leaves behind
 variable.py       `Variable`: a tensor that is kept between runs and changed by assignments (paper section 2; `tf.Variable`)
 """

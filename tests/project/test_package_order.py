@@ -29,7 +29,7 @@ ORDER = (
     ("runtime",),
     ("session",),
     ("lint", "cluster", "eager"),
-    ("queues", "rnn", "launch"),
+    ("queues", "rnn", "layers", "launch"),
     ("train",),
     ("graphdef",),
     ("summary",),

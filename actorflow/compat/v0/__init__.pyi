@@ -321,6 +321,7 @@ from actorflow.compat.v1 import is_strictly_increasing as is_strictly_increasing
 from actorflow.compat.v1 import is_tensor as is_tensor
 from actorflow.compat.v1 import is_variable_initialized as is_variable_initialized
 from actorflow.compat.v1 import kernel as kernel
+from actorflow.compat.v1 import layers as layers
 from actorflow.compat.v1 import lbeta as lbeta
 from actorflow.compat.v1 import lecun_normal as lecun_normal
 from actorflow.compat.v1 import lecun_uniform as lecun_uniform
@@ -956,6 +957,7 @@ __all__ = [
     "is_tensor",
     "is_variable_initialized",
     "kernel",
+    "layers",
     "lbeta",
     "lecun_normal",
     "lecun_uniform",

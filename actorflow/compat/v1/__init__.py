@@ -21,6 +21,7 @@ sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
 
+from actorflow.compat.v1 import behavior as _behavior
 from actorflow.compat.v1 import dimensions as _dimensions
 from actorflow.compat.v1.namespaces import namespace as _namespace
 from actorflow.compat.v1.namespaces import register as _register
@@ -31,3 +32,4 @@ __getattr__, __dir__, __all__ = _namespace("tf", __name__)
 
 _register()
 _dimensions.by_caller()
+_behavior.by_caller()

@@ -48,6 +48,7 @@ from actorflow.compat.v1 import graph_util as graph_util
 from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import io as io
+from actorflow.compat.v1 import layers as layers
 from actorflow.compat.v1 import linalg as linalg
 from actorflow.compat.v1 import logs as logging
 from actorflow.compat.v1 import losses as losses
@@ -935,6 +936,7 @@ __all__ = [
     "is_tensor",
     "is_variable_initialized",
     "kernel",
+    "layers",
     "lbeta",
     "lecun_normal",
     "lecun_uniform",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
+from actorflow import dialect
 from actorflow.public import public
 
 VERSION = "1.15.0"
@@ -12,3 +16,16 @@ public("tf", of="VERSION")
 @public("tf", "tf:disable_resource_variables", "tf:enable_resource_variables")
 def disable_v2_behavior() -> None:
     """Does nothing: there is only the behaviour of version 1."""
+
+
+def speaks_v1() -> bool:
+    """Whether the program's module that calls has a name for `actorflow.compat.v1`, such as `tf`."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
+        frame = frame.f_back
+    return any(isinstance(v, ModuleType) and v.__name__ == "actorflow.compat.v1" for v in frame.f_globals.values())
+
+
+def by_caller() -> None:
+    """From now on modules that import `actorflow.compat.v1` have TensorFlow's behaviour where it is another."""
+    dialect.speaks_v1 = speaks_v1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, SupportsIndex
 
 from actorflow import shapes
+from actorflow.compat.v1.behavior import speaks_v1
 from actorflow.public import public
 
 
@@ -114,11 +113,7 @@ for _kind in (_Known, _Unknown):
 
 def _by_caller() -> type[Dimension] | None:
     """`Dimension` where the program's module that asks for a shape has a name for `actorflow.compat.v1`, such as `tf`."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
-        frame = frame.f_back
-    speaks = any(isinstance(v, ModuleType) and v.__name__ == "actorflow.compat.v1" for v in frame.f_globals.values())
-    return Dimension if speaks else None
+    return Dimension if speaks_v1() else None
 
 
 def by_caller() -> None:

@@ -51,6 +51,7 @@ NAMES: dict[str, dict[str, str]] = {
         "image": "actorflow.compat.v1.image:",
         "initializers": "actorflow.compat.v1.initializers:",
         "io": "actorflow.compat.v1.io:",
+        "layers": "actorflow.compat.v1.layers:",
         "linalg": "actorflow.compat.v1.linalg:",
         "logging": "actorflow.compat.v1.logs:",
         "losses": "actorflow.compat.v1.losses:",
@@ -204,6 +205,7 @@ NAMES: dict[str, dict[str, str]] = {
         "encode_base64": "actorflow.ops.strings.elementwise",
         "write_graph": "actorflow.graphdef.export",
     },
+    "tf.layers": {},
     "tf.linalg": {},
     "tf.losses": {},
     "tf.manip": {

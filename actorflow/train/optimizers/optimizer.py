@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
+from actorflow import dialect
 from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.reasons import why_none
 from actorflow.autodiff.walk import together
@@ -23,6 +24,7 @@ from actorflow.public import public
 from actorflow.train.optimizers.slot_creator import create_filled_slot, create_slot
 from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys
+from actorflow.variables.updates import updates_of
 from actorflow.variables.variable import Variable
 
 _MOST_SHOWN = 4
@@ -76,6 +78,10 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes variables so as to make `loss` smaller.
 
+        It also runs the updates in UPDATE_OPS that belong to the loss: those of layers whose outputs the loss needs, such as the
+        moving averages of a batch normalization, and those that need no placeholder beside the loss's own.
+        Modules that import `actorflow.compat.v1` do that themselves, as with TensorFlow.
+
         Args:
             loss: a floating-point tensor; the sum of its elements is minimised.
             global_step: a variable that is increased by 1 when all others have been changed.
@@ -103,7 +109,8 @@ class Optimizer:
                     details=[f"{v.name}: {why_none([loss], v.handle)}" for _, v in pairs[:_MOST_SHOWN]],
                 )
             )
-        return self.apply_gradients(pairs, global_step, name)
+        with loss.graph.control_dependencies([] if dialect.speaks_v1() else updates_of(loss)):
+            return self.apply_gradients(pairs, global_step, name)
 
     def compute_gradients(
         self,

@@ -1,0 +1,56 @@
+"""`Flatten`: all dimensions but the batch as one (`tf.layers.Flatten`)."""
+
+from __future__ import annotations
+
+import math
+
+from actorflow.graph.tensor import Tensor
+from actorflow.layers.arguments import layout_of
+from actorflow.layers.input_spec import InputSpec
+from actorflow.layers.layer import Layer
+from actorflow.ops.array.shape import reshape, transpose
+from actorflow.ops.array.shape import shape as shape_of
+from actorflow.ops.math.reduction import reduce_prod
+from actorflow.public import public
+from actorflow.shapes import ShapeLike, TensorShape, as_shape
+
+
+@public("af.layers")
+class Flatten(Layer):
+    """All dimensions but that of the batch as one (`tf.layers.Flatten`).
+
+        assert af.layers.Flatten()(af.ones([2, 3, 4])).shape == [2, 12]
+
+    A vector becomes a column.
+    """
+
+    def __init__(self, data_format: str = "channels_last", name: str | None = None) -> None:
+        """
+        Args:
+            data_format: "channels_last", or "channels_first": then the channels are moved behind space first.
+            name: the name of the scope; `flatten` unless given.
+        """
+        super().__init__(name=name)
+        self.data_format = layout_of(data_format, "flatten")
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs: Tensor) -> Tensor:
+        shape = inputs.static_shape
+        assert shape is not None
+        x = inputs
+        if self.data_format == "channels_first" and len(shape) > 2:
+            x = transpose(inputs, [0, *range(2, len(shape)), 1])
+        wanted = as_shape(self.compute_output_shape(shape))
+        assert wanted is not None
+        if wanted[1] is not None:
+            return reshape(x, [-1 if wanted[0] is None else wanted[0], wanted[1]])
+        if wanted[0] is not None:
+            return reshape(x, [wanted[0], -1])
+        sizes = shape_of(x)
+        return reshape(x, [sizes[0], reduce_prod(sizes[1:])])
+
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
+        """[batch, the product of the other sizes]."""
+        batch, *others = as_shape(input_shape) or (None, None)
+        known = [size for size in others if size is not None]
+        return TensorShape([batch, math.prod(known) if len(known) == len(others) else None])

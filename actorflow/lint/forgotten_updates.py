@@ -1,0 +1,47 @@
+"""Updates of layers that a training step leaves behind, such as a batch normalization's moving averages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.graph.graph import Graph
+from actorflow.session.structure.fetches import Fetches
+from actorflow.user_line import Where
+from actorflow.variables.updates import LayerUpdates, left_behind
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenUpdates:
+    """A layer whose outputs a training step uses, without running its updates."""
+
+    made: LayerUpdates
+
+    @property
+    def layer(self) -> str:
+        """The variable scope of the layer."""
+        return self.made.layer
+
+    @property
+    def kind(self) -> str:
+        """`forgotten updates`."""
+        return "forgotten updates"
+
+    @property
+    def lines(self) -> tuple[Where | None]:
+        """The line that calls the layer."""
+        return (self.made.where,)
+
+    def __str__(self) -> str:
+        return str(self.made)
+
+
+def forgotten_updates_of_runs(graph: Graph, runs: Sequence[Any]) -> list[ForgottenUpdates]:
+    """Those of each of `runs`, structures of fetches as for `session.run`; each layer once."""
+    found: dict[str, ForgottenUpdates] = {}
+    for run in [Fetches(graph, structure) for structure in runs]:
+        fetched = {endpoint.node for endpoint in run.endpoints} | set(run.targets)
+        for made in left_behind(graph, fetched):
+            found.setdefault(made.layer, ForgottenUpdates(made))
+    return list(found.values())
