@@ -22,6 +22,7 @@ from actorflow import image as image
 from actorflow import io as io
 from actorflow import layers as layers
 from actorflow import linalg as linalg
+from actorflow import lookup as lookup
 from actorflow import losses as losses
 from actorflow import math as math
 from actorflow import nest as nest
@@ -101,6 +102,8 @@ from actorflow.graph.tensor import TensorLike as TensorLike
 from actorflow.graphdef.attributes import make_ndarray as make_ndarray
 from actorflow.graphdef.attributes import make_tensor_proto as make_tensor_proto
 from actorflow.graphdef.importing import import_graph_def as import_graph_def
+from actorflow.lookup.tables import initialize_all_tables as initialize_all_tables
+from actorflow.lookup.tables import tables_initializer as tables_initializer
 from actorflow.ops.aliases import arg_max as arg_max
 from actorflow.ops.aliases import arg_min as arg_min
 from actorflow.ops.array.constant import constant as constant
@@ -810,6 +813,7 @@ __all__ = [
     "implicit_value_and_gradients",
     "import_graph_def",
     "init_scope",
+    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -849,6 +853,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup",
     "loop_cond",
     "losses",
     "lossy_sends",
@@ -1052,6 +1057,7 @@ __all__ = [
     "svd",
     "switch",
     "switch_case",
+    "tables_initializer",
     "tan",
     "tanh",
     "tensor_scatter_add",

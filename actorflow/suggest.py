@@ -22,7 +22,6 @@ _OTHERWISE = {
     "estimator": "Build a graph, and train it with an optimizer of af.train.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
-    "lookup": "Turn keys into numbers in Python, or with af.string_to_hash_bucket_fast.",
     "metrics": "Compute them from values that you fetch, or keep their sums in variables that are not trainable.",
     "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
 }

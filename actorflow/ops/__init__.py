@@ -12,6 +12,7 @@ flow/               ops of control flow, functions, checks, Send and Recv
 image/              ops of images (`tf.image`)
 io/                 ops of queues, readers, files and formats
 linalg/             ops of matrices: inverses, factors, systems of equations, norms
+lookup/             ops of lookup tables (`tf.lookup`)
 math/               ops of arithmetic, elementwise functions, reductions, products of matrices
 nn/                 ops of neural networks: activations, convolutions, pools, normalization, losses
 quantize/           ops of floats as integers of few bits

@@ -87,7 +87,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "estimator",
         "feature_column",
         "keras",
-        "lookup",
         "metrics",
         "saved_model",
     ],

@@ -29,7 +29,7 @@ ORDER = (
     ("runtime",),
     ("session",),
     ("lint", "cluster", "eager"),
-    ("queues", "rnn", "layers", "launch"),
+    ("queues", "lookup", "rnn", "layers", "launch"),
     ("train",),
     ("graphdef",),
     ("summary",),

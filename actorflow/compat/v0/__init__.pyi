@@ -300,6 +300,7 @@ from actorflow.compat.v1 import implicit_gradients as implicit_gradients
 from actorflow.compat.v1 import implicit_value_and_gradients as implicit_value_and_gradients
 from actorflow.compat.v1 import import_graph_def as import_graph_def
 from actorflow.compat.v1 import init_scope as init_scope
+from actorflow.compat.v1 import initialize_all_tables as initialize_all_tables
 from actorflow.compat.v1 import global_variables_initializer as initialize_all_variables
 from actorflow.compat.v1 import local_variables_initializer as initialize_local_variables
 from actorflow.compat.v1 import variables_initializer as initialize_variables
@@ -343,6 +344,7 @@ from actorflow.compat.v1 import logical_and as logical_and
 from actorflow.compat.v1 import logical_not as logical_not
 from actorflow.compat.v1 import logical_or as logical_or
 from actorflow.compat.v1 import logical_xor as logical_xor
+from actorflow.compat.v1 import lookup as lookup
 from actorflow.compat.v1 import loop_cond as loop_cond
 from actorflow.compat.v1 import losses as losses
 from actorflow.compat.v1 import lossy_sends as lossy_sends
@@ -561,6 +563,7 @@ from actorflow.compat.v1 import supervisor as supervisor
 from actorflow.compat.v1 import svd as svd
 from actorflow.compat.v1 import switch as switch
 from actorflow.compat.v1 import switch_case as switch_case
+from actorflow.compat.v1 import tables_initializer as tables_initializer
 from actorflow.compat.v1 import tan as tan
 from actorflow.compat.v1 import tanh as tanh
 from actorflow.compat.v1 import tensor_scatter_add as tensor_scatter_add
@@ -936,6 +939,7 @@ __all__ = [
     "implicit_value_and_gradients",
     "import_graph_def",
     "init_scope",
+    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -979,6 +983,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup",
     "loop_cond",
     "losses",
     "lossy_sends",
@@ -1200,6 +1205,7 @@ __all__ = [
     "svd",
     "switch",
     "switch_case",
+    "tables_initializer",
     "tan",
     "tanh",
     "tensor_scatter_add",

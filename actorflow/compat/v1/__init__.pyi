@@ -51,6 +51,7 @@ from actorflow.compat.v1 import io as io
 from actorflow.compat.v1 import layers as layers
 from actorflow.compat.v1 import linalg as linalg
 from actorflow.compat.v1 import logs as logging
+from actorflow.compat.v1 import lookup as lookup
 from actorflow.compat.v1 import losses as losses
 from actorflow.compat.v1 import manip as manip
 from actorflow.compat.v1 import math as math
@@ -155,6 +156,8 @@ from actorflow.graphdef.protos import MetaGraphDef as MetaGraphDef
 from actorflow.graphdef.protos import NodeDef as NodeDef
 from actorflow.graphdef.protos import TensorProto as TensorProto
 from actorflow.graphdef.protos import TensorShapeProto as TensorShapeProto
+from actorflow.lookup.tables import initialize_all_tables as initialize_all_tables
+from actorflow.lookup.tables import tables_initializer as tables_initializer
 from actorflow.ops.aliases import arg_max as arg_max
 from actorflow.ops.aliases import arg_min as arg_min
 from actorflow.ops.array.constant import constant as constant
@@ -916,6 +919,7 @@ __all__ = [
     "implicit_value_and_gradients",
     "import_graph_def",
     "init_scope",
+    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -957,6 +961,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup",
     "loop_cond",
     "losses",
     "lossy_sends",
@@ -1170,6 +1175,7 @@ __all__ = [
     "svd",
     "switch",
     "switch_case",
+    "tables_initializer",
     "tan",
     "tanh",
     "tensor_scatter_add",

@@ -54,6 +54,7 @@ NAMES: dict[str, dict[str, str]] = {
         "layers": "actorflow.compat.v1.layers:",
         "linalg": "actorflow.compat.v1.linalg:",
         "logging": "actorflow.compat.v1.logs:",
+        "lookup": "actorflow.compat.v1.lookup:",
         "losses": "actorflow.compat.v1.losses:",
         "manip": "actorflow.compat.v1.manip:",
         "math": "actorflow.compat.v1.math:",
@@ -190,6 +191,7 @@ NAMES: dict[str, dict[str, str]] = {
         "orthogonal": "actorflow.variables.initializers:Orthogonal",
         "random_normal": "actorflow.variables.initializers:RandomNormal",
         "random_uniform": "actorflow.variables.initializers:RandomUniform",
+        "tables": "actorflow.lookup.tables:tables_initializer",
         "truncated_normal": "actorflow.variables.initializers:TruncatedNormal",
         "uniform_unit_scaling": "actorflow.variables.initializers:UniformUnitScaling",
         "variables": "actorflow.variables.collections:variables_initializer",
@@ -207,6 +209,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "tf.layers": {},
     "tf.linalg": {},
+    "tf.lookup": {},
     "tf.losses": {},
     "tf.manip": {
         "batch_to_space_nd": "actorflow.ops.array.space_batch",

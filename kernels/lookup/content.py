@@ -1,0 +1,161 @@
+"""`Table`: keys and values on a device. Each operation is atomic."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import DType
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError
+from actorflow.records import wire
+from actorflow.records.proto_tensor import read_tensor, write_tensor
+
+from ..strings.objects import as_arrays
+
+
+class Table:
+    """A table in memory. Keys and scalar values are Python's own; other values are arrays of `shape`.
+
+    `once`: it is filled once, and then does not change.
+    """
+
+    def __init__(self, name: str, key: DType, value: DType, shape: tuple[int, ...] = (), *, once: bool = True) -> None:
+        self.name, self.key, self.value, self.shape, self.once = name, key, value, shape, once
+        self._items: dict[Any, Any] = {}
+        self._filled = not once
+        self._lock = threading.Lock()
+
+    def fits(self, key: DType, value: DType, shape: tuple[int, ...], once: bool) -> bool:
+        """Whether it is such a table."""
+        return (self.key, self.value, self.shape, self.once) == (key, value, shape, once)
+
+    def find(self, keys: Any, default: Any) -> Any:
+        """The values of `keys`. Raises FailedPreconditionError before it is filled."""
+        keys, default = self._keys(keys), as_arrays(default)
+        wanted = (*keys.shape, *self.shape)
+        if default.shape not in (self.shape, wanted):
+            raise InvalidArgumentError(
+                f"A default of the table {self.name!r} has the shape {self.shape}, or {wanted} for each key one, not "
+                f"{default.shape}."
+            )
+        if self.shape:
+            others: Any = np.broadcast_to(default, wanted).reshape(-1, *self.shape)
+        else:
+            others = default.reshape(-1).tolist() if default.ndim else itertools.repeat(default.item())
+        flat = keys.reshape(-1).tolist()
+        with self._lock:
+            self._check_filled()
+            found = list(map(self._items.get, flat, others))
+        return self._values(found).reshape(wanted)
+
+    def fill(self, keys: list[Any], values: list[Any]) -> None:
+        """Takes its content, once. Raises FailedPreconditionError where it has another one, or a key two values."""
+        made = dict(zip(keys, values))
+        if len(made) < len(keys):
+            for key, value in zip(keys, values):
+                if not _same(made[key], value):
+                    raise FailedPreconditionError(
+                        f"The table {self.name!r} has different value for same key. Key {_shown(key)} has {_shown(value)} and "
+                        f"{_shown(made[key])}."
+                    )
+        with self._lock:
+            if self._filled and not (
+                made.keys() == self._items.keys() and all(_same(self._items[k], v) for k, v in made.items())
+            ):
+                raise FailedPreconditionError(f"The table {self.name!r} was already initialized with different data.")
+            self._items, self._filled = made, True
+
+    def insert(self, keys: list[Any], values: list[Any], *, clear: bool = False) -> None:
+        """Puts values under keys, with `clear` in place of all that there was."""
+        self._check_changes()
+        with self._lock:
+            if clear:
+                self._items = {}
+            self._items.update(zip(keys, values))
+
+    def remove(self, keys: list[Any]) -> None:
+        """Takes keys out."""
+        self._check_changes()
+        with self._lock:
+            for key in keys:
+                self._items.pop(key, None)
+
+    def __len__(self) -> int:
+        """How many keys there are. (An attribute `size` would make it an array to the runtime, which measures its inputs.)"""
+        return len(self._items)
+
+    def content(self) -> tuple[Any, Any]:
+        """All keys and values as arrays."""
+        with self._lock:
+            self._check_filled()
+            keys, values = list(self._items), list(self._items.values())
+        made = np.empty(len(keys), self.key.numpy_dtype)
+        made[:] = keys
+        return made, self._values(values).reshape(-1, *self.shape)
+
+    def pairs(self, keys: Any, values: Any) -> tuple[list[Any], list[Any]]:
+        """Arrays as lists of keys and values. Raises InvalidArgumentError for other types or shapes."""
+        keys, values = self._keys(keys), as_arrays(values)
+        if values.shape != (*keys.shape, *self.shape):
+            raise InvalidArgumentError(
+                f"Values of the table {self.name!r} for keys of shape {keys.shape} have the shape "
+                f"{(*keys.shape, *self.shape)}, not {values.shape}."
+            )
+        if values.dtype != self.value.numpy_dtype:
+            raise InvalidArgumentError(f"The values of the table {self.name!r} are {self.value}, not {values.dtype}.")
+        flat = keys.reshape(-1).tolist()
+        if not self.shape:
+            return flat, values.reshape(-1).tolist()
+        return flat, [np.array(row) for row in values.reshape(-1, *self.shape)]
+
+    def _keys(self, keys: Any) -> Any:
+        keys = as_arrays(keys)
+        if keys.dtype != self.key.numpy_dtype:
+            raise InvalidArgumentError(f"The keys of the table {self.name!r} are {self.key}, not {keys.dtype}.")
+        return keys
+
+    def _values(self, found: list[Any]) -> Any:
+        if self.shape:
+            return np.array(found, self.value.numpy_dtype)
+        made = np.empty(len(found), self.value.numpy_dtype)
+        made[:] = found
+        return made
+
+    def _check_filled(self) -> None:
+        if not self._filled:
+            raise FailedPreconditionError(
+                f"Table not initialized: {self.name!r} has no content yet.",
+                hint="Run its initializer, or af.tables_initializer() for all tables.",
+            )
+
+    def _check_changes(self) -> None:
+        if self.once:
+            raise FailedPreconditionError(f"The table {self.name!r} is filled once, and does not change.")
+
+
+class SavedTable(Table):
+    """A table whose content a checkpoint keeps."""
+
+    def state(self) -> bytes:
+        """Its keys and values."""
+        keys, values = self.content()
+        return wire.write_field(1, write_tensor(keys, self.key)) + wire.write_field(2, write_tensor(values, self.value))
+
+    def restore(self, state: bytes) -> None:
+        """Takes these keys and values; the empty state is an empty table."""
+        if not state:
+            self.insert([], [], clear=True)
+            return
+        arrays = [read_tensor(value)[1] for _, _, value in wire.fields(state)]
+        self.insert(*self.pairs(*arrays), clear=True)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(np.all(one == other))
+
+
+def _shown(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
