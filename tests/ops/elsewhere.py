@@ -195,6 +195,8 @@ COVERED_ELSEWHERE: dict[str, str] = {
     "TakeVariables": "checkpoint/test_checkpoint.py::test_f69_training_goes_on_while_a_save_writes",
     "SaveVariables": "checkpoint/test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
     "ReadNonce": "supervisor/test_supervisor_folder.py::test_f107_a_task_with_another_folder_is_named_at_the_start",
-    "CommitCheckpoint": "checkpoint/test_checkpoint_faults.py::test_f66_a_crash_at_any_operation_leaves_the_old_or_the_new_checkpoint",
+    "CommitCheckpoint": (
+        "checkpoint/test_checkpoint_faults.py::test_f66_a_crash_at_any_operation_leaves_the_old_or_the_new_checkpoint"
+    ),
     "RestoreVariables": "checkpoint/test_checkpoint.py::test_f66_every_type_and_shape_comes_back_bit_for_bit",
 }
