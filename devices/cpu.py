@@ -47,12 +47,15 @@ class CpuDevice:
 
     def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Runs `work`, then `done`, on the compute thread. Raises FailedPreconditionError after `close`."""
-        if self._closed:
-            raise FailedPreconditionError(f"The device {self.name} is closed: its session has ended.")
+        self._check_open()
         if self._thread is None:
             self._thread = threading.Thread(target=self._compute, name=f"compute {self.name}", daemon=True)
             self._thread.start()
         self._work.put((work, done))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError(f"The device {self.name} is closed: its session has ended.")
 
     def _compute(self) -> None:
         while (item := self._work.get()) is not None:

@@ -39,7 +39,9 @@ class SimulatedDevice(CpuDevice):
         self._swapped_out = self._swapped_in = 0
 
     def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
-        """Runs `work`, then `done`, at once: a simulated device is as fast as its clock says."""
+        """Runs `work`, then `done`, at once: a simulated device is as fast as its clock says. Raises FailedPreconditionError
+        after `close`."""
+        self._check_open()
         work()
         done()
 

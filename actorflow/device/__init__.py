@@ -1,1 +1,7 @@
-"""What the core asks of devices, and how they are named."""
+"""What the core asks of devices, and how they are found.
+
+base.py        `Device`: what owns memory and runs kernels (paper section 3); what asynchronous and swapping ones offer as well
+installed.py   the types of devices that are installed: by name, and what a type that is not there is refused with
+memory.py      buffers whose last use can be told: the arrays made over one are the bases of all their views
+sharing.py     memory that other processes of the host may read
+"""

@@ -11,10 +11,11 @@ from a zip, in a checkout that is only on the path.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
@@ -47,6 +48,29 @@ def package_of(entry: EntryPoint) -> str:
     """The package that an entry point comes from, with its version where that is known, such as `streams 1.0`."""
     dist = entry.dist
     return entry.value.partition(".")[0].partition(":")[0] if dist is None else f"{dist.name} {dist.version}"
+
+
+def names(group: str) -> list[str]:
+    """The names of all that is installed for `actorflow.<group>`; none of it is imported."""
+    return sorted({entry.name for entry in entries(group)})
+
+
+def packages(group: str, name: str) -> str:
+    """The packages that an entry point of this name comes from."""
+    return ", ".join(package_of(entry) for entry in entries(group) if entry.name == name)
+
+
+def who_may_bring(group: str, what: str, name: str, known: Sequence[str]) -> str:
+    """What a user can do who asked for `name`, which is none of the `known` names of `actorflow.<group>`: the one that may be
+    meant, the package that may bring it, and those that bring others."""
+    near = difflib.get_close_matches(name, known, 1)
+    others = {package_of(entry) for entry in entries(group) if not is_own(entry)}
+    return (
+        (f"Is {near[0]!r} meant? " if near else "")
+        + f"A package brings {what} by an entry point of actorflow.{group}, and by custom has its name: "
+        + f"actorflow-{name.lower()}. Such packages that are installed here: {', '.join(sorted(('actorflow', *others)))}. "
+        + "Each host of a cluster needs the package."
+    )
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from actorflow.device.base import BlockSource, Device
+from actorflow.device.installed import find
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry import plugins
 from actorflow.runtime.state.resources import ResourceManager
@@ -41,7 +42,8 @@ def open_devices(
     those in host memory take theirs from.
 
     Raises:
-        NotFoundError: nothing that is installed provides a type.
+        InvalidArgumentError: nothing that is installed provides a type.
+        PluginError: the package that brings it can't be imported.
         ValueError: no device at all is asked for.
     """
     plugins.load_kernels()
@@ -51,7 +53,7 @@ def open_devices(
         devices = list(wanted)
     else:
         devices = [
-            plugins.load("devices", kind.upper())(
+            find(kind)(
                 str(replace(task, kind=kind.upper(), index=index)),
                 memory_budget=memory_budget,
                 **({"source": source} if source is not None and kind.upper() == "CPU" else {}),

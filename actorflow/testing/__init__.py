@@ -2,6 +2,7 @@
 
 `simulate` is the way in; docs/design.md tells how it works.
 
+contract.py   `Contract`: promises that packages of others can test of what they bring, and the first one that is broken
 events.py     `EventQueue`: what happens outside of all processes, in the order of time; and who calls it up
 faults.py     `Faults`: what befalls the machines of a simulation by chance, and how often
 files.py      `SimulatedFiles`: a file system in memory that forgets what was not flushed when its machine stops, and fails on
@@ -16,6 +17,7 @@ simulate.py   `simulate`: runs a program of several machines in one thread, on v
 trace.py      `Trace`: what happened in a simulation, a line for each event that matters
 wire.py       `End`: one end of a simulated connection, with two lanes that keep their order, heartbeats, and all the ways to
               end
+device_contract/     the contract of devices as a suite that any package can run against its own
 transport_contract/  the contract of transports as a suite that any package can run against its own
 world.py      `World`: simulated machines on one virtual time, who of them runs next, and what befalls them
 """

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from actorflow.logs import get_logger
 from actorflow.registry import plugins
@@ -29,7 +26,7 @@ def find(name: str) -> TransportFactory:
     if name not in names():
         raise InvalidArgumentError(
             f"transport={name!r}: no such transport is installed; there are {', '.join((AUTO, *names()))}.",
-            hint=_who_may_bring(name),
+            hint=plugins.who_may_bring(_GROUP, "a transport", name, (AUTO, *names())),
         )
     found = _checked(name, plugins.load(_GROUP, name))
     if found.unavailable:
@@ -45,7 +42,7 @@ def check(name: str) -> None:
 
 def names() -> list[str]:
     """The names of all that are installed; none of them is imported."""
-    return sorted({entry.name for entry in plugins.entries(_GROUP)})
+    return plugins.names(_GROUP)
 
 
 def usable() -> tuple[TransportFactory, ...]:
@@ -94,7 +91,9 @@ def key_maker() -> TransportFactory:
     for one in usable():
         if one.make_keys is not None:
             return one
-    raise FailedPreconditionError("No transport that is installed has keys.", hint=_who_may_bring("NAME"))
+    raise FailedPreconditionError(
+        "No transport that is installed has keys.", hint=plugins.who_may_bring(_GROUP, "a transport", "NAME", ())
+    )
 
 
 def _checked(name: str, made: object) -> TransportFactory:
@@ -104,20 +103,5 @@ def _checked(name: str, made: object) -> TransportFactory:
     what = f"the transport {made.name!r}" if isinstance(made, TransportFactory) else f"a {type(made).__name__}"
     raise FailedPreconditionError(
         f"The entry point {name!r} of actorflow.{_GROUP} names {what}, but it has to name a TransportFactory of its own name.",
-        hint=f"It comes from the package {_packages(name)}.",
+        hint=f"It comes from the package {plugins.packages(_GROUP, name)}.",
     )
-
-
-def _who_may_bring(name: str) -> str:
-    near = difflib.get_close_matches(name, (AUTO, *names()), 1)
-    others: Iterable[str] = {plugins.package_of(e) for e in plugins.entries(_GROUP) if not plugins.is_own(e)}
-    return (
-        (f"Is {near[0]!r} meant? " if near else "")
-        + f"A package brings a transport by an entry point of actorflow.{_GROUP}, and by custom has its name: actorflow-{name}. "
-        + f"Packages with transports that are installed here: {', '.join(sorted(('actorflow', *others)))}. "
-        + "Each host of a cluster needs the package."
-    )
-
-
-def _packages(name: str) -> str:
-    return ", ".join(plugins.package_of(entry) for entry in plugins.entries(_GROUP) if entry.name == name)

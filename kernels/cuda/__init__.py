@@ -8,7 +8,6 @@ compiler.py        groups of elementwise nodes as one kernel of a GPU: what the 
 cross_entropy.py   the cross entropy of softmax on a GPU: one kernel for the loss and its derivative, one block for each row
 random.py          random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same ones on every
                    device
-sendrecv.py        send and Recv on a GPU: copies between host memory, this GPU and others, before and after the rendezvous
 source.py          C for the GPU from recipes: the body of a loop over elements, for CuPy's `ElementwiseKernel`
 updates.py         optimizers' dense updates on a GPU: one launch each, which reads and writes the variable and its slots once
 """

@@ -17,10 +17,12 @@ from actorflow.registry.kernel import kernel, own_memory
 from actorflow.registry.traits import ELEMENTWISE, Gpu
 
 from ..array.shape import axis_in
+from ..flow.send_recv import copying
 
 GPU = "GPU"
 
 own_memory(GPU, without=(*STRING, bfloat16))
+copying(GPU)
 
 
 @kernel("Const", device=GPU)

@@ -1,13 +1,20 @@
-"""Kernels of Send and Recv, which meet at the step's rendezvous, and of copies to the host's memory and back."""
+"""Kernels of Send and Recv, which meet at the step's rendezvous, and of copies to the host's memory and back.
+
+A device with memory of its own copies between that and the host's, before and after the rendezvous: `copying` registers the
+kernels for its type.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from actorflow.device.base import as_swapping
+from actorflow.device.base import as_asynchronous, as_swapping
+from actorflow.device.sharing import as_sharing
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import LAUNCHED
+from actorflow.registry.traits import HANDS_ON, LAUNCHED
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Callback
 
 
@@ -19,6 +26,78 @@ def send(xp: Any, data: Any, *, key: str, lossy: bool, step: StepHandle, iterati
 @kernel("_Recv")
 def recv(xp: Any, *, key: str, step: StepHandle, iteration_tag: bytes = b"", done: Callback) -> None:
     step.rendezvous.expect(key, iteration_tag, done)
+
+
+# ---- devices with memory of their own
+
+
+def copying(device: str) -> None:
+    """Registers Send and Recv for a type of device whose kernels are only launched."""
+    kernel("_Send", device=device, gpu=HANDS_ON)(_send_from_device)
+    kernel("_Recv", device=device, gpu=HANDS_ON)(_recv_to_device)
+
+
+def _send_from_device(
+    xp: Any,
+    data: Any,
+    *,
+    key: str,
+    lossy: bool,
+    recv_device: str,
+    step: StepHandle,
+    ctx: KernelContext,
+    done: Callback,
+    iteration_tag: bytes = b"",
+) -> None:
+    """Hands a token over when it is in host memory. Another device of the type gets it as it is and copies it itself: one of this
+    process, and one of another process of the host where that can read this device's memory."""
+    token, meet, device = (data[0] if data else None), step.rendezvous, as_asynchronous(ctx.device)
+    if device is None or token is DEAD or token is None:
+        meet.send(key, token, iteration_tag, lossy=lossy)
+        done(None, None)
+        return
+    if DeviceSpec.parse(recv_device).kind == ctx.device.type and getattr(meet, "is_local", False) and not lossy:
+        meet.send(key, device.lend(token), iteration_tag)
+        done(None, None)
+        return
+    border, sharing = getattr(meet, "border", _none)(key), as_sharing(device)
+    if border is not None and sharing is not None and not lossy and (device.name, recv_device) in border.outward:
+        shared = sharing.share(token, border)
+        if shared is not None:
+            meet.send(key, shared, iteration_tag)
+            done(None, None)
+            return
+
+    def arrived(value: Any, error: BaseException | None) -> None:
+        if error is None:
+            try:
+                meet.send(key, value, iteration_tag, lossy=lossy)
+            except Exception as refused:
+                error = refused
+        done(None, error)
+
+    device.take(token, arrived)
+
+
+def _recv_to_device(
+    xp: Any, *, key: str, step: StepHandle, ctx: KernelContext, done: Callback, iteration_tag: bytes = b""
+) -> None:
+    """The token, on its way to the device where it is large."""
+    device = as_asynchronous(ctx.device)
+
+    def come(token: Any, error: BaseException | None) -> None:
+        if device is not None and error is None and token is not DEAD:
+            try:
+                token = device.bring(token)
+            except Exception as failed:
+                token, error = None, failed
+        done(token, error)
+
+    step.rendezvous.expect(key, iteration_tag, come)
+
+
+def _none(key: str) -> None:
+    """A step of one process has no edge to another."""
 
 
 # ---- Kernels of swapping: a device with memory of its own copies by its own means; for others the host's memory is theirs.

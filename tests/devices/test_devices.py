@@ -574,7 +574,7 @@ async def test_f38_a_devices_clock_does_not_count_the_others_launches() -> None:
 
 
 def test_f38_a_kind_that_nothing_provides_is_named() -> None:
-    with pytest.raises(errors.NotFoundError, match=r"'TPU'.*CPU, GPU, SIM"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"'TPU'.*CPU, GPU, SIM"):
         af.Session(graph=af.Graph(), devices={"TPU": 1})
     with pytest.raises(ValueError, match="at least one device"):
         af.Session(graph=af.Graph(), devices=[])

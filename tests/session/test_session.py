@@ -318,7 +318,7 @@ async def test_bad_sessions(graph: af.Graph) -> None:
     for target in ("http://host:1", "tcp://host", "tcp://host:port"):
         with pytest.raises(errors.InvalidArgumentError, match=target):
             af.Session(target)
-    with pytest.raises(errors.NotFoundError, match=r"'TPU'.*CPU"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"'TPU'.*CPU"):
         af.Session(devices={"TPU": 1})
     with pytest.raises(ValueError, match="at least one device"):
         af.Session(devices={"CPU": 0})

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import installed_packages
 import pytest
+from installed_packages import environ, run
 from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.registry import plugins
 from actorflow.testing import transport_contract
 from actorflow.transport import installed
 
@@ -34,39 +33,10 @@ finally:
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def paths(tmp_path: Path) -> Iterator[str]:
     """The package is installed, here and in processes that this one starts. Gives what makes it so for others."""
-    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = tmp_path / "site" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-    )
-    lines = []
-    for group, entries in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in entries.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    folders = [str(info.parent), str(PACKAGE)]
-    for folder in folders:
-        monkeypatch.syspath_prepend(folder)
-    plugins.look_again()
-    yield os.pathsep.join([*folders, str(ROOT)])
-    monkeypatch.undo()
-    plugins.look_again()
-
-
-def environ(paths: str, **more: str) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("ACTORFLOW_")}
-    return kept | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error"} | more
-
-
-def run(paths: str, *command: str | Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        env=environ(paths), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
-    )  # fmt: skip
-    assert done.returncode == 0 and not done.stderr, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
+    with installed_packages.installed(PACKAGE, tmp_path / "site") as found:
+        yield found
 
 
 def test_f51_it_is_short() -> None:

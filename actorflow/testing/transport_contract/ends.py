@@ -13,22 +13,8 @@ import numpy as np
 from anyio.lowlevel import checkpoint
 
 from actorflow.errors import PermissionDeniedError, ResourceExhaustedError, UnavailableError
-from actorflow.testing.transport_contract.subject import (
-    CLIENT,
-    SECONDS,
-    SERVER,
-    SMALL,
-    Broken,
-    Subject,
-    bits,
-    got,
-    large,
-    pair,
-    raises,
-    rule,
-    same,
-    until,
-)
+from actorflow.testing.contract import SECONDS, Broken, got, raises, rule, same, until
+from actorflow.testing.transport_contract.subject import CLIENT, SERVER, SMALL, Subject, bits, large, pair
 from actorflow.transport.base import Channel, Reach
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 

@@ -13,19 +13,8 @@ import numpy as np
 from anyio.lowlevel import checkpoint
 
 from actorflow.errors import AbortedError, InvalidArgumentError, ResourceExhaustedError
-from actorflow.testing.transport_contract.subject import (
-    SMALL,
-    Broken,
-    Subject,
-    bits,
-    got,
-    large,
-    pair,
-    raises,
-    rule,
-    same,
-    until,
-)
+from actorflow.testing.contract import Broken, got, raises, rule, same, until
+from actorflow.testing.transport_contract.subject import SMALL, Subject, bits, large, pair
 
 # ---- steps and epochs
 

@@ -1,33 +1,24 @@
-"""`Subject`: the transport that is tried, and pairs of its endpoints; `Rule`, and what the bodies of rules are written with."""
+"""`Subject`: the transport that is tried, and pairs of its endpoints."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
 import numpy as np
 
+from actorflow.testing.contract import SECONDS, got
 from actorflow.transport.base import Channel, Endpoint, Identity, Limits, Reach
 from actorflow.transport.factory import Arena, KeyPair, TransportFactory
 
-T = TypeVar("T")
-E = TypeVar("E", bound=BaseException)
-SECONDS = 50.0
-"""The longest that anything which ought to happen may take."""
 SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
 CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)
 SMALL = Limits(data_window=256 << 10, control_window=128 << 10)
 """Windows that large tensors and many messages fill."""
-
-
-class Broken(AssertionError):
-    """A transport does not keep a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,75 +110,7 @@ async def pair(subject: Subject, **options: Any) -> AsyncIterator[Pair]:
         there.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One promise of the contract.
-
-    Args:
-        name: of its function.
-        promise: it in a sentence.
-        run: tries it. Raises what shows that it is broken.
-        applies: whether a transport of this kind has to keep it.
-    """
-
-    name: str
-    promise: str
-    run: Callable[[Subject], Awaitable[None]]
-    applies: Callable[[Subject], bool]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def rule(
-    applies: Callable[[Subject], bool] = lambda subject: True,
-) -> Callable[[Callable[[Subject], Awaitable[None]]], Rule]:
-    """Makes a rule of a function, whose docstring is the promise."""
-
-    def made(run: Callable[[Subject], Awaitable[None]]) -> Rule:
-        return Rule(run.__name__, " ".join((run.__doc__ or "").split()), run, applies)
-
-    return made
-
-
 # ---- what bodies are written with
-
-
-async def got(work: Awaitable[T]) -> T:
-    """What `work` gives. Raises Broken where that takes too long."""
-    with anyio.move_on_after(SECONDS):
-        return await work
-    raise Broken(f"nothing came within {SECONDS:g} s")
-
-
-async def until(condition: Callable[[], object], what: str) -> None:
-    """Lets the loop turn until `condition` is true, which `what` says in words."""
-    with anyio.move_on_after(SECONDS):
-        while not condition():  # noqa: ASYNC110
-            await anyio.sleep(0.001)
-        return
-    raise Broken(f"within {SECONDS:g} s it did not come about that {what}")
-
-
-@contextmanager
-def raises(kind: type[E] | tuple[type[E], ...], pattern: str = "") -> Iterator[None]:
-    """The block raises an error of `kind` whose text has `pattern`."""
-    expected = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
-    try:
-        yield
-    except kind as error:
-        if not re.search(pattern, str(error)):
-            raise Broken(f"the {type(error).__name__} says {str(error)!r}, which has no {pattern!r}") from error
-        return
-    except Exception as error:
-        raise Broken(f"{expected} was expected, but {type(error).__name__} was raised: {error}") from error
-    raise Broken(f"{expected} was expected, but nothing was raised")
-
-
-def same(found: object, expected: object, what: str) -> None:
-    """Raises Broken unless the two are equal."""
-    if found != expected:
-        raise Broken(f"{what}: {_short(found)} was found, but {_short(expected)} expected")
 
 
 def bits(token: Any) -> Any:
@@ -201,8 +124,3 @@ def bits(token: Any) -> Any:
 def large(size: int = 3_000_001) -> Any:
     """A tensor of 12 MB, or of so many numbers, that goes in many pieces."""
     return np.arange(size, dtype=np.int32)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) < 200 else f"{text[:200]}..."

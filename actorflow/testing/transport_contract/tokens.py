@@ -11,19 +11,8 @@ from anyio.lowlevel import checkpoint
 from actorflow import dtypes
 from actorflow.errors import AbortedError, UnimplementedError
 from actorflow.runtime.tokens import DEAD
-from actorflow.testing.transport_contract.subject import (
-    SMALL,
-    Broken,
-    Subject,
-    bits,
-    got,
-    large,
-    pair,
-    raises,
-    rule,
-    same,
-    until,
-)
+from actorflow.testing.contract import Broken, got, raises, rule, same, until
+from actorflow.testing.transport_contract.subject import SMALL, Subject, bits, large, pair
 
 
 def values() -> dict[str, Any]:
