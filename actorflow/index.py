@@ -323,7 +323,7 @@ NAMES: dict[str, dict[str, str]] = {
         "name_scope": "actorflow.graph.graph",
         "negative": "actorflow.ops.math.elementwise",
         "nest": "actorflow.nest:",
-        "new_event_loop": "actorflow.runtime.loops.polling",
+        "new_event_loop": "actorflow.runtime.event_loops.polling",
         "newaxis": "actorflow.ops.array.index",
         "next_iteration": "actorflow.ops.flow.primitives",
         "nn": "actorflow.nn:",

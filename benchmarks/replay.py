@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from actorflow.graph.node import Endpoint, Node
+    from actorflow.graph.node import Node, TensorId
     from actorflow.graph.tensor import Operation, Tensor
 
 Bound = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -33,7 +33,7 @@ class Replay:
         import numpy as np
 
         graph = (fetches[0].op if hasattr(fetches[0], "op") else fetches[0]).graph
-        values: dict[Endpoint, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype)[()] for t, v in feeds.items()}
+        values: dict[TensorId, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype)[()] for t, v in feeds.items()}
         calls: list[Bound] = []
         for node in _in_order(graph.nodes, [getattr(f, "op", f).name for f in fetches], {e.node for e in values}):
             function, arguments = self._bind(graph, node, values)
@@ -44,7 +44,7 @@ class Replay:
                 calls.append((function, arguments))
         return calls
 
-    def _bind(self, graph: Any, node: Node, values: Mapping[Endpoint, Any]) -> Bound:
+    def _bind(self, graph: Any, node: Node, values: Mapping[TensorId, Any]) -> Bound:
         import numpy as np
 
         from actorflow.registry import kernel, opdef

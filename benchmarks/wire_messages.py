@@ -18,17 +18,17 @@ from typing import Annotated, Any
 import msgspec
 
 from actorflow.cluster.wire import messages
-from actorflow.cluster.wire.enclosed import enclose
+from actorflow.cluster.wire.inline_tensors import encode_inline
 from actorflow.transports.protocol.frames import pack, unpack
 
 ROUNDS, CALLS = 15, 4000
 BOUNDS = {"epoch": 1 << 32}
 REQUESTS: list[messages.Request] = [
     messages.RunPlan(1, 3, 1234, 0.5, False, 2, []),
-    messages.RunPlan(1, 3, 1234, 0.5, False, 2, enclose([1.5, 2])),
-    messages.RunPart(70_000, 1234, None, False, 2, enclose([1.5] * 8)),
+    messages.RunPlan(1, 3, 1234, 0.5, False, 2, encode_inline([1.5, 2])),
+    messages.RunPart(70_000, 1234, None, False, 2, encode_inline([1.5] * 8)),
     messages.Register(1, 70_000, bytes(4000)),
-    messages.Look(list(range(40)), True),
+    messages.StepWaits(list(range(40)), True),
     messages.AbortStep(1234, {"class": "AbortedError", "message": "The step was stopped on another task."}),
     messages.OpenSession({f"option{n}": True for n in range(11)}, 30.0),
     messages.Pending(),

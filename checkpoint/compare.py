@@ -10,13 +10,13 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.shapes import Shape, compatible, num_elements, show
 
-from .format.manifest import Stored
+from .format.manifest import StoredVariable
 
 _NEAR_AMONG = 2000  # names among which near ones are looked for; each comparison takes a while
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RestoreRequest:
     """A variable that is to be restored, under its name in the checkpoint. A shape of None takes any. Of a slice it is the
     shape of all of the variable."""
 
@@ -64,7 +64,7 @@ class Differences:
 
 
 def compare(
-    prefix: str, found: Mapping[str, Stored], wanted: Sequence[Wanted], *, reshape: bool = False
+    prefix: str, found: Mapping[str, StoredVariable], wanted: Sequence[RestoreRequest], *, reshape: bool = False
 ) -> Differences:
     """How what is wanted differs from what there is."""
     mismatched = []
@@ -87,11 +87,11 @@ def compare(
     )
 
 
-def _absent(names: Iterable[str], found: Mapping[str, Stored]) -> list[str]:
+def _absent(names: Iterable[str], found: Mapping[str, StoredVariable]) -> list[str]:
     return sorted({name for name in names if name not in found})
 
 
-def _fits(stored: Stored, shape: Shape, reshape: bool) -> bool:
+def _fits(stored: StoredVariable, shape: Shape, reshape: bool) -> bool:
     if compatible(shape, stored.shape):
         return True
     return reshape and num_elements(shape) == num_elements(stored.shape)

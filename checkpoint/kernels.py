@@ -25,12 +25,12 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.diagnostics.waits import Wait
 
-from .compare import Wanted, compare
+from .compare import RestoreRequest, compare
 from .format.layout import piece
-from .format.manifest import Manifest, Stored, check_slices, decode, encode, merged
+from .format.manifest import Manifest, StoredVariable, check_slices, decode, encode, merged
 from .format.regions import Region
-from .reading import Part, Reader
-from .snapshot import Snapshot, Target, at_one_instant, pieces, put_back, taken, targets
+from .reading import Reader, ReadRequest
+from .snapshot import Snapshot, SnapshotVariable, at_one_instant, pieces, put_back, taken, targets
 from .stores.store import Store, locate, read_all, remove_quietly
 from .writing import commit, write_shards
 
@@ -176,7 +176,9 @@ async def restore_variables(
     where = _allowed(_text(prefix), ctx)
     found = targets(ctx, keys, handles, slices)
     wanted = [
-        Wanted(t.key, t.state.dtype, t.state.shape if t.region is None else t.region.whole, t.region is not None)
+        RestoreRequest(
+            t.key, t.state.dtype, t.state.shape if t.region is None else t.region.whole, t.region is not None
+        )
         for t in found
     ]
 
@@ -185,13 +187,13 @@ async def restore_variables(
         compare(reader.prefix, reader.manifest.variables(), wanted, reshape=reshape).refuse()
         buffers: list[Any] = []
 
-        def part_of(target: Target) -> Part:
-            def buffer(stored: Stored, shape: tuple[int, ...]) -> Any:
+        def part_of(target: SnapshotVariable) -> ReadRequest:
+            def buffer(stored: StoredVariable, shape: tuple[int, ...]) -> Any:
                 own: Any = target.state.shape if reshape and target.state.shape is not None else shape
                 buffers.append(target.state.buffer(own))
                 return buffers[-1].reshape(shape)
 
-            return Part(target.key, target.region, buffer)
+            return ReadRequest(target.key, target.region, buffer)
 
         states = reader.states() if state and reader.manifest.state else None
         reader.load([part_of(target) for target in found], still_wanted)
@@ -260,11 +262,11 @@ async def restore_v2(
     def read(still_wanted: Callable[[], None]) -> list[Any]:
         reader = Reader(where)
         wanted = [
-            Wanted(name, dtype, None if region is None else region.whole, region is not None)
+            RestoreRequest(name, dtype, None if region is None else region.whole, region is not None)
             for name, dtype, region in zip(names, dtypes, regions)
         ]
         compare(reader.prefix, reader.manifest.variables(), wanted).refuse()
-        return reader.load([Part(name, region) for name, region in zip(names, regions)], still_wanted)
+        return reader.load([ReadRequest(name, region) for name, region in zip(names, regions)], still_wanted)
 
     values = [
         value if value.ndim else value[()] for value in await _on_thread(step, f"reads the checkpoint {where!r}", read)

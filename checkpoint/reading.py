@@ -19,7 +19,7 @@ from actorflow.shapes import show
 
 from .format import layout
 from .format.checksum import Checksum, fastest
-from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, Stored, decode
+from .format.manifest import MAX_SIZE, SUFFIX, Manifest, Shard, StoredVariable, TensorEntry, decode
 from .format.regions import Region
 from .stores.store import Source, Store, locate, read_all
 
@@ -30,11 +30,11 @@ _CHUNK = 1 << 21
 
 _LEFT = re.compile(r".+-[0-9a-f]{12}-\d{3,}-[A-Za-z0-9.]*\.safetensors(\.[0-9a-f]{12}\.tmp)?|\..+\.[0-9a-f]{12}\.tmp")
 
-Make = Callable[[Entry], Any]
+Make = Callable[[TensorEntry], Any]
 Check = Callable[[], None]
 
 
-def _fresh(entry: Entry) -> Any:
+def _fresh(entry: TensorEntry) -> Any:
     return np.empty(entry.shape, entry.element_type.numpy_dtype)
 
 
@@ -42,17 +42,17 @@ def _nothing() -> None:
     return None
 
 
-def _new(stored: Stored, shape: tuple[int, ...]) -> Any:
+def _new(stored: StoredVariable, shape: tuple[int, ...]) -> Any:
     return np.empty(shape, stored.element_type.numpy_dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReadRequest:
     """What is to be loaded: a variable, or a region of it, into the array of the region's shape that `make` gives."""
 
     name: str
     region: Region | None
-    make: Callable[[Stored, tuple[int, ...]], Any] = _new
+    make: Callable[[StoredVariable, tuple[int, ...]], Any] = _new
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ class Reader:
             NotFoundError: there is none of that name.
             DataLossError: its bytes are damaged.
         """
-        return self.load([Part(tensor_str, None)])[0]
+        return self.load([ReadRequest(tensor_str, None)])[0]
 
     def debug_string(self) -> str:
         """Each variable's name, type and shape, one in a line."""
         return "\n".join(f"{v.name} ({v.dtype}) {list(v.shape)}" for v in sorted(self._variables.values(), key=_name))
 
-    def stored(self, names: Iterable[str]) -> list[Stored]:
+    def stored(self, names: Iterable[str]) -> list[StoredVariable]:
         """Variables by name. Raises NotFoundError that lists all names that are not there."""
         names = list(names)
         missing = [name for name in names if name not in self._variables]
@@ -109,7 +109,7 @@ class Reader:
             raise NotFoundError(f"The checkpoint {self.prefix!r} has no {what} {', '.join(map(repr, missing))}.")
         return [self._variables[name] for name in names]
 
-    def load(self, parts: Sequence[Part], check: Check = _nothing) -> list[Any]:
+    def load(self, parts: Sequence[ReadRequest], check: Check = _nothing) -> list[Any]:
         """The values of variables or parts of them, in whatever slices the checkpoint has them.
 
         What is there as it is wanted is read into its buffer at once; slices that are cut otherwise are read and copied.
@@ -123,7 +123,7 @@ class Reader:
         values: list[Any] = []
         direct: dict[int, Any] = {}
         users: dict[int, list[tuple[Region, Any]]] = {}
-        entries: dict[int, Entry] = {}
+        entries: dict[int, TensorEntry] = {}
         for part, variable in zip(parts, stored):
             region = part.region or Region.all_of(variable.shape)
             if region.whole != variable.shape:
@@ -147,7 +147,7 @@ class Reader:
                 entry.region.copy(source, region, value)
         return values
 
-    def read(self, entries: Iterable[Entry], make: Make = _fresh, check: Check = _nothing) -> list[Any]:
+    def read(self, entries: Iterable[TensorEntry], make: Make = _fresh, check: Check = _nothing) -> list[Any]:
         """The values of entries, in their order, each in a buffer that `make(entry)` gives. `check` may raise to give up.
 
         Raises:
@@ -245,7 +245,9 @@ class Reader:
         except DataLossError as error:
             raise DataLossError(f"The header of the file {where!r} is damaged: {error.message}.") from None
 
-    def _value(self, source: Source, shard: Shard, entry: Entry, make: Make, check: Check, crc32: Checksum) -> Any:
+    def _value(
+        self, source: Source, shard: Shard, entry: TensorEntry, make: Make, check: Check, crc32: Checksum
+    ) -> Any:
         where = self._store.where(shard.file)
         text = entry.element_type is string
         array = np.empty(entry.size, np.uint8) if text else make(entry)
@@ -270,7 +272,7 @@ class Reader:
         return result
 
 
-def _jobs(entries: Sequence[Entry]) -> list[tuple[int, list[int]]]:
+def _jobs(entries: Sequence[TensorEntry]) -> list[tuple[int, list[int]]]:
     """(shard, indices of entries) of what one thread reads in order. A small shard is one job."""
     by_shard: dict[int, list[int]] = {}
     for index, entry in enumerate(entries):
@@ -347,5 +349,5 @@ def leftovers(store: Store) -> list[str]:
     )
 
 
-def _name(stored: Stored) -> str:
+def _name(stored: StoredVariable) -> str:
     return stored.name

@@ -13,16 +13,16 @@ from actorflow.errors import FailedPreconditionError
 from actorflow.runtime.context import KernelContext, NodeContexts
 from actorflow.runtime.state.resources import ResourceManager, one_at_a_time
 from actorflow.runtime.state.variable_state import VariableState
-from actorflow.runtime.threads import Writing
+from actorflow.runtime.threads import WriteInProgress
 
-from .format.layout import Piece, piece
+from .format.layout import ShardTensor, piece
 from .format.regions import Region
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SnapshotVariable:
     """A variable of the session: its name in the checkpoint, its state, the device that it is on, and which part of what
     the checkpoint has by that name it is, where it is a slice."""
 
@@ -32,7 +32,7 @@ class Target:
     region: Region | None = None
 
 
-class Taken(NamedTuple):
+class SnapshotValue(NamedTuple):
     """A value that goes into a checkpoint."""
 
     name: str
@@ -44,12 +44,14 @@ class Taken(NamedTuple):
 class Snapshot(NamedTuple):
     """What was taken, by device, with the global step, and whether the state of nodes and readers is in it."""
 
-    groups: Mapping[str, Sequence[Taken]]
+    groups: Mapping[str, Sequence[SnapshotValue]]
     step: int | None
     has_state: bool
 
 
-def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], slices: Sequence[str]) -> list[Target]:
+def targets(
+    ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], slices: Sequence[str]
+) -> list[SnapshotVariable]:
     """The variables behind the nodes `handles`, which have run. `slices` is empty where none is a slice."""
     found = []
     for key, handle, part in zip(keys, handles, slices or [""] * len(keys), strict=True):
@@ -62,7 +64,7 @@ def targets(ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], sli
         attrs = context.node.attrs
         name = attrs["shared_name"] or context.node.name
         state = context.resources.lookup(attrs["container"], name, VariableState)
-        found.append(Target(key, state, context.device.name, Region.parse(part)))
+        found.append(SnapshotVariable(key, state, context.device.name, Region.parse(part)))
     return found
 
 
@@ -73,19 +75,19 @@ async def at_one_instant(states: Iterable[VariableState], act: Callable[[], R]) 
     states = list(states)
     if all(state.writer is None for state in states):
         return act()
-    held: list[Writing] = []
+    held: list[WriteInProgress] = []
     try:
         for state in sorted(states, key=id):  # all who hold several do so in this order
             while (writer := state.writer) is not None:
                 await _end_of(writer)
-            held.append(Writing([state]))
+            held.append(WriteInProgress([state]))
         return act()
     finally:
         for writing in held:
             writing.end()
 
 
-async def _end_of(writer: Writing) -> None:
+async def _end_of(writer: WriteInProgress) -> None:
     loop = asyncio.get_running_loop()
     over = loop.create_future()
 
@@ -103,7 +105,7 @@ async def _end_of(writer: Writing) -> None:
     await over
 
 
-def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str, list[Taken]]:
+def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) -> dict[str, list[SnapshotValue]]:
     """All that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
 
     Raises:
@@ -115,20 +117,20 @@ def taken(found: Sequence[Target], ctx: KernelContext, state: bool) -> dict[str,
             f"{len(empty)} variables have no value to be saved: {', '.join(empty)}.",
             hint="Run their initializers first, or leave them out of the saver's var_list.",
         )
-    groups: dict[str, list[Taken]] = {}
+    groups: dict[str, list[SnapshotValue]] = {}
     for target in found:
-        value = Taken(target.key, "variable", target.state.on_host(), target.region)
+        value = SnapshotValue(target.key, "variable", target.state.on_host(), target.region)
         groups.setdefault(target.device, []).append(value)
     if state:
         groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))
     return groups
 
 
-def _states(nodes: NodeContexts) -> list[Taken]:
+def _states(nodes: NodeContexts) -> list[SnapshotValue]:
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     left = {name: values for name, values in nodes.restored.items() if name not in kept}
     found = [
-        Taken(f"{node}:{key}", kind, value)
+        SnapshotValue(f"{node}:{key}", kind, value)
         for kind, states in (("left node", left), ("node", kept))
         for node, values in states.items()
         for key, value in values.items()
@@ -142,7 +144,7 @@ def _states(nodes: NodeContexts) -> list[Taken]:
     for (container, what, name), (kind, place) in places.items():
         value = np.empty((), object)
         value[()] = place
-        found.append(Taken(f"{container}:{what}:{name}", kind, value))
+        found.append(SnapshotValue(f"{container}:{what}:{name}", kind, value))
     return found
 
 
@@ -159,7 +161,7 @@ def _managers(nodes: NodeContexts) -> list[ResourceManager]:
     return list({id(context.resources): context.resources for context in list(nodes.values())}.values())
 
 
-def pieces(groups: Mapping[str, Sequence[Taken]]) -> dict[str, list[Piece]]:
+def pieces(groups: Mapping[str, Sequence[SnapshotValue]]) -> dict[str, list[ShardTensor]]:
     """What was taken, as what is written."""
     return {device: [piece(*one) for one in found] for device, found in groups.items()}
 

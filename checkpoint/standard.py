@@ -8,7 +8,7 @@ from typing import Any
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
 from . import writing
-from .compare import Wanted, compare
+from .compare import RestoreRequest, compare
 from .format.manifest import SUFFIX
 from .reading import Reader, leftovers
 from .stores.store import locate, open_store, read_all
@@ -49,7 +49,7 @@ class Standard:
 
     def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
         reader = Reader(prefix)
-        asked = [Wanted(name, dtype, shape, sliced) for name, dtype, shape, sliced in wanted]
+        asked = [RestoreRequest(name, dtype, shape, sliced) for name, dtype, shape, sliced in wanted]
         compare(prefix, reader.manifest.variables(), asked, reshape=reshape).refuse(strict=strict)
 
     def read_text(self, folder: str, name: str) -> str | None:

@@ -12,9 +12,9 @@ from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 from actorflow.logs import get_logger
 
 from .format import layout
-from .format.checksum import Sums
-from .format.layout import Buffer, Piece
-from .format.manifest import MAX_SIZE, SUFFIX, Entry, Manifest, Shard, decode, encode
+from .format.checksum import Checksums
+from .format.layout import Buffer, ShardTensor
+from .format.manifest import MAX_SIZE, SUFFIX, Manifest, Shard, TensorEntry, decode, encode
 from .stores.store import Store, fresh_name, read_all, remove_quietly
 
 SHARD_SUFFIX = ".safetensors"
@@ -31,7 +31,7 @@ def _nothing() -> None:
 def write_shards(
     store: Store,
     name: str,
-    groups: Mapping[str, Sequence[Piece]],
+    groups: Mapping[str, Sequence[ShardTensor]],
     *,
     global_step: int | None = None,
     state: bool = False,
@@ -50,7 +50,7 @@ def write_shards(
         raise InvalidArgumentError(f"Two tensors can't be saved under one name: {', '.join(twice)}.")
     token = fresh_name()
     shards: list[Shard] = []
-    entries: list[Entry] = []
+    entries: list[TensorEntry] = []
     try:
         for number, (owner, pieces) in enumerate(groups.items()):
             file = f"{name}-{token}-{number:03d}-{_label(owner)}{SHARD_SUFFIX}"
@@ -68,33 +68,33 @@ def _label(device: str) -> str:
     return re.sub("[^A-Za-z0-9]+", ".", re.sub("(^|/)(job|replica|task|device):", "/", device)).strip(".")
 
 
-def _shard_name(piece: Piece) -> str:
+def _shard_name(piece: ShardTensor) -> str:
     if piece.kind != "variable":
         return f"@{piece.kind}:{piece.name}"
     return piece.name if piece.region is None else f"{piece.name}{piece.region}"
 
 
 def _write_shard(
-    store: Store, file: str, number: int, pieces: Sequence[Piece], check: Check
-) -> tuple[Shard, list[Entry]]:
+    store: Store, file: str, number: int, pieces: Sequence[ShardTensor], check: Check
+) -> tuple[Shard, list[TensorEntry]]:
     ordered = layout.order(pieces)
     named = [replace(p, name=_shard_name(p)) for p in ordered]
     head = layout.header(named, {"format": "actorflow"})
 
-    def parts(sums: Sums) -> Iterator[Buffer]:
+    def parts(sums: Checksums) -> Iterator[Buffer]:
         yield head
         for p in ordered:
             for chunk in sums.through(p.content):
                 check()
                 yield chunk
 
-    entries: list[Entry] = []
+    entries: list[TensorEntry] = []
     offset = len(head)
-    with Sums() as sums:
+    with Checksums() as sums:
         store.write(file, parts(sums))
         for p, found in zip(ordered, sums.results(), strict=True):
             slices = (p.region.whole, p.region.begin) if p.region is not None else ()
-            entries.append(Entry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found, *slices))
+            entries.append(TensorEntry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found, *slices))
             offset += p.size
     return Shard(file, offset, len(head), zlib.crc32(head)), entries
 

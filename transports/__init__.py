@@ -13,7 +13,7 @@ simulated.py        the simulated transport: the real protocol over a network th
 protocol/           the protocol between two processes, without a socket or a wait (see docs/protocol.md)
 shm/                the shared-memory transport
 zmq/                the ZeroMQ transport
-reaching.py         what to say of a peer that was not reached in time
+unreachable.py      what to say of a peer that was not reached in time
 """
 
 if not __name__.startswith("actorflow."):

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actorflow.device.sharing import Border
+from actorflow.device.sharing import PeerMemory
 from actorflow.errors import AbortedError, OpError
 from actorflow.transport.base import Callback, Identity, Peer, Reach
 from actorflow.transport.errors import PeerLost
 from actorflow.transport.statistics import ChannelStatistics
 
 from .protocol.connection import Connection
-from .protocol.events import Arena, Ended, Event, Opened, Received
-from .protocol.handshake import Close, make_hello
-from .protocol.intake import MapHandle
+from .protocol.events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, Event, MessageReceived
+from .protocol.handshake import CloseReason, make_hello
+from .protocol.receiver import MapHandle
 from .protocol.tensors import encode_token
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class BaseChannel(ABC):
 
     transport: str
     reach = Reach.ANY
-    border: Border | None = None
+    border: PeerMemory | None = None
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class BaseChannel(ABC):
                 left, begun = self._left(), self.loop.time()
                 with anyio.move_on_after(CLOSE_SECONDS):
                     await self._drained()
-                    self.core.close(Close.NORMAL, "")
+                    self.core.close(CloseReason.NORMAL, "")
                     self.wake()
                     await self.wait_closed()
                 is_late = self.loop.time() - begun > CLOSE_SECONDS + _LATE_SECONDS
@@ -258,7 +258,7 @@ class BaseChannel(ABC):
             outbox.control_credit,
         )
 
-    def close(self, reason: str = "closed", code: Close = Close.GONE) -> None:
+    def close(self, reason: str = "closed", code: CloseReason = CloseReason.GONE) -> None:
         if self.ended is None:
             self.core.close(code, reason)
             self._transmit()
@@ -274,7 +274,7 @@ class BaseChannel(ABC):
         """What the connection made of what has arrived."""
         self._posted = False
         for event in events:
-            if type(event) is Received:
+            if type(event) is MessageReceived:
                 if self._listener is not None:
                     self._take(event.size)
                     try:
@@ -285,12 +285,12 @@ class BaseChannel(ABC):
                     self._messages.append((event.message, event.size))
                     if self._reader is not None and not self._reader.done():
                         self._reader.set_result(None)
-            elif type(event) is Opened:
+            elif type(event) is ConnectionOpened:
                 self._opened(event)
-            elif type(event) is Ended:
+            elif type(event) is ConnectionEnded:
                 self._transmit()  # a last word
                 self._finish(event.error or anyio.EndOfStream(), keep=True)
-            elif type(event) is Arena:
+            elif type(event) is ArenaAnnounced:
                 self._arena(event)
         if not self.core.outbox.empty:
             self.wake()
@@ -299,7 +299,7 @@ class BaseChannel(ABC):
         """A callback failed. What has arrived behind it must still be handled."""
         self.loop.call_exception_handler({"message": "a callback of a channel failed", "exception": fault})
 
-    def _opened(self, event: Opened) -> None:
+    def _opened(self, event: ConnectionOpened) -> None:
         self.peer = Peer(event.peer.identity, self.peer.address, self.peer.key)
         self.core.set_epoch(max(self.core.epoch, self.endpoint.epoch))
         if not self.opened.done():
@@ -307,7 +307,7 @@ class BaseChannel(ABC):
         self.endpoint.starting.pop(self, None)
         self.endpoint.channels.append(self)
 
-    def _arena(self, event: Arena) -> None:
+    def _arena(self, event: ArenaAnnounced) -> None:
         self.lost(PeerLost(f"{self.peer.identity.task} names an arena over a transport that has none."))
 
     def _finish(self, error: BaseException, *, keep: bool) -> None:

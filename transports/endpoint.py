@@ -13,7 +13,7 @@ from actorflow import machine
 from actorflow.transport.base import Allocate, Channel, Identity, Limits
 
 from .channel import BaseChannel
-from .protocol.handshake import Close
+from .protocol.handshake import CloseReason
 
 
 def clocks() -> tuple[int, int]:
@@ -72,7 +72,7 @@ class BaseEndpoint(ABC):
         if self.accept is not None:
             self.accept(channel)
         else:
-            channel.close(f"{self.me.task} takes no channels.", Close.REFUSED)
+            channel.close(f"{self.me.task} takes no channels.", CloseReason.REFUSED)
 
     async def aclose(self) -> None:
         try:

@@ -23,7 +23,7 @@ from actorflow.transport.factory import KeyPair, TransportFactory
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint
-from .reaching import not_reached
+from .unreachable import not_reached
 from .zmq.auth import Keys
 from .zmq.greeting import refusal
 

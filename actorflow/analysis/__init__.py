@@ -1,10 +1,11 @@
 """The part of a graph that a run needs, and questions about it.
 
-ancestry.py     what may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens, among its ancestors
-feeding.py      what feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold
-frames.py       frames: which loop each node runs in, decided by the graph alone (paper section 4.4)
-pauses.py       pauses for others: a plan of a large graph is made on a thread of its own, which gives the interpreter up often
-prune.py        reverse reachability: a run executes exactly the ancestors of its fetches and targets (paper sections 2 and 4.2)
-specialise.py   static shapes in the body of a function, for the shapes that one call gives to it
-subgraph.py     `Subgraph`: what passes read and write, the nodes that one signature of a run needs
+ancestry.py      what may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens, among its ancestors
+cooperative.py   pauses for others: a plan of a large graph is made on a thread of its own, which gives the interpreter up often
+feeding.py       what feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold
+frames.py        frames: which loop each node runs in, decided by the graph alone (paper section 4.4)
+prune.py         reverse reachability: a run executes exactly the ancestors of its fetches and targets (paper sections 2 and
+                 4.2)
+specialise.py    static shapes in the body of a function, for the shapes that one call gives to it
+subgraph.py      `Subgraph`: what passes read and write, the nodes that one signature of a run needs
 """

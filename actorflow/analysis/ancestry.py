@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, Frames, frames
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
 Waits: TypeAlias = int
 """A set of sources, a bit for each: there may be thousands, in the sets of as many nodes."""
 
 
-def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset(), known: Frames | None = None) -> dict[str, Waits]:
+def waits(graph: Subgraph, partial: frozenset[TensorId] = frozenset(), known: Frames | None = None) -> dict[str, Waits]:
     """For each node, what it waits for beside the work of others: asynchronous nodes (Recv, Dequeue), the feeds in
     `partial`, which come later than others, each side of a Switch's predicate, and the iterations of loops.
 
@@ -25,14 +25,14 @@ def waits(graph: Subgraph, partial: frozenset[Endpoint] = frozenset(), known: Fr
     return _Walk(graph, partial, frames(graph) if known is None else known).run()
 
 
-def waits_and_deaths(graph: Subgraph, partial: frozenset[Endpoint], known: Frames) -> tuple[dict[str, Waits], Waits]:
+def waits_and_deaths(graph: Subgraph, partial: frozenset[TensorId], known: Frames) -> tuple[dict[str, Waits], Waits]:
     """`waits`, and which of the sources may give dead tokens."""
     walk = _Walk(graph, partial, known)
     return walk.run(), walk.deadly
 
 
 class _Walk:
-    def __init__(self, graph: Subgraph, partial: frozenset[Endpoint], known: Frames) -> None:
+    def __init__(self, graph: Subgraph, partial: frozenset[TensorId], known: Frames) -> None:
         self._graph = graph
         self._partial = partial
         self._frames = known
@@ -46,7 +46,7 @@ class _Walk:
 
     def run(self) -> dict[str, Waits]:
         shared: dict[Waits, Waits] = {}
-        for node in paced(self._graph.nodes.values()):
+        for node in yielding(self._graph.nodes.values()):
             mine = self._of(node)
             self._found[node.name] = shared.setdefault(mine, mine)
         return self._found
@@ -85,7 +85,7 @@ class _Walk:
                 self.deadly |= self._only(node.name)
         return mine
 
-    def _edge(self, endpoint: Endpoint) -> Waits:
+    def _edge(self, endpoint: TensorId) -> Waits:
         if endpoint in self._graph.feeds:
             return self._only(str(endpoint)) if endpoint in self._partial else 0
         source = self._graph.nodes[endpoint.node]
@@ -111,7 +111,7 @@ class _Walk:
                     return mine & ~left & ~right
         return mine | self._deadly(node.name)
 
-    def _leads_back(self, node: Node, endpoint: Endpoint) -> bool:
+    def _leads_back(self, node: Node, endpoint: TensorId) -> bool:
         if node.op != "Merge" or endpoint in self._graph.feeds:
             return False
         return self._graph.nodes[endpoint.node].op == "NextIteration"

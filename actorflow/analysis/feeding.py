@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, frames
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
 _PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
@@ -27,7 +27,7 @@ def forget_fed_values(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
     made: dict[str, Node] = {}
     touched: set[str] = set()
     current = graph.with_nodes(())
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         below = any(e in graph.feeds and e.node in replaced or e.node in touched for e in node.inputs)
         if below and node.op not in ("Merge", "Enter"):
             touched.add(node.name)
@@ -76,7 +76,7 @@ def watch_targets(graph: Subgraph, placed: Mapping[str, str]) -> Subgraph:
     ]
     return replace(
         graph.with_nodes([*graph.nodes.values(), *watched]),
-        fetches=(*graph.fetches, *(Endpoint(node.name, 0) for node in watched)),
+        fetches=(*graph.fetches, *(TensorId(node.name, 0) for node in watched)),
     )
 
 

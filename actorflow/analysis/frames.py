@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node
@@ -64,7 +64,7 @@ def frames(graph: Subgraph) -> Frames:
     made = Frames(of, parent)
     if not any(node.op in _LOOP for node in graph.nodes.values()):
         return Frames(dict.fromkeys(graph.nodes, ROOT), {})
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         found: dict[str, str] = {}
         for name in graph.predecessors(node):
             source = graph.nodes[name]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from actorflow.analysis.pauses import pause
+from actorflow.analysis.cooperative import yield_interpreter
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 
 
 def prune(graph: Subgraph) -> Subgraph:
@@ -31,7 +31,7 @@ def prune(graph: Subgraph) -> Subgraph:
         stack.append((root, False))
     back_edges: list[str] = []  # from one iteration of a loop to the next
     while stack or back_edges:
-        pause()
+        yield_interpreter()
         if not stack:
             stack.append((back_edges.pop(), False))
         name, needs_are_placed = stack.pop()
@@ -97,6 +97,6 @@ def reachability(nodes: Mapping[str, Node]) -> tuple[list[str], list[list[int]]]
     return names, matrix
 
 
-def needed_by(graph: Subgraph, endpoint: Endpoint) -> set[str]:
+def needed_by(graph: Subgraph, endpoint: TensorId) -> set[str]:
     """The names of the nodes that `endpoint` alone needs."""
     return set(prune(replace(graph, fetches=(endpoint,), targets=())).nodes)

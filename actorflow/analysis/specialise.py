@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, frames
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.errors import describe
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 from actorflow.shapes import Shape, merge
 
@@ -46,7 +46,7 @@ def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -
     return made
 
 
-def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Endpoint, Shape]) -> dict[Endpoint, Shape]:
+def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[TensorId, Shape]) -> dict[TensorId, Shape]:
     """The shapes that tensors have where the feeds have those in `fed`: of those whose static shapes leave something open.
     `nodes` are those of the whole graph. What is in loops or behind a Merge stays open."""
     if not fed:
@@ -57,7 +57,7 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Endp
         node = made[endpoint.node]
         shapes = [shape if port == endpoint.port else old for port, old in enumerate(node.shapes)]
         made[node.name] = replace(node, shapes=tuple(shapes))
-    for name, node in paced(graph.nodes.items()):
+    for name, node in yielding(graph.nodes.items()):
         if name in made:
             continue
         if known.of[name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
@@ -66,7 +66,7 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Endp
         made[name] = node
     static = {**{e.node: nodes[e.node] for e in graph.feeds}, **graph.nodes}
     return {
-        Endpoint(name, port): shape
+        TensorId(name, port): shape
         for name, node in made.items()
         for port, shape in enumerate(node.shapes)
         if shape != static[name].shapes[port]

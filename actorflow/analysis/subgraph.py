@@ -6,9 +6,9 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.shapes import Shape
 
 
@@ -18,18 +18,18 @@ class Subgraph:
     graph; `fetches` and `targets` go out."""
 
     nodes: Mapping[str, Node]
-    feeds: Mapping[Endpoint, tuple[DType, Shape]] = field(default_factory=dict)
-    fetches: tuple[Endpoint, ...] = ()
+    feeds: Mapping[TensorId, tuple[DType, Shape]] = field(default_factory=dict)
+    fetches: tuple[TensorId, ...] = ()
     targets: tuple[str, ...] = ()
     entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each Exit the Enters of its loop: what leaves a loop hangs on all that enters it, over the edges that lead back."""
-    sizes: Mapping[Endpoint, Shape] = field(default_factory=dict)
+    sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
     """The shapes that tensors are expected to have where their static ones leave something open. No code relies on them."""
 
     def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
         return replace(self, nodes={node.name: node for node in nodes})
 
-    def type_of(self, endpoint: Endpoint) -> tuple[DType, Shape]:
+    def type_of(self, endpoint: TensorId) -> tuple[DType, Shape]:
         """The element type and static shape of a tensor that is fed or made here."""
         fed = self.feeds.get(endpoint)
         if fed is not None:
@@ -37,7 +37,7 @@ class Subgraph:
         node = self.nodes[endpoint.node]
         return node.dtypes[endpoint.port], node.shapes[endpoint.port]
 
-    def size_of(self, endpoint: Endpoint) -> Shape:
+    def size_of(self, endpoint: TensorId) -> Shape:
         """The shape that a tensor is expected to have: its static one where nothing better is known."""
         found = self.sizes.get(endpoint)
         return self.type_of(endpoint)[1] if found is None else found
@@ -62,7 +62,7 @@ def topological(graph: Subgraph) -> Subgraph:
     nodes = graph.nodes
     waiting: dict[str, int] = {}
     successors: dict[str, list[str]] = {}
-    for node in paced(nodes.values()):
+    for node in yielding(nodes.values()):
         needs = graph.predecessors(node)
         waiting[node.name] = len(needs)
         for need in needs:

@@ -22,7 +22,7 @@ from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.flow.control import group, identity
@@ -54,7 +54,7 @@ class Walk:
         self._xs = {x.endpoint for x in xs}
         self._stops = {s.endpoint for s in stops}
         self._reached = self._find_reached()
-        self._parts: dict[Endpoint, list[Gradient]] = {}
+        self._parts: dict[TensorId, list[Gradient]] = {}
 
     def inner(self, xs: Sequence[Tensor], mirror: Mirror) -> Walk:
         """A walk of the same kind through the body of a loop."""
@@ -91,7 +91,7 @@ class Walk:
                 )
             )
 
-    def total(self, endpoint: Endpoint) -> Gradient | None:
+    def total(self, endpoint: TensorId) -> Gradient | None:
         """The sum of the parts of one tensor's gradient."""
         parts = self._parts.get(endpoint)
         if not parts:
@@ -255,7 +255,7 @@ def differentiable(tensor: Tensor) -> bool:
     """Whether a tensor's values have derivatives: floats, complex numbers, and lists of them."""
     if tensor.dtype is not variant:
         return tensor.dtype.kind in "fc"
-    seen: set[Endpoint] = set()
+    seen: set[TensorId] = set()
     while tensor.op.type in _CARRIERS and tensor.endpoint not in seen:
         seen.add(tensor.endpoint)
         tensor = tensor.op.inputs[0]

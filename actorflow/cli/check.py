@@ -7,8 +7,8 @@ import secrets
 import anyio
 
 from actorflow.cluster.processes.listening import check_listen
-from actorflow.cluster.processes.orders import Orders
-from actorflow.cluster.processes.startup import Reached, TaskState, missing, table
+from actorflow.cluster.processes.startup import ConnectProgress, TaskReachability, missing, table
+from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.cluster.wire.links import Links
 from actorflow.errors import OpError
@@ -18,7 +18,7 @@ from actorflow.transport.installed import for_target
 CHECK_SECONDS = 4.0
 
 
-def check(orders: Orders) -> int:
+def check(orders: TaskConfig) -> int:
     """Prints a table of all tasks and the problems of this one; returns 0 without problems, else 1."""
     troubles = []
     assert orders.listen is not None
@@ -31,16 +31,18 @@ def check(orders: Orders) -> int:
     ):
         troubles.append(f"{orders.listen} can be reached from other machines, but no keys are given: give --keys FILE.")
     states = anyio.run(probe, orders)
-    states[orders.task] = TaskState(Reached.ACCEPTED, None, "this task" if not troubles else "this task can't start")
+    states[orders.task] = TaskReachability(
+        ConnectProgress.ACCEPTED, None, "this task" if not troubles else "this task can't start"
+    )
     print(table(orders.cluster, states, most=1000))
     for trouble in troubles:
         print(trouble)
     return int(bool(troubles or missing(orders.cluster, states)))
 
 
-async def probe(orders: Orders, seconds: float | None = None) -> dict[str, TaskState]:
+async def probe(orders: TaskConfig, seconds: float | None = None) -> dict[str, TaskReachability]:
     """How far each other task is reached, all tried at once."""
-    states = {task: TaskState() for task in orders.cluster.tasks if task != orders.task}
+    states = {task: TaskReachability() for task in orders.cluster.tasks if task != orders.task}
     me = Identity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
     transport = for_target(orders.transport, orders.address)
     links = Links(me, open_endpoints(transport, credentials=orders.credentials, control_only=True))
@@ -52,8 +54,8 @@ async def probe(orders: Orders, seconds: float | None = None) -> dict[str, TaskS
         try:
             await links.to(task, orders.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
         except OpError as error:
-            if states[task].reached is Reached.ACCEPTED:  # it greeted, and is another task than it should be
-                states[task] = TaskState(Reached.AUTHENTICATED, states[task].version)
+            if states[task].reached is ConnectProgress.ACCEPTED:  # it greeted, and is another task than it should be
+                states[task] = TaskReachability(ConnectProgress.AUTHENTICATED, states[task].version)
             states[task] = states[task].failed(error.message)
 
     try:

@@ -11,14 +11,14 @@ from functools import partial
 
 import anyio
 
-from actorflow.cli import asking
+from actorflow.cli import queries
 from actorflow.cli.main import Command
 from actorflow.cluster.config.credentials import Target
 from actorflow.errors import OpError
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    asking.add_arguments(parser)
+    queries.add_arguments(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -26,17 +26,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
     return anyio.run(
         _dump,
-        asking.targets(arguments),
+        queries.targets(arguments),
         partial(query_status, timeout=arguments.timeout),
         partial(query_pending, timeout=arguments.timeout),
     )
 
 
-async def _dump(found: dict[str, Target], status: asking.Query, pending: asking.Query) -> int:
-    states = await asking.whole_cluster(found, status)
+async def _dump(found: dict[str, Target], status: queries.Query, pending: queries.Query) -> int:
+    states = await queries.whole_cluster(found, status)
     keys = next(iter(found.values())).credentials
     live = {name: state for name, state in states.items() if not isinstance(state, OpError)}
-    reports = await asking.ask({n: Target(state["address"], keys) for n, state in live.items()}, pending)
+    reports = await queries.ask({n: Target(state["address"], keys) for n, state in live.items()}, pending)
     for name, state in states.items():
         print(f"==== {name}")
         if isinstance(state, OpError):

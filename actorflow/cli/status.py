@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from actorflow.cli import asking
+from actorflow.cli import queries
 from actorflow.cli.main import Command
 from actorflow.cluster.processes.startup import columns
 from actorflow.errors import OpError
@@ -19,7 +19,7 @@ _HEADER = ("task", "state", "address", "incarnation", "epoch", "devices", "steps
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    asking.add_arguments(parser)
+    queries.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print all details of each task as JSON")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--live", action="store_true", help="probe this task alone: exit status 0 if it answers")
@@ -31,10 +31,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from actorflow.cluster.client import query_status
 
-    found = asking.targets(arguments)
+    found = queries.targets(arguments)
     query = partial(query_status, timeout=arguments.timeout)
     alone = arguments.live or arguments.ready
-    answers = anyio.run(asking.ask if alone else asking.whole_cluster, found, query)
+    answers = anyio.run(queries.ask if alone else queries.whole_cluster, found, query)
     if arguments.json:
         print(json.dumps({name: _plain(answer) for name, answer in answers.items()}, indent=2))
     else:

@@ -10,8 +10,8 @@ import anyio
 
 from actorflow.cli import local
 from actorflow.cli.main import Command
-from actorflow.cluster.processes.child import LocalProcess
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.processes.local_process import LocalProcess
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from actorflow.cli.main import Command
 from actorflow.cluster.config import credentials, environment
 from actorflow.cluster.processes import process
 from actorflow.cluster.processes.listening import check_files, check_listen, listen_address
-from actorflow.cluster.processes.orders import Orders
+from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.processes.task_main import _configure_logs, banner, run_child
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError
 from actorflow.transport.base import Reach
@@ -125,7 +125,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return process.run_task(orders, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True))
 
 
-def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> Orders:
+def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> TaskConfig:
     """The orders in the command line and the environment. Raises OpError where they are invalid."""
     if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
         raise InvalidArgumentError(
@@ -135,7 +135,7 @@ def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None
     place.task  # noqa: B018  (raises where it is not in the cluster)
     keys = credentials.read_keys(arguments.keys) if arguments.keys else credentials.from_environment(environ)
     assert place.job is not None and place.index is not None
-    return Orders(
+    return TaskConfig(
         place.cluster,
         place.job,
         place.index,
@@ -153,7 +153,7 @@ def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None
     )
 
 
-def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> environment.Place:
+def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> environment.TaskEnvironment:
     if arguments.from_slurm:
         from actorflow.cluster.config import slurm
 

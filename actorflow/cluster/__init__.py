@@ -1,24 +1,25 @@
 """Clusters: which tasks there are, how they prove who they are, and how they are started and reached.
 
-client.py        the engine of `Session(target)`: the master's session from afar (paper section 3)
-division.py      from a signature to what each task has to do: the passes over the whole graph, and the parts by task
-fed_later.py     `FedLater`: a task's part of a partial run
-flights.py       the steps that a client has in flight at its master: which of them only wait, and so lend their places to
-                 others
-gathering.py     the links from a master to all tasks of its cluster: tasks start in any order, and whoever waits for them says
-                 for whom
-master.py        the master service: sessions that divide graphs over the tasks of the cluster, and run steps on them (paper
-                 section 3)
-meeting.py       the rendezvous of a step on one of several tasks: some edges end here, others lead over links
-node_states.py   `NodeStates`: who keeps what the nodes of a session keep between runs, and whether it was lost
-partial.py       partial runs over tasks: a step is fed and fetched while its request is being answered (`Session.partial_run`)
-parts.py         A task's part of a plan: what the master registers there, and its form on the wire
-server.py        `Server`: one task of a cluster, with its worker service and its master service (paper section 3)
-stepping.py      A step asked of another task: its feeds go there and its fetches come back, small ones within the request and
-                 its reply, others as tokens
-worker.py        the worker service: a task's devices and their state, the parts of plans registered there, and the steps that
-                 run them
-config/          which tasks a cluster has, and the keys by which they know each other
-processes/       the processes of tasks: how they are started, and how they end
-wire/            requests and replies between tasks
+client.py              the engine of `Session(target)`: the master's session from afar (paper section 3)
+connect_all.py         the links from a master to all tasks of its cluster: tasks start in any order, and whoever waits for them
+                       says for whom
+graph_partitioner.py   from a signature to what each task has to do: the passes over the whole graph, and the parts by task
+in_flight.py           the steps that a client has in flight at its master: which of them only wait, and so lend their places to
+                       others
+master.py              the master service: sessions that divide graphs over the tasks of the cluster, and run steps on them
+                       (paper section 3)
+node_states.py         `NodeStates`: who keeps what the nodes of a session keep between runs, and whether it was lost
+partial_run.py         partial runs over tasks: a step is fed and fetched while its request is being answered
+                       (`Session.partial_run`)
+partial_step.py        `TaskPartialStep`: a task's part of a partial run
+remote_rendezvous.py   the rendezvous of a step on one of several tasks: some edges end here, others lead over links
+remote_step.py         A step asked of another task: its feeds go there and its fetches come back, small ones within the request
+                       and its reply, others as tokens
+server.py              `Server`: one task of a cluster, with its worker service and its master service (paper section 3)
+task_partition.py      A task's part of a plan: what the master registers there, and its form on the wire
+worker.py              the worker service: a task's devices and their state, the parts of plans registered there, and the steps
+                       that run them
+config/                which tasks a cluster has, and the keys by which they know each other
+processes/             the processes of tasks: how they are started, and how they end
+wire/                  requests and replies between tasks
 """

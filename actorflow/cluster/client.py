@@ -17,14 +17,14 @@ import msgpack
 
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
-from actorflow.cluster.division import RemoteDevice
-from actorflow.cluster.flights import Flights
+from actorflow.cluster.graph_partitioner import RemoteDevice
+from actorflow.cluster.in_flight import InFlightSteps
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
-from actorflow.cluster.partial import RemoteParts
+from actorflow.cluster.partial_run import RemotePartialStep
 from actorflow.cluster.processes import startup
-from actorflow.cluster.stepping import call_step
-from actorflow.cluster.wire.enclosed import enclose
+from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
+from actorflow.cluster.wire.inline_tensors import encode_inline
 from actorflow.cluster.wire.links import Link, Links
 from actorflow.cluster.wire.messages import (
     CloseSession,
@@ -45,19 +45,19 @@ from actorflow.cluster.wire.signatures import encode_signature
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
-from actorflow.placement.measuring import Observed, decode_observed
+from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.loops.event_loop import running_loop
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.runtime.event_loops.running import running_loop
 from actorflow.session.engine import EdgeReport, SessionStatistics
-from actorflow.session.partial import Parts
+from actorflow.session.partial_run import PartialStep
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
-from actorflow.session.waiting.standstill import STANDSTILL_SECONDS, Seen, Standstill
+from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS, DeadlockDetector, WaitingStep
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
 
@@ -149,13 +149,13 @@ class RemoteEngine:
         self._generation = 0
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
-        self.flights = Flights(admission, self._waiting)
+        self.flights = InFlightSteps(admission, self._waiting)
         self.flights.on_begun = self._look_later
-        self._root: RootTask | None = None
+        self._root: BackgroundTasks | None = None
         """Of the requests of partial runs, and of those that ask what steps wait for."""
         self._waits: dict[int, Sequence[str]] = {}
         """The latest answers of the tasks about them."""
-        self._standstill = Standstill()
+        self._standstill = DeadlockDetector()
         self._looking: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -214,7 +214,7 @@ class RemoteEngine:
     @contextmanager
     def _telling(self) -> Iterator[Callable[[str], None]]:
         """Has the log say what a connection waits for that takes long. Gives what has to be told of its progress."""
-        state = startup.TaskState()
+        state = startup.TaskReachability()
 
         def progress(word: str) -> None:
             nonlocal state
@@ -258,7 +258,7 @@ class RemoteEngine:
     async def run(
         self,
         plan: RemotePlan,
-        feeds: Mapping[Endpoint, Any],
+        feeds: Mapping[TensorId, Any],
         timeout: float | None = None,
         trace: Trace | None = None,
         begun: float | None = None,
@@ -272,7 +272,7 @@ class RemoteEngine:
     async def _run(
         self,
         plan: RemotePlan,
-        feeds: Mapping[Endpoint, Any],
+        feeds: Mapping[TensorId, Any],
         timeout: float | None,
         trace: Trace | None,
         scope: anyio.CancelScope,
@@ -298,7 +298,7 @@ class RemoteEngine:
                 scope.deadline += _SLACK
             values = [feeds[endpoint] for endpoint in plan.signature.feeds]
             request = RunPlan(
-                self._session, plan.number, step, left, trace is not None, link.tokens.epoch, enclose(values)
+                self._session, plan.number, step, left, trace is not None, link.tokens.epoch, encode_inline(values)
             )
             results = await call_step(link, request, values, len(plan.signature.fetches), trace)
             self._durations.append(clock() - start)
@@ -329,14 +329,14 @@ class RemoteEngine:
         rows = msgpack.unpackb(await link.call(Waits(self._session, False)))
         return [step for step, idle, _ in rows if idle is not None]
 
-    async def start_partial(self, plan: RemotePlan) -> Parts:
+    async def start_partial(self, plan: RemotePlan) -> PartialStep:
         """One step in parts, whose request is open until it has ended."""
         if self._root is None:
-            self._root = RootTask()
+            self._root = BackgroundTasks()
         self.steps += 1
         link, signature = plan.connection, plan.signature
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
-        return RemoteParts(link, request, signature, self.flights, self._root)
+        return RemotePartialStep(link, request, signature, self.flights, self._root)
 
     # ---- what a session asks besides
 
@@ -351,7 +351,7 @@ class RemoteEngine:
         await self.extend()
         return str(await (await self.connected()).call(Explain(self._session, name)))
 
-    async def observed(self) -> list[Observed]:
+    async def observed(self) -> list[NodeMeasurement]:
         """What runs have shown of nodes, on all tasks."""
         return decode_observed(msgpack.unpackb(await (await self.connected()).call(Measured(self._session))))
 
@@ -434,7 +434,7 @@ class RemoteEngine:
             self._look_later()
             return
         if self._root is None:
-            self._root = RootTask()
+            self._root = BackgroundTasks()
         self._root.start(self._ask())
 
     async def _ask(self) -> None:
@@ -450,7 +450,7 @@ class RemoteEngine:
             rows = msgpack.unpackb(await link.call(Waits(self._session, True), timeout=_WAITS_SECONDS))
         except OpError as error:
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
-        seen = [Seen(step, idle, lines) for step, idle, lines in rows if step in flying]
+        seen = [WaitingStep(step, idle, lines) for step, idle, lines in rows if step in flying]
         self._standstill.look(seen)
         return {one.step: one.lines for one in seen}
 

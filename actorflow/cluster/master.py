@@ -14,15 +14,22 @@ import anyio
 import msgpack
 from anyio.abc import TaskGroup
 
-from actorflow.cluster.division import Divider, Division, Edge, RemoteDevice, Share, task_of
+from actorflow.cluster.graph_partitioner import (
+    GraphPartitioner,
+    PartitionedGraph,
+    RemoteDevice,
+    TaskEdge,
+    TaskShare,
+    task_of,
+)
 from actorflow.cluster.node_states import NodeStates, keeps_state
-from actorflow.cluster.partial import Caller, FarWay, NearWay, Way
-from actorflow.cluster.parts import Crossing, TaskPart, encode_part, unknown_op
-from actorflow.cluster.stepping import call_step
-from actorflow.cluster.wire.enclosed import enclose
+from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepCaller, StepMember
+from actorflow.cluster.remote_step import call_step
+from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, encode_partition, unknown_op
 from actorflow.cluster.wire.failures import encode_error, first_of
+from actorflow.cluster.wire.inline_tensors import encode_inline
 from actorflow.cluster.wire.links import Link
-from actorflow.cluster.wire.messages import AbortStep, Carried, Costs, Look, Register, Release, RunPart
+from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Register, Release, RunPart, StepWaits
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker import WorkerService
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
@@ -31,13 +38,13 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
-from actorflow.placement.measuring import Observed, decode_observed
+from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.session.steps import Later, Outcome
+from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
+from actorflow.session.waiting.deadlock import WaitingStep, joined
 from actorflow.session.waiting.diagnosis import ResourceUsers
-from actorflow.session.waiting.standstill import Seen, joined
 from actorflow.transport.base import Reach
 
 _ABORT_SECONDS = 1.0
@@ -56,10 +63,10 @@ class TaskAddress:
 
 
 @dataclass(slots=True)
-class Member:
+class RegisteredPartition:
     """A share as it is registered; `link` is None for the master's own task."""
 
-    share: Share
+    share: TaskShare
     part: int
     link: Link | None
 
@@ -72,11 +79,11 @@ class Member:
 class MasterPlan:
     """A signature's division, and where its shares are registered."""
 
-    division: Division
+    division: PartitionedGraph
     options: Options
     forms: tuple[Form, ...]
     partial: bool = False
-    members: tuple[Member, ...] = ()
+    members: tuple[RegisteredPartition, ...] = ()
 
     @property
     def current(self) -> bool:
@@ -115,10 +122,10 @@ class MasterSession:
         self._incarnation = incarnation
         self._reach = reach
         self._numbers = numbers
-        self._divider: Divider | None = None
+        self._divider: GraphPartitioner | None = None
         self._known: dict[tuple[Any, ...], int] = {}
         self._lock = anyio.Lock()
-        self._edges: dict[int, Edge] = {}
+        self._edges: dict[int, TaskEdge] = {}
         self._states = NodeStates(self._has_keepers)
         self._told = 0
         self._flying: dict[int, tuple[int, MasterPlan]] = {}
@@ -140,7 +147,7 @@ class MasterSession:
                     RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
                     for name, kind, budget in link.about["devices"]
                 ]
-        self._divider = Divider(devices, self._worker.devices, options)
+        self._divider = GraphPartitioner(devices, self._worker.devices, options)
         return devices
 
     def extend(self, since: int, nodes: bytes) -> int:
@@ -230,7 +237,7 @@ class MasterSession:
                 async with anyio.create_task_group() as group:
                     for share in division.shares:
                         link = links[share.task]
-                        part = TaskPart(
+                        part = TaskPartition(
                             self.number,
                             next(self._numbers),
                             share.graphs,
@@ -241,21 +248,21 @@ class MasterSession:
                             plan.partial,
                             self._users_of(share),
                         )
-                        members.append(Member(share, part.number, link))
+                        members.append(RegisteredPartition(share, part.number, link))
                         group.start_soon(self._bring, part, link, waits)
         except BaseExceptionGroup as several:
             raise first_of(several) from None
         plan.members = tuple(members)
 
-    async def _bring(self, part: TaskPart, link: Link | None, waits: list[str]) -> None:
+    async def _bring(self, part: TaskPartition, link: Link | None, waits: list[str]) -> None:
         with noting(waits):
             if link is None or not self.alive:
                 await self._worker.register(part, self)
             else:
                 self._lent[link] = None
-                await link.call(Register(part.session, part.number, encode_part(part)))
+                await link.call(Register(part.session, part.number, encode_partition(part)))
 
-    def _users_of(self, share: Share) -> dict[str, Sequence[Node]]:
+    def _users_of(self, share: TaskShare) -> dict[str, Sequence[Node]]:
         """The nodes of the graph that use the resources of a share."""
         names = [node.attrs["shared_name"] or node.name for node in share.nodes() if "shared_name" in node.attrs]
         users = self._users() if names else {}
@@ -269,7 +276,7 @@ class MasterSession:
             peer = destination if task == source else source
             link = links[peer]
             incarnation = self._incarnation if link is None else link.identity.incarnation
-            yield Crossing(edge.key, number, task == source, peer, self._tasks[peer].address, incarnation)
+            yield CrossTaskEdge(edge.key, number, task == source, peer, self._tasks[peer].address, incarnation)
 
     async def _link(self, task: str) -> Link:
         return await self._reach(task, self._tasks[task].address)
@@ -291,19 +298,19 @@ class MasterSession:
             OpError: the error of a node.
         """
         if len(plan.members) != 1 or plan.members[0].link is not None:
-            return Later(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
+            return DeferredCall(lambda: self._run_members(plan, step, feeds, timeout, trace, asked))
         (member,) = plan.members
         try:
             outcome = self._worker.run(member.part, step, member.take(feeds), timeout, trace, self)
         except BaseException:
             self._worker.finish(step)
             raise
-        if isinstance(outcome, Later):
-            return Later(lambda: self._run_here(plan, step, outcome, asked))
+        if isinstance(outcome, DeferredCall):
+            return DeferredCall(lambda: self._run_here(plan, step, outcome, asked))
         self._worker.finish(step)
         return plan.fetches([outcome])
 
-    async def _run_here(self, plan: MasterPlan, step: int, outcome: Later, asked: int) -> list[Any]:
+    async def _run_here(self, plan: MasterPlan, step: int, outcome: DeferredCall, asked: int) -> list[Any]:
         try:
             with self._under_way(step, asked, plan):
                 return plan.fetches([await outcome])
@@ -320,7 +327,7 @@ class MasterSession:
             trace.keep_causality()
         return plan.fetches(results)
 
-    async def run_in_parts(self, plan: MasterPlan, step: int, caller: Caller, asked: int = 0) -> None:
+    async def run_in_parts(self, plan: MasterPlan, step: int, caller: StepCaller, asked: int = 0) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
         await self._ready(plan)
         ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
@@ -349,7 +356,9 @@ class MasterSession:
         finally:
             self._flying.pop(step, None)
 
-    def _way(self, member: Member, index: int, step: int, plan: MasterPlan, caller: Caller) -> Way:
+    def _way(
+        self, member: RegisteredPartition, index: int, step: int, plan: MasterPlan, caller: StepCaller
+    ) -> StepMember:
         """The way to a member of a partial run, whose fetches go on to the caller."""
         places = {place: i for i, (share, place) in enumerate(plan.division.places) if share == index}
 
@@ -357,9 +366,9 @@ class MasterSession:
             caller.give(places[place], value)
 
         if member.link is None:
-            return NearWay(lambda near: self._worker.run_in_parts(member.part, step, near, self), give)
+            return LocalStepMember(lambda near: self._worker.run_in_parts(member.part, step, near, self), give)
         request = RunPart(member.part, step, None, False, member.link.tokens.epoch, [])
-        return FarWay(member.link, request, len(places), give)
+        return RemoteStepMember(member.link, request, len(places), give)
 
     async def _ready(self, plan: MasterPlan) -> None:
         """Registers the parts of a plan where they are not, or not any more."""
@@ -368,7 +377,9 @@ class MasterSession:
                 if not plan.current:
                     await self._register(plan)
 
-    async def _all(self, plan: MasterPlan, step: int, run: Callable[[Member], Awaitable[Any]]) -> list[Any]:
+    async def _all(
+        self, plan: MasterPlan, step: int, run: Callable[[RegisteredPartition], Awaitable[Any]]
+    ) -> list[Any]:
         """Runs a step's share on each member. Where one fails, the others are stopped, and its error is raised."""
         members = plan.members
         results: list[Any] = [None for _ in members]
@@ -403,16 +414,18 @@ class MasterSession:
         return results
 
     async def _run_member(
-        self, member: Member, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+        self, member: RegisteredPartition, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
     ) -> list[Any]:
         mine = member.take(feeds)
         if member.link is None:
             outcome = self._worker.run(member.part, step, mine, timeout, trace, self)
             return outcome if isinstance(outcome, list) else await outcome
-        request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, enclose(mine))
+        request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, encode_inline(mine))
         return await call_step(member.link, request, mine, len(member.share.places), trace)
 
-    async def _abort(self, member: Member, step: int, error: Exception, waited: list[Sequence[str]]) -> None:
+    async def _abort(
+        self, member: RegisteredPartition, step: int, error: Exception, waited: list[Sequence[str]]
+    ) -> None:
         if member.link is None:
             waited.append(self._worker.abort(step, error, self))
             return
@@ -422,7 +435,7 @@ class MasterSession:
         except OpError:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
 
-    async def waits(self, lines: bool = True) -> list[Seen]:
+    async def waits(self, lines: bool = True) -> list[WaitingStep]:
         """What the steps under way wait for, on all tasks, by the client's numbers. Without `lines`, only
         for how long they do."""
         flying = dict(self._flying)
@@ -430,7 +443,7 @@ class MasterSession:
         for step, (_, plan) in flying.items():
             for member in plan.members:
                 asked.setdefault(member.link, []).append(step)
-        found: dict[int, list[Seen]] = {step: [] for step in flying}
+        found: dict[int, list[WaitingStep]] = {step: [] for step in flying}
         async with anyio.create_task_group() as group:
             for link, steps in asked.items():
                 for begin in range(0, len(steps), _MOST_ASKED):
@@ -440,7 +453,7 @@ class MasterSession:
             idle = [one.idle for one in seen if one.idle is not None]
             only_waits = min(idle) if idle and len(idle) == len(seen) else None
             told = [self._renumbered(line) for line in joined(one.lines for one in seen)]
-            result.append(Seen(flying[step][0], only_waits, told))
+            result.append(WaitingStep(flying[step][0], only_waits, told))
         return result
 
     def _renumbered(self, text: str) -> str:
@@ -456,15 +469,17 @@ class MasterSession:
         details = [self._renumbered(line) for line in error.details]
         return DeadlineExceededError(self._renumbered(error.message), details=details, hint=error.hint)
 
-    async def _look(self, link: Link | None, steps: list[int], found: dict[int, list[Seen]], lines: bool) -> None:
+    async def _look(
+        self, link: Link | None, steps: list[int], found: dict[int, list[WaitingStep]], lines: bool
+    ) -> None:
         if link is None:
             seen = self._worker.look(steps, self, lines)
         else:
             try:
-                rows = msgpack.unpackb(await link.call(Look(steps, lines), timeout=_LOOK_SECONDS))
-                seen = [Seen(step, idle, told) for step, idle, told in rows]
+                rows = msgpack.unpackb(await link.call(StepWaits(steps, lines), timeout=_LOOK_SECONDS))
+                seen = [WaitingStep(step, idle, told) for step, idle, told in rows]
             except OpError as error:
-                seen = [Seen(step, None, [f"{link.task} does not tell: {error.message}"]) for step in steps]
+                seen = [WaitingStep(step, None, [f"{link.task} does not tell: {error.message}"]) for step in steps]
         for one in seen:
             found[one.step].append(one)
 
@@ -486,14 +501,14 @@ class MasterSession:
                 sent, awaited = self._worker.carried()
             else:
                 link = await self._link(task.name)
-                sent, awaited = msgpack.unpackb(await link.call(Carried()))
+                sent, awaited = msgpack.unpackb(await link.call(LinkTraffic()))
             for peer, transport, number, *counted in sent:
                 add(number, task.name, peer, transport, 0, counted)
             for peer, transport, number, *counted in awaited:
                 add(number, peer, task.name, transport, 2, counted)
         return [[*edge, *total] for edge, total in found.items()]
 
-    async def observed(self) -> list[Observed]:
+    async def observed(self) -> list[NodeMeasurement]:
         """What runs have shown of the session's nodes, on all tasks that are there."""
         found = self._worker.observed(self.number, self)
         for link in list(self._lent):

@@ -15,9 +15,9 @@ import msgpack
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
-from actorflow.cluster.gathering import reach_all
+from actorflow.cluster.connect_all import connect_all
 from actorflow.cluster.master import MasterPlan, MasterSession, TaskAddress
-from actorflow.cluster.stepping import serve_parts, serve_step
+from actorflow.cluster.remote_step import serve_partial_step, serve_step
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import VERSION, Link, Links
 from actorflow.cluster.wire.messages import (
@@ -56,9 +56,9 @@ from actorflow.passes.compile import Options
 from actorflow.placement.measuring import encode_observed
 from actorflow.public import public
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.devices import open_devices
-from actorflow.session.steps import Outcome
+from actorflow.session.step_runner import Outcome
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
 from actorflow.unpicklable import unpicklable
@@ -147,7 +147,7 @@ class Server:
     async def __aenter__(self) -> Server:
         self._closed = anyio.Event()
         self._started = anyio.current_time()
-        self._root = RootTask()
+        self._root = BackgroundTasks()
         try:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
             self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
@@ -333,7 +333,7 @@ class Server:
                 session, plan = find_plan(request)
                 step = next(self._numbers)
                 if plan.partial:
-                    return serve_parts(
+                    return serve_partial_step(
                         link.tokens, request, lambda caller: session.run_in_parts(plan, step, caller, request.step)
                     )
 
@@ -372,7 +372,7 @@ class Server:
             await self._session(request.session, link).replan()
 
         async def reset_all(request: ResetAll) -> None:
-            for found in (await reach_all(self.cluster, self.task, self.links)).values():
+            for found in (await connect_all(self.cluster, self.task, self.links)).values():
                 if found is None:
                     self.worker.reset(request.containers)
                 else:
@@ -431,7 +431,7 @@ class Server:
             options = Options(**request.options)
         except TypeError as error:
             raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
-        links = await reach_all(self.cluster, self.task, self.links, request.timeout)
+        links = await connect_all(self.cluster, self.task, self.links, request.timeout)
         session = MasterSession(
             next(self._numbers),
             self._tasks,

@@ -8,31 +8,41 @@ from typing import Any, Protocol
 
 import msgpack
 
-from actorflow.cluster.fed_later import FedLater
-from actorflow.cluster.meeting import Meeting, Route
-from actorflow.cluster.partial import Caller
-from actorflow.cluster.parts import Crossing, TaskPart, check_part, decode_part
-from actorflow.cluster.stepping import serve_parts, serve_step
-from actorflow.cluster.wire.awake import awake_for
+from actorflow.cluster.partial_run import StepCaller
+from actorflow.cluster.partial_step import TaskPartialStep
+from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route
+from actorflow.cluster.remote_step import serve_partial_step, serve_step
+from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link, Links
-from actorflow.cluster.wire.messages import AbortStep, Carried, Costs, Look, Pending, Register, Release, Reset, RunPart
+from actorflow.cluster.wire.messages import (
+    AbortStep,
+    Costs,
+    LinkTraffic,
+    Pending,
+    Register,
+    Release,
+    Reset,
+    RunPart,
+    StepWaits,
+)
+from actorflow.cluster.wire.patient_sleep import patient_sleep
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import Form
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
-from actorflow.placement.measuring import Observed, encode_observed
+from actorflow.placement.measuring import NodeMeasurement, encode_observed
 from actorflow.registry import plugins
-from actorflow.runtime.diagnostics.observed import observed
+from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planner import Compiled
+from actorflow.session.planning.planner import CompiledPlans
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
-from actorflow.session.steps import Later, Outcome, Steps
+from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.standstill import Seen
+from actorflow.session.waiting.deadlock import WaitingStep
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
@@ -51,8 +61,8 @@ class Owner(Protocol):
 class _Registered:
     """A part as it runs: its plans, the order of its feeds, and the links that its edges take."""
 
-    part: TaskPart
-    compiled: Compiled
+    part: TaskPartition
+    compiled: CompiledPlans
     owner: object
     forms: tuple[Form, ...]
     routes: dict[str, Route] | None = None
@@ -101,13 +111,13 @@ class WorkerService:
         for manager in self.resources.values():
             manager.file_roots = file_roots
         self.local = plugins.load("rendezvous", "local")()
-        self.steps = Steps(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
+        self.steps = StepRunner(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
         self.steps.users = self._users
         self._links = links
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}
         self._parts: dict[tuple[int, int], _Registered] = {}
-        self._meetings: dict[int, tuple[Meeting, object]] = {}
+        self._meetings: dict[int, tuple[RemoteRendezvous, object]] = {}
         self._aborted: dict[tuple[int, object], BaseException] = {}
         """Steps that were aborted before they began here, with who did so: nobody ends another one's."""
         self.draining = False
@@ -123,8 +133,8 @@ class WorkerService:
         link.control.on_end(lambda error: self.forget(link))
 
         async def register(request: Register) -> None:
-            part = decode_part(request.content)
-            check_part(part, [device.name for device in self.devices])
+            part = decode_partition(request.content)
+            check_partition(part, [device.name for device in self.devices])
             await self.register(part, link)
 
         def begin_part(request: RunPart) -> Outcome:
@@ -133,7 +143,9 @@ class WorkerService:
             number, step = request.part, request.step
             found = self._find(number, link)
             if found.part.partial:
-                return serve_parts(link.tokens, request, lambda caller: self.run_in_parts(number, step, caller, link))
+                return serve_partial_step(
+                    link.tokens, request, lambda caller: self.run_in_parts(number, step, caller, link)
+                )
 
             def run(feeds: list[Any], trace: Trace | None) -> Outcome:
                 return self.run(number, step, feeds, request.timeout, trace, link)
@@ -152,12 +164,12 @@ class WorkerService:
             if isinstance(reply, list):
                 self._end(request.step)
                 return reply
-            return Later(lambda: self._end_later(request.step, reply))
+            return DeferredCall(lambda: self._end_later(request.step, reply))
 
         async def abort_step(request: AbortStep) -> list[str]:
             return self.abort(request.step, decode_error(request.error, link.task), link)
 
-        async def look(request: Look) -> bytes:
+        async def look(request: StepWaits) -> bytes:
             packed: bytes = msgpack.packb(
                 [[one.step, one.idle, one.lines] for one in self.look(request.steps, link, request.lines)]
             )
@@ -172,7 +184,7 @@ class WorkerService:
         async def pending(request: Pending) -> str:
             return self.pending()
 
-        async def carried(request: Carried) -> bytes:
+        async def carried(request: LinkTraffic) -> bytes:
             packed: bytes = msgpack.packb(self.carried())
             return packed
 
@@ -192,7 +204,7 @@ class WorkerService:
             "carried": carried,
         }
 
-    async def _end_later(self, step: int, reply: Later) -> Any:
+    async def _end_later(self, step: int, reply: DeferredCall) -> Any:
         try:
             return await reply
         finally:
@@ -204,7 +216,7 @@ class WorkerService:
             self._drop_tokens(step)
         self.finish(step)
 
-    async def register(self, part: TaskPart, owner: Owner) -> None:
+    async def register(self, part: TaskPartition, owner: Owner) -> None:
         """Takes a part, and opens the links to the tasks that it sends to.
 
         Raises:
@@ -227,7 +239,7 @@ class WorkerService:
             plans = builder.build(part.graphs, part.options, later)
         else:
             plans = await on_thread(lambda: builder.build(part.graphs, part.options, later))
-        compiled = Compiled(plans, part.places, sum(plan.executed for plan in plans))
+        compiled = CompiledPlans(plans, part.places, sum(plan.executed for plan in plans))
         for crossing in part.crossings:
             if crossing.outgoing:
                 await self._link_of(crossing)
@@ -237,11 +249,11 @@ class WorkerService:
         self._parts[id(owner), part.number] = _Registered(part, compiled, owner, part.forms())
         session.parts.add(part.number)
 
-    def _check_number(self, part: TaskPart, owner: object) -> None:
+    def _check_number(self, part: TaskPartition, owner: object) -> None:
         if (id(owner), part.number) in self._parts:
             raise AlreadyExistsError(f"Part {part.number} of a plan is registered here already.")
 
-    async def _link_of(self, crossing: Crossing) -> Link:
+    async def _link_of(self, crossing: CrossTaskEdge) -> Link:
         """The link that an edge takes. Raises UnavailableError where there is none to that incarnation of the peer."""
         if not crossing.outgoing:
             return self._links.from_task(crossing.peer, crossing.incarnation)
@@ -268,7 +280,7 @@ class WorkerService:
         found = self._find(number, owner)
         routes = found.standing_routes()
         if routes is None:
-            return Later(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
+            return DeferredCall(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
         values = dict(zip(found.part.feeds, feeds, strict=True))
         meeting = self._meet(routes, step, owner)
         return self.steps.run_now(found.compiled, values, timeout, trace, meeting=meeting, number=step)
@@ -286,11 +298,11 @@ class WorkerService:
         meeting = self._meet(await self._linked(found), step, owner)
         return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
 
-    async def run_in_parts(self, number: int, step: int, caller: Caller, owner: object) -> None:
+    async def run_in_parts(self, number: int, step: int, caller: StepCaller, owner: object) -> None:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
         found = self._find(number, owner)
         meeting = self._meet(await self._linked(found), step, owner)
-        running = FedLater(self.steps, found.compiled, found.part.feeds, found.forms, caller, meeting, step)
+        running = TaskPartialStep(self.steps, found.compiled, found.part.feeds, found.forms, caller, meeting, step)
         await running.wait()
 
     async def _linked(self, found: _Registered) -> dict[str, Route]:
@@ -301,9 +313,9 @@ class WorkerService:
             found.links = frozenset(links.values())
         return routes
 
-    def _meet(self, routes: dict[str, Route], step: int, owner: object) -> Meeting:
+    def _meet(self, routes: dict[str, Route], step: int, owner: object) -> RemoteRendezvous:
         """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
-        meeting = Meeting(step, self.local.rendezvous(step), routes)
+        meeting = RemoteRendezvous(step, self.local.rendezvous(step), routes)
         self._meetings[step] = (meeting, owner)
         if (error := self._aborted.pop((step, owner), None)) is not None:
             raise error
@@ -334,12 +346,12 @@ class WorkerService:
                 del self._aborted[next(iter(self._aborted))]
         return lines
 
-    def look(self, steps: Sequence[int], owner: Owner, lines: bool = True) -> list[Seen]:
+    def look(self, steps: Sequence[int], owner: Owner, lines: bool = True) -> list[WaitingStep]:
         """What those of these steps wait for that `owner` has under way here. Without `lines`, only for how long they do."""
         mine = {step for step in steps if self._meetings.get(step, (None, None))[1] is owner}
         if not lines:
             running = self.steps.running
-            return [Seen(step, running[step].idle, ()) for step in mine if step in running]
+            return [WaitingStep(step, running[step].idle, ()) for step in mine if step in running]
         return self.steps.look(mine) if mine else []
 
     def _users(self) -> dict[str, list[Node]]:
@@ -359,7 +371,7 @@ class WorkerService:
         """A link has ended, and what its master had begun on others may never begin here: nobody takes the tokens that these
         have sent. Those that wait now, and still do when a request that was on its way would have come, are dropped."""
         while found := self._unclaimed():
-            await awake_for(_UNCLAIMED_SECONDS)
+            await patient_sleep(_UNCLAIMED_SECONDS)
             still = set(self._unclaimed())
             for link, step in found:
                 if (link, step) in still:
@@ -434,11 +446,11 @@ class WorkerService:
         ]
         return [sent, awaited]
 
-    def observed(self, session: int, owner: object) -> list[Observed]:
+    def observed(self, session: int, owner: object) -> list[NodeMeasurement]:
         """What runs of a session's parts have shown of their nodes."""
         found = self._sessions.get((id(owner), session))
         parts = [self._parts[id(owner), number] for number in (found.parts if found is not None else ())]
-        return [one for part in parts for plan in part.compiled.plans for one in observed(plan)]
+        return [one for part in parts for plan in part.compiled.plans for one in node_measurements(plan)]
 
     async def close(self) -> None:
         """Stops all steps, and frees state and devices."""

@@ -15,7 +15,7 @@ from actorflow.analysis.frames import is_free
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.flow.control import identity
 from actorflow.user_line import user_line
@@ -30,7 +30,7 @@ class Context:
         self.parent = parent
         self.where = user_line()
         self.pivot: Operation | None = None
-        self.captured: dict[Endpoint, Tensor] = {}
+        self.captured: dict[TensorId, Tensor] = {}
         """What was brought in, by the outside tensor."""
 
     @contextmanager
@@ -159,7 +159,7 @@ class CondContext(Context):
         self.pred = pred
         self.branch = branch
         self.twin: CondContext | None = None
-        self.lifted: dict[Endpoint, Tensor] = {}
+        self.lifted: dict[TensorId, Tensor] = {}
         """What was made available outside, for gradients of a loop around."""
 
     @staticmethod

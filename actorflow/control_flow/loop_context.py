@@ -17,7 +17,7 @@ from actorflow.control_flow.context import Context
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.flow.control import identity
 from actorflow.ops.flow.primitives import exit_, loop_cond, next_iteration, switch
@@ -58,9 +58,9 @@ class WhileContext(Context):
         self.swap_memory = swap_memory
         self.variables: list[LoopVariable] = []
         self.condition: Tensor | None = None
-        self._entered: dict[Endpoint, Tensor] = {}
+        self._entered: dict[TensorId, Tensor] = {}
         self._counter: LoopVariable | None = None
-        self.histories: dict[Endpoint, LoopVariable] = {}
+        self.histories: dict[TensorId, LoopVariable] = {}
         """The variables that keep what a tensor of the body was in each iteration, for gradients."""
 
     @property

@@ -1,9 +1,9 @@
 """Tensors that another process of this host reads where they are, in a device's memory: what devices and channels say of them.
 
-The sender's device says where a tensor lies (`Shared`): a description, which only the receiver's device understands, and an
-offset. The channel carries both, and holds the tensor until the receiver gives it back. At the receiver the token is a `Foreign`,
+The sender's device says where a tensor lies (`SharedTensor`): a description, which only the receiver's device understands, and an
+offset. The channel carries both, and holds the tensor until the receiver gives it back. At the receiver the token is a `PeerTensor`,
 which its device copies from; when that is gone, the tensor is given back. What devices keep for a peer hangs on the
-channel's `Border`.
+channel's `PeerMemory`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from actorflow.device.base import AsynchronousDevice, Device
 
 
-class Border:
+class PeerMemory:
     """What the devices of this process and of one peer have of each other, over one channel."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Border:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedTensor:
     """A tensor that the peer is to copy for itself. `keep` is held until it has done so."""
 
     shape: tuple[int, ...]
@@ -62,7 +62,7 @@ class Shared:
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
-class Foreign:
+class PeerTensor:
     """A tensor in the memory of a peer's device, to be given back: it is the peer's again when this object is gone."""
 
     shape: tuple[int, ...]
@@ -70,13 +70,13 @@ class Foreign:
     nbytes: int
     description: bytes
     offset: int
-    border: Border
+    border: PeerMemory
 
 
 class SharingDevice(AsynchronousDevice, Protocol):
     """A device whose tensors other processes of the host may read where they are. Its attribute `shares` is true.
 
-    `bring` of such a device takes a `Foreign` too.
+    `bring` of such a device takes a `PeerTensor` too.
     """
 
     shares: bool
@@ -90,7 +90,7 @@ class SharingDevice(AsynchronousDevice, Protocol):
     def refused(self, peer: str, reason: str) -> None:
         """The peer's device `peer` can't read what is here: its tokens go by the host."""
 
-    def share(self, value: Any, border: Border) -> Shared | None:
+    def share(self, value: Any, border: PeerMemory) -> SharedTensor | None:
         """A tensor for the peer to copy; None where it has to go by the host."""
 
 

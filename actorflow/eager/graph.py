@@ -21,13 +21,13 @@ from actorflow.errors import InvalidArgumentError, describe
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
 from actorflow.registry.opdef import Inference, OpDef
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.diagnostics.faults import located, remember_inputs
-from actorflow.runtime.launch import bind, kernel_of
+from actorflow.runtime.kernel_binding import bind, kernel_of
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices
 from actorflow.shapes import Shape
@@ -205,7 +205,7 @@ class EagerGraph(Graph):
                 raise
             remember_inputs(error, values)
             node = prepared.node
-            inputs = tuple(Endpoint(f"input {i}", 0) for i in range(len(values)))
+            inputs = tuple(TensorId(f"input {i}", 0) for i in range(len(values)))
             failed = Node(
                 name.rstrip("/"), node.op, inputs, (), node.attrs, node.dtypes, node.shapes, where=where or user_line()
             )
@@ -249,7 +249,7 @@ class EagerGraph(Graph):
             node = Node(
                 name=f"{op_type}_{next(_numbers)}",
                 op=op_type,
-                inputs=tuple(Endpoint(f"input {i}", 0) for i in range(len(inputs))),
+                inputs=tuple(TensorId(f"input {i}", 0) for i in range(len(inputs))),
                 attrs=dict(attrs) if attrs else NO_ATTRS,
                 dtypes=dtypes,
                 shapes=tuple([() if shape == () and not inputs else None for shape in inferred]),
@@ -283,7 +283,7 @@ class EagerGraph(Graph):
         dtypes, inferred = definition.infer(Inference(definition, attrs, types, shapes, value))
         if looked or len(dtypes) != 1:
             return None
-        endpoints = tuple(Endpoint(spec.name, 0) for spec in definition.inputs)
+        endpoints = tuple(TensorId(spec.name, 0) for spec in definition.inputs)
         node = Node(definition.type, definition.type, endpoints, (), attrs, dtypes, inferred)
         prepared = Prepared(definition, node, self._device(), types, shapes, False, self)
         return prepared if prepared.pure else None

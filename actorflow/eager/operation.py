@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.eager.scope import graph_for_values
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import opdef
 from actorflow.registry.opdef import OpDef
@@ -47,7 +47,7 @@ class EagerOperation(Operation):
         return Node(
             self.name,
             self._type,
-            tuple(Endpoint(tensor, 0) for tensor in self._inputs),  # type: ignore[arg-type]
+            tuple(TensorId(tensor, 0) for tensor in self._inputs),  # type: ignore[arg-type]
             attrs=self._attrs,
             dtypes=tuple(tensor.dtype for tensor in self._outputs),
             shapes=tuple(tensor.static_shape for tensor in self._outputs),

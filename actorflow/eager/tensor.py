@@ -12,7 +12,7 @@ from actorflow.dtypes import DType, as_dtype
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.scope import graph_for_values
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.shapes import ShapeLike
 
@@ -65,8 +65,8 @@ class EagerTensor(Tensor):
         return graph_for_values()
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(cast(str, self), 0)  # `EagerNodes` finds the value by it
+    def endpoint(self) -> TensorId:
+        return TensorId(cast(str, self), 0)  # `EagerNodes` finds the value by it
 
     @property
     def dtype(self) -> DType:

@@ -16,7 +16,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.registry import opdef
 from actorflow.user_line import Where
 
@@ -95,7 +95,7 @@ def _decode_node(record: Sequence[Any]) -> Node:
     return Node(
         name=name,
         op=op,
-        inputs=tuple(Endpoint(node, port) for node, port in inputs),
+        inputs=tuple(TensorId(node, port) for node, port in inputs),
         controls=tuple(controls),
         attrs=MappingProxyType(attrs) if attrs else NO_ATTRS,
         dtypes=tuple(dtypes.as_dtype(d) for d in types),
@@ -140,7 +140,7 @@ def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
         for name, port in (*node.inputs, *((name, -1) for name in (*node.controls, *node.colocate))):
             source = known.get(name) or present.get(name)
             if source is None or port >= len(source.dtypes):
-                raise ValueError(f"Node {node.name!r} refers to {Endpoint(name, port)}, which is not there.")
+                raise ValueError(f"Node {node.name!r} refers to {TensorId(name, port)}, which is not there.")
 
 
 def _pack(value: Any) -> bytes:

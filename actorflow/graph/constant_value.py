@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.graph.slicing import python_index
 from actorflow.shapes import Shape, num_elements
 
@@ -22,13 +22,13 @@ Nodes: TypeAlias = Mapping[str, Node]
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-def constant_value(nodes: Nodes, endpoint: Endpoint, depth: int = _DEPTH) -> Array | None:
+def constant_value(nodes: Nodes, endpoint: TensorId, depth: int = _DEPTH) -> Array | None:
     """The value of `endpoint`, or None where a run decides it. Looks through shapes that are known and their parts."""
     found = _look(nodes, endpoint, depth)
     return None if found is None or _is_partial(nodes, endpoint, found) else found
 
 
-def shape_value(nodes: Nodes, endpoint: Endpoint) -> Shape:
+def shape_value(nodes: Nodes, endpoint: TensorId) -> Shape:
     """What is known of a vector of integers, None for each element that a run decides; -1 stays as it is.
 
     None where `endpoint` is no vector of integers, or even its length is not known.
@@ -43,11 +43,11 @@ def shape_value(nodes: Nodes, endpoint: Endpoint) -> Shape:
     return tuple(None if size is None else int(size) for size in found) if found.ndim == 1 else None
 
 
-def _is_partial(nodes: Nodes, endpoint: Endpoint, value: Array) -> bool:
+def _is_partial(nodes: Nodes, endpoint: TensorId, value: Array) -> bool:
     return value.dtype == object and nodes[endpoint.node].dtypes[endpoint.port].kind != "S"
 
 
-def _look(nodes: Nodes, endpoint: Endpoint, depth: int) -> Array | None:
+def _look(nodes: Nodes, endpoint: TensorId, depth: int) -> Array | None:
     node = nodes.get(endpoint.node)
     if node is None or depth == 0:
         return None
@@ -61,7 +61,7 @@ def _look(nodes: Nodes, endpoint: Endpoint, depth: int) -> Array | None:
         return found.astype(node.dtypes[0].numpy_dtype)
 
 
-def _static(nodes: Nodes, endpoint: Endpoint) -> Shape:
+def _static(nodes: Nodes, endpoint: TensorId) -> Shape:
     node = nodes.get(endpoint.node)
     return None if node is None else node.shapes[endpoint.port]
 
@@ -95,7 +95,7 @@ def _of_cast(nodes: Nodes, node: Node, depth: int) -> Array | None:
     return found
 
 
-def _parts(nodes: Nodes, node: Node, endpoints: tuple[Endpoint, ...], depth: int) -> list[Array] | None:
+def _parts(nodes: Nodes, node: Node, endpoints: tuple[TensorId, ...], depth: int) -> list[Array] | None:
     """The values of several inputs, where unknown as sizes that a run decides; None where that can't be said."""
     found = []
     for endpoint in endpoints:

@@ -17,7 +17,7 @@ from actorflow.dtypes import DType, float32
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
@@ -67,7 +67,7 @@ class Graph(Scoped):
         """All nodes by name, in the order in which they were made."""
         self._operations: dict[str, Operation] = {}
         self._names_in_use: dict[str, int] = {}
-        self._consumers: dict[Endpoint, list[str]] = {}
+        self._consumers: dict[TensorId, list[str]] = {}
         self._collections: dict[str, list[Any]] = {}
         self._finalized = False
         self._edits = 0
@@ -154,10 +154,10 @@ class Graph(Scoped):
             return found
         raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
 
-    def tensor_at(self, endpoint: Endpoint) -> Tensor:
+    def tensor_at(self, endpoint: TensorId) -> Tensor:
         return self._operations[endpoint.node].outputs[endpoint.port]
 
-    def consumers(self, endpoint: Endpoint) -> list[Operation]:
+    def consumers(self, endpoint: TensorId) -> list[Operation]:
         return [self._operations[name] for name in self._consumers.get(endpoint, ())]
 
     def _similar(self, name: str) -> str:

@@ -14,7 +14,7 @@ from actorflow.user_line import Where
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 
 
-class Endpoint(NamedTuple):
+class TensorId(NamedTuple):
     """One output of a node; a tensor's name is `node:port`."""
 
     node: str
@@ -35,7 +35,7 @@ class Node:
 
     name: str
     op: str
-    inputs: tuple[Endpoint, ...] = ()
+    inputs: tuple[TensorId, ...] = ()
     controls: tuple[str, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRS)
     dtypes: tuple[DType, ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow import shapes
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import Overloads
 from actorflow.public import public
 from actorflow.shapes import ShapeLike, TensorShape
@@ -165,8 +165,8 @@ class Tensor(Overloads):
         return self.op.graph
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(self.op.name, self.value_index)
+    def endpoint(self) -> TensorId:
+        return TensorId(self.op.name, self.value_index)
 
     @property
     def dtype(self) -> DType:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorflow.dtypes import DType, resource
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graphdef.attributes import shape_proto, to_attr
 from actorflow.graphdef.expansion import constant_node, expanded, summed_rows
 from actorflow.graphdef.framed import with_constants_in_frames
@@ -105,7 +105,7 @@ def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
         made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
 
 
-def _input(endpoint: Endpoint) -> str:
+def _input(endpoint: TensorId) -> str:
     return endpoint.node if not endpoint.port else str(endpoint)
 
 

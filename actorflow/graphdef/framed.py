@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from actorflow.analysis.frames import ROOT, frames, is_free
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 
 
 def with_constants_in_frames(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
@@ -39,7 +39,7 @@ def with_constants_in_frames(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
             made[copy] = replace(node, name=copy, controls=(pivots[frame],))
     for name, node in made.items():
         if name in of and not is_free(nodes[name]):
-            inputs = tuple([Endpoint(place.get((e.node, of[name]), e.node), e.port) for e in node.inputs])
+            inputs = tuple([TensorId(place.get((e.node, of[name]), e.node), e.port) for e in node.inputs])
             if inputs != node.inputs:
                 made[name] = replace(node, inputs=inputs)
     return made

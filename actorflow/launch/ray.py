@@ -21,9 +21,9 @@ import anyio.to_thread
 
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task
-from actorflow.cluster.processes.orders import Orders, from_message, to_message
 from actorflow.cluster.processes.process import make_server
 from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.processes.task_config import TaskConfig, from_message, to_message
 from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError
 
 START_SECONDS = 60.0
@@ -89,7 +89,7 @@ async def start_on_ray(
         options: Ray's options for each actor (`num_cpus`, `resources`, `scheduling_strategy`).
         ray: the module; the installed one unless given.
         start_seconds: the maximum number of seconds that Ray may take to find places for all tasks.
-        orders: further fields of `Orders`, such as `devices` and `memory_budget`.
+        orders: further fields of `TaskConfig`, such as `devices` and `memory_budget`.
 
     Raises:
         UnimplementedError: Ray is not installed.
@@ -116,7 +116,7 @@ async def start_on_ray(
             credentials = Credentials.make()
             messages = {
                 actors[parse_task(task)]: to_message(
-                    Orders(spec, *parse_task(task), credentials=credentials, listen=spec.address_of(task), **orders)
+                    TaskConfig(spec, *parse_task(task), credentials=credentials, listen=spec.address_of(task), **orders)
                 )
                 for task in spec.tasks
             }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from actorflow.analysis.frames import ROOT, frames, is_free
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
 _LAST = 2
@@ -31,7 +31,7 @@ class Instance(NamedTuple):
 class Choice(NamedTuple):
     """What a predicate has to be for something to run. The predicate is a tensor in one iteration."""
 
-    pred: Endpoint
+    pred: TensorId
     tag: tuple[int, ...]
     value: bool
 
@@ -88,7 +88,7 @@ class _Unrolled:
         for node in graph.nodes.values():
             for tag in tags[depths[self._frames.of[node.name]]]:
                 data = [edge for e in node.inputs if (edge := self._edge(node, tag, e)) is not None]
-                controls = [edge for c in node.controls if (edge := self._edge(node, tag, Endpoint(c, -1))) is not None]
+                controls = [edge for c in node.controls if (edge := self._edge(node, tag, TensorId(c, -1))) is not None]
                 self.needs[Instance(node.name, tag)] = data, controls
         serial = {n.attrs["frame_name"] for n in graph.nodes.values() if n.op == "Enter" and _is_serial(n)}
         for frame in serial:
@@ -102,7 +102,7 @@ class _Unrolled:
             frame = self._frames.parent[frame]
         return found
 
-    def _edge(self, node: Node, tag: tuple[int, ...], endpoint: Endpoint) -> _Edge | None:
+    def _edge(self, node: Node, tag: tuple[int, ...], endpoint: TensorId) -> _Edge | None:
         """The edge on which `node` waits in the iteration `tag`; None where there is nothing to wait for."""
         source = self.nodes[endpoint.node]
         if is_free(source):
@@ -121,7 +121,7 @@ class _Unrolled:
                 return _Edge(Instance(source.name, tag), Choice(pred, at, bool(endpoint.port)))
         return _Edge(Instance(source.name, tag))
 
-    def _pred(self, endpoint: Endpoint, tag: tuple[int, ...]) -> tuple[Endpoint, tuple[int, ...]]:
+    def _pred(self, endpoint: TensorId, tag: tuple[int, ...]) -> tuple[TensorId, tuple[int, ...]]:
         """Where a predicate comes from, and in which iteration."""
         while (node := self.nodes[endpoint.node]).op in ("Identity", "Switch", "Enter"):
             endpoint = node.inputs[0]

@@ -9,7 +9,7 @@ from typing import Any
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.lint.happens_before import HappensBefore, happens_before
 from actorflow.passes.inline import inline
 from actorflow.registry import opdef
@@ -99,7 +99,7 @@ def races_of_runs(graph: Graph, runs: Sequence[Any]) -> list[Race]:
 
 
 def find_races(
-    nodes: Mapping[str, Node], fetches: Collection[Endpoint] | None = None, targets: Collection[str] = ()
+    nodes: Mapping[str, Node], fetches: Collection[TensorId] | None = None, targets: Collection[str] = ()
 ) -> list[Race]:
     """All pairs of accesses that nothing orders, in the order of the graph.
 
@@ -134,12 +134,12 @@ class _Lint:
         run: Subgraph,
         original: Mapping[str, Node],
         kept: Collection[str],
-        fetched: frozenset[Endpoint] | None,
+        fetched: frozenset[TensorId] | None,
     ) -> None:
         self._nodes = run.nodes
         self._position = {name: i for i, name in enumerate(original)}
         self._fetched = fetched
-        self._users: dict[Endpoint, Node] = {}
+        self._users: dict[TensorId, Node] = {}
         self._awaited = {control for node in run.nodes.values() for control in node.controls}
         for node in sorted(run.nodes.values(), key=self._place):
             for endpoint in node.inputs:
@@ -198,7 +198,7 @@ class _Lint:
             return []
         return list(dict.fromkeys(handles))
 
-    def _origin(self, endpoint: Endpoint) -> Node:
+    def _origin(self, endpoint: TensorId) -> Node:
         """The node that makes what is only passed on into branches and loops."""
         node = self._nodes[endpoint.node]
         while node.op in _PASSING:
@@ -207,7 +207,7 @@ class _Lint:
 
     def _is_taken(self, node: Node, variable: str) -> bool:
         """Whether something takes the value of a node."""
-        output = Endpoint(node.name, 0)
+        output = TensorId(node.name, 0)
         if output in self._users:
             return True
         if self._fetched is not None:
@@ -244,7 +244,7 @@ class _Lint:
         return Race(variable, first, second, shared)
 
     def _user(self, access: Node, variable: str) -> Node | None:
-        return self._users.get(Endpoint(access.name, 0)) if access.name == f"{variable}/read" else None
+        return self._users.get(TensorId(access.name, 0)) if access.name == f"{variable}/read" else None
 
 
 def _bits(number: int) -> Iterator[int]:

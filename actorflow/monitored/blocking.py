@@ -12,7 +12,7 @@ from actorflow.monitored.commands import SharedSession, perform_blocking
 from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator
 from actorflow.monitored.monitored_session import Monitored, StepContext
 from actorflow.public import public
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session.session import Session
 
 

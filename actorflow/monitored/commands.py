@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from actorflow.errors import OutOfRangeError
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import blocking
 from actorflow.session.session import Session
 

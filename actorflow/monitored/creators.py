@@ -17,7 +17,7 @@ from actorflow.public import public
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session import blocking
 from actorflow.session.session import Session
-from actorflow.supervisor.model import Model, folder_path
+from actorflow.supervisor.model_state import ModelState, folder_path
 from actorflow.supervisor.supervisor import Supervisor
 
 Face = Callable[[Session], Any]
@@ -104,7 +104,7 @@ class ChiefSessionCreator(SessionCreator):
         if model is None:
             if graph.finalized:
                 raise RuntimeError("The graph is finalized, and was not made ready by this scaffold before.")
-            model = scaffold.model = Model(
+            model = scaffold.model = ModelState(
                 graph,
                 folder_path(self._folder),
                 init_op=scaffold.init_op,

@@ -10,7 +10,7 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import group
 from actorflow.public import public
-from actorflow.supervisor.model import Model
+from actorflow.supervisor.model_state import ModelState
 from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import (
     GraphKeys,
@@ -89,7 +89,7 @@ class Scaffold:
         if init_fn is None and copy_from_scaffold is not None:
             init_fn = copy_from_scaffold._user_init_fn
         self._user_init_fn = init_fn
-        self.model: Model | None = None
+        self.model: ModelState | None = None
         """The nodes that a supervisor runs, once they have been made."""
 
     @property

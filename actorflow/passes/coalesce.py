@@ -21,11 +21,11 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow.analysis.ancestry import waits
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES, frames, is_free
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
@@ -52,7 +52,7 @@ def never(node: Node, dtypes: Sequence[DType]) -> bool:
 def coalesce(
     graph: Subgraph,
     mergeable: Callable[[Node], bool],
-    partial: frozenset[Endpoint] = frozenset(),
+    partial: frozenset[TensorId] = frozenset(),
     loopable: Loopable = never,
     cost: Callable[[Node, Subgraph], float] = node_cost,
 ) -> Subgraph:
@@ -67,10 +67,10 @@ def coalesce(
         return graph
     region_of = {member.name: name for name, members in regions.items() for member in members}
     used = _used_outside(graph, region_of)
-    made = {name: _make(name, members, graph, used) for name, members in paced(regions.items())}
-    moved = {e: Endpoint(node.name, i) for node in paced(made.values()) for i, e in enumerate(node.attrs["outputs"])}
+    made = {name: _make(name, members, graph, used) for name, members in yielding(regions.items())}
+    moved = {e: TensorId(node.name, i) for node in yielding(made.values()) for i, e in enumerate(node.attrs["outputs"])}
     nodes: dict[str, Node] = {}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         name = region_of.get(node.name)
         if name is None:
             nodes[node.name] = _rewired(node, moved, region_of)
@@ -89,14 +89,14 @@ def coalesce(
 def _regions(
     graph: Subgraph,
     mergeable: Callable[[Node], bool],
-    partial: frozenset[Endpoint],
+    partial: frozenset[TensorId],
     loopable: Loopable,
     cost: Callable[[Node, Subgraph], float],
 ) -> dict[str, list[Node]]:
     """The members of each region, in topological order."""
     where = frames(graph)
     tokens = waits(graph, partial, where)
-    costs = {name: cost(node, graph) for name, node in paced(graph.nodes.items())}
+    costs = {name: cost(node, graph) for name, node in yielding(graph.nodes.items())}
     kinds: dict[str, Any] = {}
     colours: dict[str, int] = {}
     leader: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _regions(
             leader[name] = name = leader[leader[name]]
         return name
 
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         costly = costs[node.name] > LARGEST_MEMBER
         merges = not costly or loopable(node, [graph.type_of(e)[0] for e in node.inputs])
         merges = merges and mergeable(node) and not is_free(node) and node.op not in PRIMITIVES
@@ -119,17 +119,17 @@ def _regions(
         colours[node.name] = colour
         leader[node.name] = node.name
     _sink_roots(graph, kinds, colours)
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         if kinds[node.name] is not None:
             for need in graph.predecessors(node):
                 if colours[need] == colours[node.name] and kinds[need] == kinds[node.name]:
                     leader[find(node.name)] = find(need)
     components: dict[str, list[Node]] = {}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         if kinds[node.name] is not None:
             components.setdefault(find(node.name), []).append(node)
     regions: dict[str, list[Node]] = {}
-    for members in paced(components.values()):
+    for members in yielding(components.values()):
         costly = costs[members[0].name] > LARGEST_MEMBER
         for part in _bounded(members, {} if costly else costs):
             if len(part) > 1:
@@ -141,7 +141,7 @@ def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int])
     """Moves what could run at the very start, such as reads of variables, to the colour of its first user: it then is in
     that user's region, and a snapshot is not held from the beginning of the step."""
     earliest: dict[str, int] = {}
-    for node in paced(reversed(list(graph.nodes.values()))):
+    for node in yielding(reversed(list(graph.nodes.values()))):
         name = node.name
         if colours[name] == 0 and kinds[name] is not None:
             colours[name] = earliest.get(name, 0)
@@ -169,20 +169,20 @@ def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:
     return pieces
 
 
-def _used_outside(graph: Subgraph, region_of: dict[str, str]) -> set[Endpoint]:
+def _used_outside(graph: Subgraph, region_of: dict[str, str]) -> set[TensorId]:
     used = set(graph.fetches)
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         mine = region_of.get(node.name)
         used.update(e for e in node.inputs if mine is None or region_of.get(e.node) != mine)
     return used
 
 
-def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) -> Node:
+def _make(name: str, members: list[Node], graph: Subgraph, used: set[TensorId]) -> Node:
     inside = {m.name for m in members}
     constants: dict[str, Node] = {}
-    inputs: dict[Endpoint, None] = {}
+    inputs: dict[TensorId, None] = {}
     controls: dict[str, None] = {}
-    outputs: list[Endpoint] = []
+    outputs: list[TensorId] = []
     for member in members:
         for endpoint in member.inputs:
             if endpoint in graph.feeds:
@@ -194,7 +194,7 @@ def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) 
                 else:
                     inputs[endpoint] = None
         controls.update(dict.fromkeys(c for c in member.controls if c not in inside))
-        ports = (Endpoint(member.name, port) for port in range(len(member.dtypes)))
+        ports = (TensorId(member.name, port) for port in range(len(member.dtypes)))
         outputs.extend(e for e in ports if e in used and e not in graph.feeds)
     types = [graph.type_of(e) for e in outputs]
     return Node(
@@ -212,7 +212,7 @@ def _make(name: str, members: list[Node], graph: Subgraph, used: set[Endpoint]) 
     )
 
 
-def _rewired(node: Node, moved: dict[Endpoint, Endpoint], region_of: dict[str, str]) -> Node:
+def _rewired(node: Node, moved: dict[TensorId, TensorId], region_of: dict[str, str]) -> Node:
     """`node` with its edges from members led to their regions."""
     inputs = tuple(moved.get(e, e) for e in node.inputs)
     controls = tuple(dict.fromkeys(region_of.get(c, c) for c in node.controls))

@@ -15,12 +15,12 @@ from typing import TypeAlias
 from actorflow.analysis.ancestry import waits_and_deaths
 from actorflow.analysis.frames import ROOT, Frames, frames, is_free
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import LARGEST_REGION
 from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
-Guard: TypeAlias = "frozenset[tuple[Endpoint, int]]"
+Guard: TypeAlias = "frozenset[tuple[TensorId, int]]"
 """The predicates that decide whether a node runs in an iteration, each with the side on which it does."""
 _MOST_MEMBERS = 512
 
@@ -29,8 +29,8 @@ _MOST_MEMBERS = 512
 class LoopVariable:
     """One variable: the Merge that holds it, and what the body makes of it."""
 
-    merged: Endpoint
-    updated: Endpoint
+    merged: TensorId
+    updated: TensorId
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ class LoopBody:
     `guards`, outer ones first. `chosen` says for a Merge which predicate decides, and its inputs for false and true."""
 
     variables: tuple[LoopVariable, ...]
-    condition: Endpoint
+    condition: TensorId
     members: tuple[Node, ...]
     tested: int
-    guards: MappingProxyType[str, tuple[tuple[Endpoint, int], ...]]
-    chosen: MappingProxyType[str, tuple[Endpoint, int, int]]
-    aliases: MappingProxyType[Endpoint, Endpoint]
+    guards: MappingProxyType[str, tuple[tuple[TensorId, int], ...]]
+    chosen: MappingProxyType[str, tuple[TensorId, int, int]]
+    aliases: MappingProxyType[TensorId, TensorId]
     """Outputs of Switches and of the LoopCond, by what they pass on."""
     cost: float
     """Expected nanoseconds of an iteration."""
 
-    def resolved(self, endpoint: Endpoint) -> Endpoint:
+    def resolved(self, endpoint: TensorId) -> TensorId:
         """The tensor that a Switch or the LoopCond passes on; any other as it is."""
         while endpoint in self.aliases:
             endpoint = self.aliases[endpoint]
@@ -57,7 +57,7 @@ class LoopBody:
 
 
 def coalesce_loops(
-    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint] = frozenset()
+    graph: Subgraph, mergeable: Callable[[Node], bool], partial: frozenset[TensorId] = frozenset()
 ) -> Subgraph:
     """Replaces loops by `_Loop` nodes, where that is allowed. `mergeable` and `partial` are those of `coalesce`."""
     kept: set[str] = set()
@@ -88,11 +88,11 @@ class _Loop:
         self._inside = [n for n in graph.nodes.values() if known.of[n.name] == frame and not is_free(n)]
         self._enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
         self._guards: dict[str, Guard] = {}
-        self._chosen: dict[str, tuple[Endpoint, int, int]] = {}
+        self._chosen: dict[str, tuple[TensorId, int, int]] = {}
 
     def node(
-        self, mergeable: Callable[[Node], bool], partial: frozenset[Endpoint]
-    ) -> tuple[Node, dict[Endpoint, Endpoint]] | None:
+        self, mergeable: Callable[[Node], bool], partial: frozenset[TensorId]
+    ) -> tuple[Node, dict[TensorId, TensorId]] | None:
         """The node for the loop, and where its Exits' outputs are found; None where it keeps its frames."""
         nodes = self._graph.nodes
         merges = [n for n in self._inside if n.op == "Merge" and self._goes_back(n)]
@@ -100,8 +100,8 @@ class _Loop:
         if len(conditions) != 1 or not merges or self._disturbed() or not self._may_wait_together(partial):
             return None
         condition = conditions[0]
-        body = (Endpoint(condition.name, 0), 1)
-        aliases: dict[Endpoint, Endpoint] = {Endpoint(condition.name, 0): condition.inputs[0]}
+        body = (TensorId(condition.name, 0), 1)
+        aliases: dict[TensorId, TensorId] = {TensorId(condition.name, 0): condition.inputs[0]}
         members: list[Node] = []
         exits: list[Node] = []
         cost = 0.0
@@ -114,7 +114,7 @@ class _Loop:
             if node.op == "Exit":
                 exits.append(node)
             elif node.op == "Switch":
-                aliases.update({Endpoint(node.name, port): node.inputs[0] for port in (0, 1)})
+                aliases.update({TensorId(node.name, port): node.inputs[0] for port in (0, 1)})
             elif node.op not in ("NextIteration", "LoopCond"):
                 if (body[0], 0) in self._guards[node.name]:
                     return None
@@ -133,7 +133,7 @@ class _Loop:
             enter, following = (nodes[e.node] for e in node.inputs)
             if enter.op != "Enter" or following.op != "NextIteration" or enter.attrs["is_constant"]:
                 return None
-            variables.append(LoopVariable(Endpoint(node.name, 0), following.inputs[0]))
+            variables.append(LoopVariable(TensorId(node.name, 0), following.inputs[0]))
         tested = [m for m in members if body not in self._guards[m.name]]
         rest = [m for m in members if body in self._guards[m.name]]
         order = {m.name: i for i, m in enumerate(self._inside)}
@@ -160,22 +160,22 @@ class _Loop:
 
     def _make(
         self, merges: list[Node], exits: list[Node], body: LoopBody
-    ) -> tuple[Node, dict[Endpoint, Endpoint]] | None:
+    ) -> tuple[Node, dict[TensorId, TensorId]] | None:
         nodes = self._graph.nodes
         position = {v.merged: i for i, v in enumerate(body.variables)}
         outputs: list[int] = []
-        moved: dict[Endpoint, Endpoint] = {}
+        moved: dict[TensorId, TensorId] = {}
         name = f"{self._frame.removesuffix('/frame')}/loop"
         for node in exits:
             source = nodes[node.inputs[0].node]
             if source.op != "Switch" or node.inputs[0].port != 0 or source.inputs[0] not in position:
                 return None
-            moved[Endpoint(node.name, 0)] = Endpoint(name, len(outputs))
+            moved[TensorId(node.name, 0)] = TensorId(name, len(outputs))
             outputs.append(position[source.inputs[0]])
         constants = [n for n in self._enters if n.attrs["is_constant"]]
         first = [nodes[n.inputs[0].node] for n in merges]
-        inner = [v.merged for v in body.variables] + [Endpoint(n.name, 0) for n in constants]
-        starts = {Endpoint(n.name, 0) for n in first}
+        inner = [v.merged for v in body.variables] + [TensorId(n.name, 0) for n in constants]
+        starts = {TensorId(n.name, 0) for n in first}
         if any(e in starts for n in self._inside if n not in merges for e in n.inputs):
             return None
         made = Node(
@@ -214,7 +214,7 @@ class _Loop:
             return True
         return any(d.is_ref for n in self._enters for d in n.dtypes)
 
-    def _may_wait_together(self, partial: frozenset[Endpoint]) -> bool:
+    def _may_wait_together(self, partial: frozenset[TensorId]) -> bool:
         """Whether the whole loop may wait for all that enters it: unless some of it may be dead without the rest, or comes
         later than the rest, and something that runs asynchronously hangs on what leaves the loop."""
         tokens = {self._tokens[n.name] for n in self._enters}
@@ -253,7 +253,7 @@ class _Loop:
         self._guards[node.name] = mine
         return True
 
-    def _edge(self, endpoint: Endpoint) -> Guard:
+    def _edge(self, endpoint: TensorId) -> Guard:
         mine = self._guards.get(endpoint.node, frozenset())
         source = self._graph.nodes[endpoint.node]
         return (
@@ -268,7 +268,7 @@ class _Loop:
         return [nodes[name] for name in used if is_free(nodes[name])]
 
 
-def _replaced(graph: Subgraph, known: Frames, frame: str, made: Node, moved: dict[Endpoint, Endpoint]) -> Subgraph:
+def _replaced(graph: Subgraph, known: Frames, frame: str, made: Node, moved: dict[TensorId, TensorId]) -> Subgraph:
     gone = {n.name for n in graph.nodes.values() if known.of[n.name] == frame and frame != ROOT and not is_free(n)}
     gone |= {n.name for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame}
     nodes: dict[str, Node] = {}

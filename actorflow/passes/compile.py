@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.analysis.frames import with_loops
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.prune import prune
 from actorflow.analysis.specialise import expected_sizes
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
@@ -33,11 +33,11 @@ from actorflow.shapes import Shape
 class Signature:
     """What a run is asked for; equal signatures share a plan. `partial` runs are fed while they go on."""
 
-    feeds: Mapping[Endpoint, tuple[DType, Shape]]
-    fetches: tuple[Endpoint, ...]
+    feeds: Mapping[TensorId, tuple[DType, Shape]]
+    fetches: tuple[TensorId, ...]
     targets: tuple[str, ...]
     partial: bool = False
-    sizes: Mapping[Endpoint, Shape] = field(default_factory=dict)
+    sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
     """The shapes of what is fed first, where static shapes leave them open. Plans for other sizes are the same."""
 
     @property
@@ -51,7 +51,7 @@ class Signature:
         return (*(endpoint.node for endpoint in self.fetches), *self.targets)
 
     @property
-    def fed_later(self) -> frozenset[Endpoint]:
+    def fed_later(self) -> frozenset[TensorId]:
         """The feeds that come while the step goes on."""
         return frozenset(self.feeds) if self.partial else frozenset()
 
@@ -76,7 +76,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class GraphOptions:
     """What the passes over the whole graph ask: the nodes of the program, and the device of each; see `divide`."""
 
     nodes: Mapping[str, Node]
@@ -88,18 +88,18 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class DeviceOptions:
     """What the passes over the part of one device ask; see `finish`."""
 
     options: Options
     mergeable: Callable[[Node], bool]
-    partial: frozenset[Endpoint] = frozenset()
+    partial: frozenset[TensorId] = frozenset()
     loopable: Loopable = never
     memory: Memory | None = None
     launched: bool = False
 
 
-def _refuse(graph: Subgraph, context: Whole) -> Subgraph:
+def _refuse(graph: Subgraph, context: GraphOptions) -> Subgraph:
     """Raises why a node that is needed has no device."""
     for name in graph.nodes:
         if name in context.refused:
@@ -107,25 +107,25 @@ def _refuse(graph: Subgraph, context: Whole) -> Subgraph:
     return graph
 
 
-def _check_loops(graph: Subgraph, context: Whole) -> Subgraph:
+def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
     check_loops(graph)
     return graph
 
 
-def _devices(graph: Subgraph, context: Whole) -> Subgraph:
+def _devices(graph: Subgraph, context: GraphOptions) -> Subgraph:
     placed = context.placed
     return graph.with_nodes(
-        [replace(node, device=placed.get(node.name, node.device)) for node in paced(graph.nodes.values())]
+        [replace(node, device=placed.get(node.name, node.device)) for node in yielding(graph.nodes.values())]
     )
 
 
-def _coalesce(graph: Subgraph, context: Here) -> Subgraph:
+def _coalesce(graph: Subgraph, context: DeviceOptions) -> Subgraph:
     if context.launched:
         return coalesce(graph, context.mergeable, context.partial, cost=launch_cost)
     return coalesce(graph, context.mergeable, context.partial, context.loopable)
 
 
-def _save_memory(graph: Subgraph, context: Here) -> Subgraph:
+def _save_memory(graph: Subgraph, context: DeviceOptions) -> Subgraph:
     """Merges nodes too, since that depends on how short the memory is."""
     assert context.memory is not None
 
@@ -138,7 +138,7 @@ def _save_memory(graph: Subgraph, context: Here) -> Subgraph:
     return fit(graph, context.memory, merge, context.partial)
 
 
-GRAPH_PASSES: tuple[Pass[Subgraph, Whole], ...] = (
+GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
     Pass("prune", lambda graph, c: prune(graph)),
     Pass("watch_targets", lambda graph, c: watch_targets(graph, c.placed), lambda c: c.partial),
     Pass("refuse", _refuse, lambda c: bool(c.refused)),
@@ -157,7 +157,7 @@ DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], Options], ...] = (
 )
 """Over the parts of all devices together."""
 
-MERGING_PASSES: tuple[Pass[Subgraph, Here], ...] = (
+MERGING_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
     Pass(
         "coalesce_loops",
         lambda graph, c: coalesce_loops(graph, c.mergeable, c.partial),
@@ -167,7 +167,7 @@ MERGING_PASSES: tuple[Pass[Subgraph, Here], ...] = (
 )
 """Over the part of each device; where its memory counts, `save_memory` runs them."""
 
-PART_PASSES: tuple[Pass[Subgraph, Here], ...] = (
+PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
     Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
     *MERGING_PASSES,
     Pass("save_memory", _save_memory, lambda c: c.memory is not None),
@@ -204,7 +204,7 @@ def divide(
         refused: why a node has no device; the error is raised where the node is needed.
     """
     graph = Subgraph(nodes, signature.feeds, signature.fetches, signature.targets)
-    graph = run_passes(GRAPH_PASSES, graph, Whole(nodes, placed, refused, evaluate, options, signature.partial))
+    graph = run_passes(GRAPH_PASSES, graph, GraphOptions(nodes, placed, refused, evaluate, options, signature.partial))
     sizes = expected_sizes(graph, nodes, signature.sizes)
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
     parts = run_passes(DIVIDED_PASSES, parts, options)
@@ -217,7 +217,7 @@ def finish(
     part: Subgraph,
     options: Options,
     mergeable: Callable[[Node], bool],
-    partial: frozenset[Endpoint] = frozenset(),
+    partial: frozenset[TensorId] = frozenset(),
     loopable: Loopable = never,
     memory: Memory | None = None,
     launched: bool = False,
@@ -233,11 +233,11 @@ def finish(
         memory: the device's memory, where less of it may be used.
         launched: kernels are only launched there: such loops stay frames.
     """
-    return run_passes(PART_PASSES, part, Here(options, mergeable, partial, loopable, memory, launched))
+    return run_passes(PART_PASSES, part, DeviceOptions(options, mergeable, partial, loopable, memory, launched))
 
 
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:
-    owner: dict[Endpoint, tuple[int, int]] = {}
+    owner: dict[TensorId, tuple[int, int]] = {}
     for index, part in enumerate(parts.values()):
         for position, endpoint in enumerate(part.fetches):
             owner.setdefault(endpoint, (index, position))

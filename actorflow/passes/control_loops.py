@@ -22,13 +22,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, Frames, frames, is_free, with_loops
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int32, variant
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.placement.groups import UnionFind
 from actorflow.shapes import Shape
 
@@ -69,7 +69,7 @@ def add_control_loops(graph: Subgraph) -> ControlLoops:
     if not known.parent:
         return ControlLoops(graph, known, {})
     made = _Builder(graph, known)
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         for name in (*[e.node for e in node.inputs if e not in graph.feeds], *node.controls):
             made.cross(graph.nodes[name], node)
     if made.added:
@@ -103,7 +103,7 @@ def _lists_together(graph: Subgraph) -> Subgraph:
 def _with_their_inputs(graph: Subgraph) -> Subgraph:
     """A Switch goes to its data, so that only what is chosen crosses; an Exit and a LoopCond to what they take."""
     nodes: dict[str, Node] = {}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         if node.op in _FOLLOWS_INPUT and node.inputs[0] not in graph.feeds:
             source = nodes[node.inputs[0].node]
             if not is_free(source) and source.op not in _GOES_AHEAD:
@@ -120,14 +120,14 @@ def _spread(graph: Subgraph) -> Subgraph:
     of: dict[tuple[str, str], str] = {}
     users: dict[str, list[str]] = {}
     waiting: dict[str, list[str]] = {}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         for endpoint in node.inputs:
             if endpoint not in graph.feeds and graph.nodes[endpoint.node].op in _GOES_AHEAD:
                 users.setdefault(endpoint.node, []).append(node.name)
         for name in node.controls:
             if graph.nodes[name].op in _GOES_AHEAD:
                 waiting.setdefault(name, []).append(node.name)
-    for node in paced(reversed(list(graph.nodes.values()))):  # an Enter's consumer may be the Enter of an inner loop
+    for node in yielding(reversed(list(graph.nodes.values()))):  # an Enter's consumer may be the Enter of an inner loop
         if node.op not in _GOES_AHEAD:
             continue
         wanted: dict[str, None] = {}
@@ -145,10 +145,10 @@ def _spread(graph: Subgraph) -> Subgraph:
     if not changed:
         return graph
     nodes: list[Node] = []
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         for copy in copies.get(node.name, (node,)):
             inputs = tuple(
-                Endpoint(of[e.node, copy.device], e.port) if e.node in changed and e not in graph.feeds else e
+                TensorId(of[e.node, copy.device], e.port) if e.node in changed and e not in graph.feeds else e
                 for e in copy.inputs
             )
             controls = tuple(of.get((c, copy.device), c) for c in copy.controls)
@@ -244,7 +244,7 @@ class _Builder:
         outputs = {"Merge": (bool_dtype, int32), "Switch": (bool_dtype, bool_dtype)}
 
         def add(
-            op: str, *inputs: Endpoint, controls: tuple[str, ...] = (), attrs: Mapping[str, Any] = NO_ATTRS
+            op: str, *inputs: TensorId, controls: tuple[str, ...] = (), attrs: Mapping[str, Any] = NO_ATTRS
         ) -> None:
             dtypes = outputs.get(op, (bool_dtype,))
             shapes: tuple[Shape, ...] = ((),) * len(dtypes)
@@ -252,10 +252,10 @@ class _Builder:
             self.added.append(Node(f"{base}/{op}", op, inputs, controls, attrs, dtypes, shapes, device, where))
 
         add("Const", attrs={"value": np.array(False), "dtype": bool_dtype})
-        add("Enter", Endpoint(f"{base}/Const", 0), controls=waits, attrs=entering)
-        add("Merge", Endpoint(f"{base}/Enter", 0), Endpoint(f"{base}/NextIteration", 0))
-        add("Switch", Endpoint(f"{base}/Merge", 0), Endpoint(condition.name, 0))
-        add("NextIteration", Endpoint(f"{base}/Switch", 1))
+        add("Enter", TensorId(f"{base}/Const", 0), controls=waits, attrs=entering)
+        add("Merge", TensorId(f"{base}/Enter", 0), TensorId(f"{base}/NextIteration", 0))
+        add("Switch", TensorId(f"{base}/Merge", 0), TensorId(condition.name, 0))
+        add("NextIteration", TensorId(f"{base}/Switch", 1))
         return f"{base}/Merge"
 
 
@@ -266,7 +266,7 @@ def _goes_back(graph: Subgraph, merge: Node) -> bool:
 def _not_in_each_iteration(graph: Subgraph) -> set[str]:
     """The nodes of loops that get a token in the first iteration, or in later ones, only."""
     found: set[str] = set()
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         starts = node.op == "NextIteration" or node.op == "Enter" and not node.attrs["is_constant"]
         if starts or node.op not in ("Merge", "Exit") and not found.isdisjoint(graph.predecessors(node)):
             found.add(node.name)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
 
@@ -25,10 +25,10 @@ def merge_duplicates(graph: Subgraph) -> Subgraph:
     first: dict[Hashable, str] = {}
     renamed: dict[str, str] = {}
     kept: list[Node] = []
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         inputs = node.inputs
         if any(e.node in renamed for e in inputs):
-            inputs = tuple(Endpoint(renamed.get(e.node, e.node), e.port) for e in inputs)
+            inputs = tuple(TensorId(renamed.get(e.node, e.node), e.port) for e in inputs)
         controls = node.controls
         if any(c in renamed for c in controls):
             controls = tuple(dict.fromkeys(renamed.get(c, c) for c in controls))
@@ -45,7 +45,7 @@ def merge_duplicates(graph: Subgraph) -> Subgraph:
         kept.append(node)
     return replace(
         graph.with_nodes(kept),
-        fetches=tuple(Endpoint(renamed.get(e.node, e.node), e.port) for e in graph.fetches),
+        fetches=tuple(TensorId(renamed.get(e.node, e.node), e.port) for e in graph.fetches),
         targets=tuple(renamed.get(t, t) for t in graph.targets),
     )
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.constant_value import constant_value
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
 _LARGEST = 1 << 20
@@ -30,7 +30,7 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
     """
     nodes: dict[str, Node] = {}
     fed = frozenset(graph.feeds)
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         nodes[node.name] = node
         definition = opdef.lookup(node.op)
         if node.op == "Const" or definition.stateful or definition.asynchronous or definition.work is None:
@@ -42,7 +42,7 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
         value: Any = None
         if node.op in _SHAPE_OPS:
             if node.inputs[0] not in fed:
-                value = constant_value(nodes, Endpoint(node.name, 0))
+                value = constant_value(nodes, TensorId(node.name, 0))
         elif node.inputs and all(e not in fed and nodes[e.node].op == "Const" for e in node.inputs):
             try:
                 value = evaluate(node, [nodes[e.node].attrs["value"] for e in node.inputs])

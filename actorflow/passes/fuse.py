@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow import dtypes
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.shapes import is_static
 
@@ -39,7 +39,7 @@ class Match:
     position: int
 
     @property
-    def other(self) -> Endpoint:
+    def other(self) -> TensorId:
         """The other input of a `last` that has two."""
         return self.last.inputs[1 - self.position]
 
@@ -72,7 +72,7 @@ def fuse(graph: Subgraph) -> Subgraph:
     """
     uses = _uses(graph)
     nodes: dict[str, Node] = {}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         nodes[node.name] = node
         if node.op in _BY_LAST and (not node.dtypes or node.dtypes[0] in _TYPES):
             match = next(_matches(graph, nodes, uses, node), None)
@@ -156,11 +156,11 @@ def _masked_first(match: Match) -> tuple[Node, ...]:
     images, pooled, gradient = match.first.inputs
     shapes = match.nodes[pooled.node].shapes[pooled.port : pooled.port + 1]
     mask = replace(match.first, op="ReluGrad", inputs=(gradient, pooled), attrs=match.last.attrs, shapes=shapes)
-    moved = (images, pooled, Endpoint(mask.name, 0))
+    moved = (images, pooled, TensorId(mask.name, 0))
     return mask, replace(match.last, op="MaxPoolGrad", inputs=moved, attrs=match.first.attrs)
 
 
-def _joined(match: Match, op: str, inputs: tuple[Endpoint, ...], **attrs: Any) -> Node:
+def _joined(match: Match, op: str, inputs: tuple[TensorId, ...], **attrs: Any) -> Node:
     """A node in the place of `last` that does the work of `first` as well."""
     first, last = match.first, match.last
     return replace(
@@ -204,7 +204,7 @@ for _rule in RULES:
 def _uses(graph: Subgraph) -> Counter[str]:
     """How many inputs, control edges, fetches and targets name each node."""
     uses: Counter[str] = Counter()
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         uses.update(endpoint.node for endpoint in node.inputs)
         uses.update(node.controls)
     uses.update(endpoint.node for endpoint in graph.fetches)

@@ -13,12 +13,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from zlib import crc32
 
+from actorflow.analysis.cooperative import yield_interpreter
 from actorflow.analysis.frames import ROOT, frames, is_free
-from actorflow.analysis.pauses import pause
 from actorflow.analysis.specialise import body_of, specialised
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.node import NO_ATTRS, Endpoint, Node
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.user_line import Where
 
 
@@ -37,8 +37,8 @@ class Called(Where):
 
 
 def inline(
-    nodes: Mapping[str, Node], fetches: tuple[Endpoint, ...] = (), feeds: Container[Endpoint] = ()
-) -> tuple[Mapping[str, Node], tuple[Endpoint, ...]]:
+    nodes: Mapping[str, Node], fetches: tuple[TensorId, ...] = (), feeds: Container[TensorId] = ()
+) -> tuple[Mapping[str, Node], tuple[TensorId, ...]]:
     """The nodes of a graph with all calls expanded, and what to fetch instead of `fetches`.
 
     What uses the outputs of a call uses those of the copy; a node with the name of the call stays, for who waits for it, or
@@ -53,7 +53,7 @@ def inline(
 class _Inliner:
     """The work of one `inline`."""
 
-    def __init__(self, nodes: Mapping[str, Node], feeds: Container[Endpoint]) -> None:
+    def __init__(self, nodes: Mapping[str, Node], feeds: Container[TensorId]) -> None:
         self.source = nodes
         self.feeds = feeds
         self.made = dict(nodes)
@@ -62,7 +62,7 @@ class _Inliner:
         self.chains: dict[str, list[str]] = {}
         """For each call the calls that own its levels; the last is it itself."""
         self.names: dict[tuple[str, str], str] = {}
-        self.redirected: dict[Endpoint, Endpoint] = {}
+        self.redirected: dict[TensorId, TensorId] = {}
         self.taken: set[str] = set()
         self.original: dict[str, Node] = {}
 
@@ -72,14 +72,14 @@ class _Inliner:
             inside.update(body_of(self.source, end).nodes)
         waiting = deque(n for n in self.source.values() if n.op == "Call" and n.name not in inside)
         while waiting:
-            pause()
+            yield_interpreter()
             waiting.extend(self.expand(waiting.popleft()))
         for name, node in self.made.items():
             if any(e in self.redirected for e in node.inputs):
                 self.made[name] = replace(node, inputs=tuple(map(self.resolve, node.inputs)))
         return self.made
 
-    def resolve(self, endpoint: Endpoint) -> Endpoint:
+    def resolve(self, endpoint: TensorId) -> TensorId:
         while endpoint in self.redirected:
             endpoint = self.redirected[endpoint]
         return endpoint
@@ -117,7 +117,7 @@ class _Inliner:
         )
         if not controls:
             for port, output in enumerate(outputs):
-                if (mine := Endpoint(call.name, port)) not in self.feeds:
+                if (mine := TensorId(call.name, port)) not in self.feeds:
                     self.redirected[mine] = output
         return calls
 
@@ -147,7 +147,7 @@ class _Inliner:
             colocate=tuple(self.copied(chain[levels[c]], c) if c in levels else c for c in node.colocate),
         )
 
-    def is_reference(self, endpoint: Endpoint) -> bool:
+    def is_reference(self, endpoint: TensorId) -> bool:
         return self.source[endpoint.node].op == "_Arg" and self.source[endpoint.node].dtypes[0].is_ref
 
     def gate(self, call: Node) -> tuple[str, ...]:
@@ -174,18 +174,18 @@ class _Inliner:
             )
         return (name,)
 
-    def mapped(self, endpoint: Endpoint, chain: list[str], levels: Mapping[str, int]) -> Endpoint:
+    def mapped(self, endpoint: TensorId, chain: list[str], levels: Mapping[str, int]) -> TensorId:
         node = self.source[endpoint.node]
         if is_free(node):
             return endpoint
         owner = chain[levels[node.name]]
         if node.op != "_Arg":
-            return Endpoint(self.copied(owner, node.name), endpoint.port)
+            return TensorId(self.copied(owner, node.name), endpoint.port)
         call = self.original[owner]
         given = call.inputs[node.attrs["index"]]
         return self.after_controls(call, given) if call.controls and not node.dtypes[0].is_ref else given
 
-    def after_controls(self, call: Node, given: Endpoint) -> Endpoint:
+    def after_controls(self, call: Node, given: TensorId) -> TensorId:
         """An input of a call that waits for something."""
         name = self.copied(call.name, f"{given.node}_{given.port}")
         source = self.made[given.node]
@@ -200,7 +200,7 @@ class _Inliner:
                 device=call.device,
                 where=call.where,
             )
-        return Endpoint(name, 0)
+        return TensorId(name, 0)
 
     def copied(self, owner: str, name: str) -> str:
         """The name of the copy of a node that belongs to a call."""

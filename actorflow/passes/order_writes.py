@@ -9,22 +9,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from actorflow.analysis.ancestry import waits
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.registry import opdef
 
 _READS = frozenset(("ReadVariableOp", "ReadVariableOr"))
 _EFFORT = 200_000  # steps of the search after which the rest is left as it is
 
 
-def order_writes(graph: Subgraph, partial: frozenset[Endpoint] = frozenset()) -> Subgraph:
+def order_writes(graph: Subgraph, partial: frozenset[TensorId] = frozenset()) -> Subgraph:
     """Adds control edges from the users of a variable's reads to its writes, where that makes no cycle. `partial` are
     feeds that come while the step runs: no write waits for one that it needs not."""
     reads: dict[str, list[str]] = {}
     writes: dict[str, list[str]] = {}
     successors: dict[str, list[str]] = {name: [] for name in graph.nodes}
-    for node in paced(graph.nodes.values()):
+    for node in yielding(graph.nodes.values()):
         for need in graph.predecessors(node):
             successors[need].append(node.name)
         definition = opdef.lookup(node.op)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, is_free, with_loops
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.dtypes import float32
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.control_loops import add_control_loops, short_name
 
 LOSSY = "_lossy"
@@ -38,9 +38,9 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
     parts: dict[str, dict[str, Node]] = {}
     fed = graph.feeds
     nodes = graph.nodes
-    received: dict[tuple[Endpoint | str, str], Node] = {}
+    received: dict[tuple[TensorId | str, str], Node] = {}
 
-    def receive(source: Node, endpoint: Endpoint | None, device: str) -> str:
+    def receive(source: Node, endpoint: TensorId | None, device: str) -> str:
         """The name of the node that has a tensor of `source`, or else the fact that it is done, on `device`."""
         edge = endpoint or source.name
         recv = received.get((edge, device))
@@ -56,7 +56,7 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
         """Whether a constant of another device is on that of its user too."""
         return is_free(source) and (copy_constants or bool(frames.parent) and frames.of[node.name] != ROOT)
 
-    for node in paced(nodes.values()):
+    for node in yielding(nodes.values()):
         here = parts.setdefault(node.device, {})
         inputs = list(node.inputs)
         for i, endpoint in enumerate(inputs):
@@ -65,7 +65,7 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
             if is_here(source, node):
                 here.setdefault(source.name, replace(source, device=node.device))
             else:
-                inputs[i] = Endpoint(receive(source, endpoint, node.device), 0)
+                inputs[i] = TensorId(receive(source, endpoint, node.device), 0)
         controls: list[str] = []
         for name in node.controls:
             if (source := nodes[name]).device == node.device:
@@ -93,7 +93,7 @@ def _part(graph: Subgraph, members: Mapping[str, Node], device: str, first: str,
 
 
 def _pair(
-    source: Node, endpoint: Endpoint | None, destination: str, starts: tuple[str, ...], lossy: bool
+    source: Node, endpoint: TensorId | None, destination: str, starts: tuple[str, ...], lossy: bool
 ) -> tuple[Node, Node]:
     """The Send on the source's device and the Recv on the destination."""
     edge = str(endpoint) if endpoint else f"^{source.name}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
-from actorflow.analysis.pauses import paced
 from actorflow.graph.node import Node
 from actorflow.placement.cost_model import expected_bytes
 from actorflow.placement.groups import Joint, UnionFind
@@ -32,7 +32,7 @@ class Uses:
         self.fresh = fresh
         self.data: dict[str, list[Node]] = {}
         self.controls: dict[str, list[Node]] = {}
-        for node in paced(fresh):
+        for node in yielding(fresh):
             for source in dict.fromkeys([endpoint.node for endpoint in node.inputs]):
                 self.data.setdefault(source, []).append(node)
             for source in node.controls:
@@ -73,7 +73,7 @@ def loops(uses: Uses) -> list[list[str]]:
 def lists(uses: Uses) -> Iterator[Joint]:
     """The users of lists of tensors and their makers: a list may have no size that is known, and goes from a loop to its
     gradient."""
-    for node in paced(uses.fresh):
+    for node in yielding(uses.fresh):
         for endpoint in node.inputs:
             if uses.nodes[endpoint.node].dtypes[endpoint.port].kind == "V":
                 yield node.name, endpoint.node, LISTS
@@ -98,11 +98,11 @@ def initial(uses: Uses, groups: UnionFind) -> dict[str, str]:
     """
     order = _order(uses)
     pure: set[str] = set()
-    for node in paced(order):
+    for node in yielding(order):
         if all(endpoint.node in pure for endpoint in node.inputs) and _is_pure(node):
             pure.add(node.name)
     home: dict[str, str] = {}
-    for node in paced(reversed(order)):
+    for node in yielding(reversed(order)):
         users = uses.data.get(node.name)
         if not users or node.name not in pure:
             continue
@@ -117,7 +117,7 @@ def _order(uses: Uses) -> list[Node]:
     here = {node.name for node in uses.fresh}
     waits = {node.name: sum(s in here for s in {e.node for e in node.inputs}) for node in uses.fresh}
     order = [node for node in uses.fresh if not waits[node.name]]
-    for node in paced(order):
+    for node in yielding(order):
         for user in uses.data.get(node.name, ()):
             waits[user.name] -= 1
             if not waits[user.name]:
@@ -145,7 +145,7 @@ def _written(user: Node, value: Node) -> str | None:
 def followers(uses: Uses) -> Iterator[Joint]:
     """Nodes that go where another one is: views and questions for a shape go with their tensor, a source without inputs
     with its only user."""
-    for node in paced(uses.fresh):
+    for node in yielding(uses.fresh):
         if node.device or node.colocate or node.op in PRIMITIVES:
             continue
         if node.op in _ABOUT:

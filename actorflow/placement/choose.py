@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.graph.node import Node
 from actorflow.placement import affinity
 from actorflow.placement.cost_model import Measurements, expected_bytes
 from actorflow.placement.feasible import Candidate, is_bound
 from actorflow.placement.groups import Choices, Joint, UnionFind
-from actorflow.placement.link_costs import Links
-from actorflow.placement.makespan import Grouping, Schedule, simulate
-from actorflow.placement.workload import Machine, Workload, workload
+from actorflow.placement.link_costs import LinkCosts
+from actorflow.placement.makespan import Grouping, SimulatedSchedule, simulate
+from actorflow.placement.workload import DeviceSet, Workload, workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def choose(
     groups: UnionFind,
     options: dict[str, Sequence[str]],
     measured: Measurements,
-    links: Links,
+    links: LinkCosts,
     reasons: dict[str, Reason] | None,
 ) -> dict[str, str]:
     """Where the nodes go whose groups have a choice. The order of `nodes` plays no part."""
@@ -55,7 +55,7 @@ def choose(
     fresh_names = {node.name for node in fresh}
     sources = {e.node for n in fresh for e in n.inputs} | {c for n in fresh for c in n.controls}
     given = {name for name in sources if name in known}
-    machine = Machine(devices, links)
+    machine = DeviceSet(devices, links)
     work_names = sorted(fresh_names | given)
     uses = affinity.Uses(nodes, fresh)
     choices = Choices(groups, options, placed)
@@ -67,7 +67,7 @@ def choose(
     group: list[int] = []
     options_of: list[Sequence[int]] = []
     stateful: list[bool] = []
-    for name in paced(work_names):
+    for name in yielding(work_names):
         root = groups.find(name)
         g = numbers.setdefault(root, len(numbers))
         if g == len(options_of):
@@ -93,12 +93,12 @@ def choose(
     return found
 
 
-def best(work: Workload, machine: Machine, grouping: Grouping) -> Schedule:
+def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> SimulatedSchedule:
     """The greedy schedule, or one that keeps all that is free on one device, where that is as good.
 
     A greedy walk looks one node ahead: it sees no gain in a faster device that pays only after many nodes.
     """
-    chosen: Schedule | None = None
+    chosen: SimulatedSchedule | None = None
     for device in _promising(machine, grouping):
         narrowed = [(device,) if device in options else options for options in grouping.options]
         if _too_small(work, machine, grouping, narrowed):
@@ -112,7 +112,7 @@ def best(work: Workload, machine: Machine, grouping: Grouping) -> Schedule:
     return replace(chosen, tried=greedy.tried, pulled=greedy.pulled, spread=greedy.seconds)
 
 
-def _promising(machine: Machine, grouping: Grouping) -> list[int]:
+def _promising(machine: DeviceSet, grouping: Grouping) -> list[int]:
     """The devices on which all that is free might be best: the first one, faster ones, and those where something has to
     be."""
     held = {options[0] for options in grouping.options if len(options) == 1}
@@ -124,7 +124,7 @@ def _promising(machine: Machine, grouping: Grouping) -> list[int]:
     return found
 
 
-def _too_small(work: Workload, machine: Machine, grouping: Grouping, options: Sequence[Sequence[int]]) -> bool:
+def _too_small(work: Workload, machine: DeviceSet, grouping: Grouping, options: Sequence[Sequence[int]]) -> bool:
     """Whether some device lacks room for all that has no other choice."""
     needs = list(grouping.used)
     largest = [0.0] * len(needs)
@@ -158,7 +158,7 @@ def _remember(
     found: Mapping[str, str],
     names: Sequence[str],
     group: Sequence[int],
-    schedule: Schedule,
+    schedule: SimulatedSchedule,
     devices: Sequence[Candidate],
     together: Iterable[Joint],
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.graph.node import Node
 from actorflow.registry import opdef
 
@@ -45,7 +45,7 @@ def required(nodes: Mapping[str, Node], some: Iterable[Node]) -> Iterator[Joint]
     A variable's handle is a reference, and so is that of a queue or a reader: its state is in the memory of its device.
     """
     takes: dict[str, bool] = {}
-    for node in paced(some):
+    for node in yielding(some):
         for other in node.colocate:
             yield node.name, other, COLOCATED
         if not node.inputs:

@@ -12,7 +12,7 @@ from actorflow.placement.feasible import Candidate
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkCost:
     """One direction between two devices: `latency` in seconds, `bandwidth` in bytes a second. Each end's event loop works for
     `overhead` seconds on a tensor."""
 
@@ -25,11 +25,11 @@ class Link:
         return self.latency + nbytes / self.bandwidth
 
 
-SAME_DEVICE = Link(0.0)
+SAME_DEVICE = LinkCost(0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkCosts:
     """The links that a cluster has, by how far its devices are apart.
 
     process: in one process and one kind of memory. Values are handed over; the latency is that of a Send and a Recv, and of
@@ -40,13 +40,13 @@ class Links:
     between: other links, by the full names of the device that sends and the one that receives.
     """
 
-    process: Link = Link(50e-6, overhead=5e-6)
-    memory: Link = Link(60e-6, 8e9, 5e-6)
-    host: Link = Link(150e-6, 8e9, 10e-6)
-    network: Link = Link(300e-6, 1e9, 10e-6)
-    between: Mapping[tuple[str, str], Link] = field(default_factory=lambda: MappingProxyType({}))
+    process: LinkCost = LinkCost(50e-6, overhead=5e-6)
+    memory: LinkCost = LinkCost(60e-6, 8e9, 5e-6)
+    host: LinkCost = LinkCost(150e-6, 8e9, 10e-6)
+    network: LinkCost = LinkCost(300e-6, 1e9, 10e-6)
+    between: Mapping[tuple[str, str], LinkCost] = field(default_factory=lambda: MappingProxyType({}))
 
-    def link(self, source: Candidate, destination: Candidate) -> Link:
+    def link(self, source: Candidate, destination: Candidate) -> LinkCost:
         """The link from one device to another. Two tasks are on one host if both devices say `host`, and say the same."""
         given = self.between.get((source.name, destination.name))
         if given is not None:
@@ -59,7 +59,7 @@ class Links:
         return self.host if host is not None and host == getattr(destination, "host", None) else self.network
 
 
-DEFAULT_LINKS = Links()
+DEFAULT_LINKS = LinkCosts()
 
 
 def task_of(spec: DeviceSpec) -> DeviceSpec:

@@ -16,21 +16,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from actorflow.analysis.pauses import pause
+from actorflow.analysis.cooperative import yield_interpreter
 from actorflow.graph.node import Node
 from actorflow.placement.affinity import Uses, initial, run_once
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, Links
-from actorflow.placement.workload import Machine, Workload, workload
+from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
+from actorflow.placement.workload import DeviceSet, Workload, workload
 
 _CHEAP = 1e-6
 _MOST_GAPS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DeviceEstimate:
     """What the simulation found of one device for a group: when the group would be done, in seconds from the step's begin;
     infinite where its memory has no room."""
 
@@ -39,7 +39,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class SimulatedSchedule:
     """seconds: from the begin of the step to its end. at: the device of each group. begun, ended: of each node, in seconds.
     tried: for each group that the simulation decided, what it compared. pulled: for each group that left the choice to its users,
     the node that took it along. spread: the greedy schedule's seconds, where another one was taken."""
@@ -48,7 +48,7 @@ class Schedule:
     at: Sequence[int]
     begun: Sequence[float]
     ended: Sequence[float]
-    tried: Mapping[int, tuple[Tried, ...]]
+    tried: Mapping[int, tuple[DeviceEstimate, ...]]
     pulled: Mapping[int, int]
     spread: float | None = None
 
@@ -96,7 +96,7 @@ class _Queue:
 
 
 class _Simulation:
-    def __init__(self, work: Workload, machine: Machine, grouping: Grouping) -> None:
+    def __init__(self, work: Workload, machine: DeviceSet, grouping: Grouping) -> None:
         self.work = work
         self.machine = machine
         self.group = grouping.group
@@ -120,10 +120,10 @@ class _Simulation:
         self.begun = [0.0] * len(work.names)
         self.ended = [0.0] * len(work.names)
         self.afloat: dict[int, list[int]] = {}
-        self.tried: dict[int, tuple[Tried, ...]] = {}
+        self.tried: dict[int, tuple[DeviceEstimate, ...]] = {}
         self.pulled: dict[int, int] = {}
 
-    def run(self) -> Schedule:
+    def run(self) -> SimulatedSchedule:
         work, group, at, ended = self.work, self.group, self.at, self.ended
         rank = _ranks(work, self.machine)
         waits = [len(edges) for edges in work.inputs]
@@ -131,7 +131,7 @@ class _Simulation:
         heap = [(0.0, -rank[i], i) for i, count in enumerate(waits) if not count]
         heapq.heapify(heap)
         while heap:
-            pause()
+            yield_interpreter()
             self.now, _, i = heapq.heappop(heap)
             g = group[i]
             if at[g] < 0 and self._floats(i, g):
@@ -150,7 +150,7 @@ class _Simulation:
         for g in range(len(at)):
             if at[g] < 0:
                 self._settle(g, self.options[g][0])
-        return Schedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
+        return SimulatedSchedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
 
     def _floats(self, i: int, g: int) -> bool:
         """Whether a node leaves it to its users where its group goes: it hangs on nothing but its group, and costs nothing
@@ -217,11 +217,11 @@ class _Simulation:
         """Tries the devices of group `g`, of which node `i` is the first to run."""
         afloat = {self.group[e.source] for e in self.work.inputs[i] if e.is_data and self.at[self.group[e.source]] < 0}
         more = self.work.output[i] + sum(self.held[other] for other in afloat if other != g)
-        tried: list[Tried] = []
+        tried: list[DeviceEstimate] = []
         best, first = -1, math.inf
         for device in self.options[g]:
             if not self._fits(device, self.held[g] + more):
-                tried.append(Tried(device, math.inf))
+                tried.append(DeviceEstimate(device, math.inf))
                 continue
             speed = self.machine.speed[device]
             own = self.work.seconds[i] / speed
@@ -229,7 +229,7 @@ class _Simulation:
             ends = queue.earliest(self._arrival(i, device), own) + self.total[g] / speed + self.committed[device]
             if not self.work.users[i]:
                 ends += self.machine.links[device][0].seconds(self.work.output[i])
-            tried.append(Tried(device, ends))
+            tried.append(DeviceEstimate(device, ends))
             if ends < first - 1e-12:
                 best, first = device, ends
         if best < 0:
@@ -285,7 +285,7 @@ class _Simulation:
         return max(self.options[g], key=room)
 
 
-def _ranks(work: Workload, machine: Machine) -> list[float]:
+def _ranks(work: Workload, machine: DeviceSet) -> list[float]:
     """For each node the length of the longest way to the end, on devices and links of mean speed."""
     latency, per_byte = machine.mean_link()
     slowness = sum(1.0 / speed for speed in machine.speed) / len(machine.speed)
@@ -300,7 +300,7 @@ def _ranks(work: Workload, machine: Machine) -> list[float]:
     return rank
 
 
-def simulate(work: Workload, machine: Machine, grouping: Grouping) -> Schedule:
+def simulate(work: Workload, machine: DeviceSet, grouping: Grouping) -> SimulatedSchedule:
     """Runs `work`, and decides on its way where groups with several devices go."""
     return _Simulation(work, machine, grouping).run()
 
@@ -311,15 +311,15 @@ def makespan(
     devices: Sequence[Candidate],
     *,
     measured: Measurements = UNMEASURED,
-    links: Links = DEFAULT_LINKS,
-) -> Schedule:
+    links: LinkCosts = DEFAULT_LINKS,
+) -> SimulatedSchedule:
     """The simulated execution of a placement; `seconds` is how long the step takes. All nodes run once, but what only makes
     initial values takes no time. `begun` and `ended` are in the order of the nodes' names.
 
     Raises:
         KeyError: a node is on none of `devices`.
     """
-    machine = Machine(devices, links)
+    machine = DeviceSet(devices, links)
     names = sorted(name for name in nodes if name in placed)
     groups = UnionFind()
     for name, other, _ in required(nodes, nodes.values()):

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
 
 
-class Observed(NamedTuple):
+class NodeMeasurement(NamedTuple):
     """What runs have shown of a node, or of several that run as one.
 
     names: of the graph's nodes. nanoseconds: for one execution of all of them, on `device`. samples: how many runs were
@@ -21,29 +21,29 @@ class Observed(NamedTuple):
     device: str
     nanoseconds: float
     samples: int
-    sizes: tuple[tuple[Endpoint, int], ...] = ()
+    sizes: tuple[tuple[TensorId, int], ...] = ()
 
 
-def encode_observed(found: Iterable[Observed]) -> list[list[Any]]:
+def encode_observed(found: Iterable[NodeMeasurement]) -> list[list[Any]]:
     """In msgpack's types."""
     return [[list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes]] for o in found]
 
 
-def decode_observed(rows: Any) -> list[Observed]:
+def decode_observed(rows: Any) -> list[NodeMeasurement]:
     """The way back. Raises ValueError, TypeError where it is none."""
     return [
-        Observed(
+        NodeMeasurement(
             tuple(map(str, names)),
             str(device),
             max(0.0, float(nanoseconds)),
             int(samples),
-            tuple((Endpoint(str(node), int(port)), int(size)) for node, port, size in sizes),
+            tuple((TensorId(str(node), int(port)), int(size)) for node, port, size in sizes),
         )
         for names, device, nanoseconds, samples, sizes in rows
     ]
 
 
-def measurements(observed: Iterable[Observed], nodes: Mapping[str, Node]) -> Measurements:
+def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node]) -> Measurements:
     """What is known of each node of a graph. The time of nodes that run as one is divided in proportion to what was expected
     of them. Where several plans have run a node, that counts which was timed most often."""
     whole = Subgraph(nodes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
@@ -20,7 +20,7 @@ from actorflow.placement.choose import Reason, choose
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate, Feasible, able, feasible, types_of
 from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, Links
+from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
 
 __all__ = ("UnionFind", "place")
 
@@ -34,7 +34,7 @@ def place(
     held: Mapping[str, str] = MappingProxyType({}),
     soft: bool = False,
     measured: Measurements = UNMEASURED,
-    links: Links = DEFAULT_LINKS,
+    links: LinkCosts = DEFAULT_LINKS,
     reasons: dict[str, Reason] | None = None,
 ) -> dict[str, str]:
     """The full device name of each node. Those in `known` stay where they are, and so does what must be with them.
@@ -65,9 +65,9 @@ def place(
     alone: dict[tuple[str, str, tuple[DType, ...]], Feasible] = {}
     members: dict[str, list[Node]] = {}
     is_open = False
-    for node in paced(fresh):
+    for node in yielding(fresh):
         members.setdefault(groups.find(node.name), []).append(node)
-    for root, group in paced(members.items()):
+    for root, group in yielding(members.items()):
         try:
             if root in apart:
                 raise _torn(group[0], *apart[root])

@@ -10,8 +10,8 @@ from actorflow.placement.choose import Reason
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.feasible import Candidate, has_state
-from actorflow.placement.link_costs import DEFAULT_LINKS, Links
-from actorflow.placement.measuring import Observed, measurements
+from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
+from actorflow.placement.measuring import NodeMeasurement, measurements
 from actorflow.placement.place import place
 
 
@@ -24,7 +24,7 @@ class Placer:
         links: what transfers cost.
     """
 
-    def __init__(self, devices: Sequence[Candidate], *, soft: bool = False, links: Links = DEFAULT_LINKS) -> None:
+    def __init__(self, devices: Sequence[Candidate], *, soft: bool = False, links: LinkCosts = DEFAULT_LINKS) -> None:
         self.placed: dict[str, str] = {}
         self._devices = devices
         self._soft = soft
@@ -55,11 +55,11 @@ class Placer:
         self._nodes, self._reasons, self._refused = nodes, reasons, refused
         return refused
 
-    def measured(self, observed: Iterable[Observed]) -> Measurements:
+    def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
         """What runs have shown, for each node of the graph that was placed last."""
         return measurements(observed, self._nodes)
 
-    def forget(self, observed: Iterable[Observed]) -> None:
+    def forget(self, observed: Iterable[NodeMeasurement]) -> None:
         """Lets the next call of `place` decide anew, by what runs have shown. What has state stays where it is, and what must
         be with it."""
         self._measured = self.measured(observed)

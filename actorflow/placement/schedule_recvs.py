@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
+from actorflow.analysis.cooperative import yield_interpreter, yielding
 from actorflow.analysis.frames import ROOT, frames, is_free
-from actorflow.analysis.pauses import paced, pause
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Node
 from actorflow.placement.cost_model import expected_bytes, node_cost
@@ -39,7 +39,7 @@ _PER_BYTE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class RecvSchedule:
     """When each node of a step is expected to run, in nanoseconds from the step's start, and the memory that is in use.
 
     Nodes are named by their device and their name there. A Recv's time is that of the transfer: it begins when the Recv
@@ -68,13 +68,13 @@ def schedule_recvs(parts: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
             found[device] = topological(
                 part.with_nodes(
                     replace(n, controls=(*n.controls, edges[n.name])) if n.name in edges else n
-                    for n in paced(part.nodes.values())
+                    for n in yielding(part.nodes.values())
                 )
             )
     return found
 
 
-def simulate(parts: Mapping[str, Subgraph]) -> Schedule:
+def simulate(parts: Mapping[str, Subgraph]) -> RecvSchedule:
     """A step of `parts` as the cost model expects it. A device runs one node at a time, the one first that is ready first;
     transfers go on beside that. A tensor takes memory from the beginning of what makes or receives it until the end of its
     last user, and until it has been sent; what is fetched, until the end of the step. Loops are taken to run once."""
@@ -105,7 +105,7 @@ def _accepted(net: _Net, waiting: Mapping[str, Sequence[str]]) -> dict[int, int]
     return accepted
 
 
-def _better(trial: Schedule, known: Schedule) -> bool:
+def _better(trial: RecvSchedule, known: RecvSchedule) -> bool:
     return (
         trial.makespan <= known.makespan
         and all(trial.peak[device] <= known.peak[device] for device in known.peak)
@@ -142,7 +142,7 @@ class _Net:
         sends: dict[str, int] = {}
         for device, part in parts.items():
             known = frames(part)
-            for node in paced(part.nodes.values()):
+            for node in yielding(part.nodes.values()):
                 at = index[device, node.name] = len(self.nodes)
                 self.nodes.append(node)
                 self.device.append(device)
@@ -155,7 +155,7 @@ class _Net:
                 self.cost.append(_LATENCY + self.bytes[at] * _PER_BYTE if node.op == "_Recv" else cost)
             self._kept.update(index[device, e.node] for e in part.fetches if e.node in part.nodes)
         self._send_of: dict[int, int] = {}
-        for at, node in paced(enumerate(self.nodes)):
+        for at, node in yielding(enumerate(self.nodes)):
             part = parts[self.device[at]]
             needs = dict.fromkeys(index[self.device[at], name] for name in part.predecessors(node))
             if node.op == "_Recv":
@@ -191,14 +191,14 @@ class _Net:
         waiting = [len(needs) for needs in self.needs]
         order = [at for at, count in enumerate(waiting) if not count]
         for at in order:
-            pause()
+            yield_interpreter()
             for user in self.users[at]:
                 waiting[user] -= 1
                 if not waiting[user]:
                     order.append(user)
         return order
 
-    def simulate(self, delays: Mapping[int, int]) -> Schedule:
+    def simulate(self, delays: Mapping[int, int]) -> RecvSchedule:
         """`simulate`, with further control edges: for each Recv in `delays`, from the node there."""
         count = len(self.nodes)
         waiting = [len(needs) for needs in self.needs]
@@ -212,7 +212,7 @@ class _Net:
         ready = [(0.0, at) for at in range(count) if not waiting[at]]
         heapq.heapify(ready)
         while ready:
-            pause()
+            yield_interpreter()
             time, at = heapq.heappop(ready)
             if self.nodes[at].op == "_Recv":
                 begin[at] = time
@@ -230,7 +230,7 @@ class _Net:
                     heapq.heappush(ready, (last, user))
         makespan = max(end, default=0.0)
         peaks = self._peaks(begin, end, makespan)
-        return Schedule(dict(zip(self._names, begin)), dict(zip(self._names, end)), makespan, peaks)
+        return RecvSchedule(dict(zip(self._names, begin)), dict(zip(self._names, end)), makespan, peaks)
 
     def _peaks(self, begin: Sequence[float], end: Sequence[float], makespan: float) -> dict[str, int]:
         until = list(end)
@@ -252,7 +252,7 @@ class _Net:
             peaks[device] = peak
         return peaks
 
-    def delays(self, known: Schedule, waiting: Mapping[str, Sequence[str]], by: Sequence[float]) -> dict[int, int]:
+    def delays(self, known: RecvSchedule, waiting: Mapping[str, Sequence[str]], by: Sequence[float]) -> dict[int, int]:
         """For each Recv that could start later, the node that it should wait for: of those on its device that all its users
         wait for, the last that is done early enough for the transfer to be over when the first user has to begin (`by`)."""
         self._waited_for = self._waited_for or self._surely_waited_for()
@@ -262,7 +262,7 @@ class _Net:
         recvs = [at for at, node in enumerate(self.nodes) if (self.device[at], node.name) in wanted and self.users[at]]
         found: dict[int, int] = {}
         for recv in sorted(recvs, key=lambda at: -self.bytes[at])[:MOST_RECVS]:
-            pause()
+            yield_interpreter()
             users = self.users[recv]
             needed = min(by[user] for user in users)
             shared = reduce(and_, (self._waited_for[user] for user in users))
@@ -283,11 +283,11 @@ class _Net:
                 found[self.device[at]].append(at)
         return found
 
-    def asap(self, known: Schedule) -> list[float]:
+    def asap(self, known: RecvSchedule) -> list[float]:
         """When each node begins in a schedule."""
         return self._times(known)[0]
 
-    def _times(self, known: Schedule) -> tuple[list[float], list[float]]:
+    def _times(self, known: RecvSchedule) -> tuple[list[float], list[float]]:
         return list(known.begin.values()), list(known.end.values())
 
     def alap(self, makespan: float) -> list[float]:
@@ -302,7 +302,7 @@ class _Net:
         """For each node, all that it waits for in any case, a bit for each. A Merge waits for one of its inputs only,
         whichever that is, and an Exit for the iterations."""
         found = [0] * len(self.nodes)
-        for at in paced(self._topological):
+        for at in yielding(self._topological):
             if self.nodes[at].op not in ("Merge", "Exit"):
                 for need in self.needs[at]:
                     found[at] |= found[need] | 1 << need

@@ -10,13 +10,13 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import is_free
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
 from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
 from actorflow.placement.feasible import Candidate
-from actorflow.placement.link_costs import Link, Links, task_of
+from actorflow.placement.link_costs import LinkCost, LinkCosts, task_of
 from actorflow.registry import opdef
 
 INLINE = 0.0007
@@ -24,7 +24,7 @@ INLINE = 0.0007
 one has its device's own thread. See `actorflow.runtime.diagnostics.costs`."""
 
 
-class Edge(NamedTuple):
+class WorkloadEdge(NamedTuple):
     """What a node waits for: a node's number, the bytes that a transfer would move, and whether it is a tensor."""
 
     source: int
@@ -46,23 +46,23 @@ class Workload:
     output: Sequence[float]
     state: Sequence[float]
     fed: Sequence[float]
-    inputs: Sequence[Sequence[Edge]]
+    inputs: Sequence[Sequence[WorkloadEdge]]
     users: Sequence[Sequence[int]]
     order: Sequence[int]
 
 
-class Machine:
+class DeviceSet:
     """The devices as numbers: speeds, budgets, links, and which queue a kernel gets into. The first one begins each step.
 
     `loop` is the number of the queue of each device's event loop, `queues` that of all queues.
     """
 
-    def __init__(self, devices: Sequence[Candidate], links: Links) -> None:
+    def __init__(self, devices: Sequence[Candidate], links: LinkCosts) -> None:
         self.devices = devices
         self.index = {device.name: i for i, device in enumerate(devices)}
         self.speed = [float(getattr(device, "speed", None) or 1.0) for device in devices]
         self.budget = [budget_of(device) for device in devices]
-        self.links: list[list[Link]] = [[links.link(a, b) for b in devices] for a in devices]
+        self.links: list[list[LinkCost]] = [[links.link(a, b) for b in devices] for a in devices]
         tasks = list(dict.fromkeys(task_of(device.spec) for device in devices))
         self.queues = len(devices) + len(tasks)
         self.loop = [len(devices) + tasks.index(task_of(device.spec)) for device in devices]
@@ -92,7 +92,7 @@ def workload(
     names: Sequence[str],
     given: Container[str],
     once: Container[str],
-    machine: Machine,
+    machine: DeviceSet,
     measured: Measurements,
 ) -> Workload:
     """The work of the nodes `names`, which are sorted. Those `given` are there already: their tensors are, and they cost
@@ -101,7 +101,7 @@ def workload(
     estimate = _Estimates(nodes)
     seconds, output, state, fed = [], [], [], []
     sizes: list[Sequence[float]] = []
-    for name in paced(names):
+    for name in yielding(names):
         node = nodes[name]
         bytes_each = measured.bytes.get(name) or [expected_bytes(s, d) for s, d in zip(node.shapes, node.dtypes)]
         sizes.append(bytes_each)
@@ -110,19 +110,19 @@ def workload(
         output.append(0.0 if held else float(sum(bytes_each)))
         fed.append(float(sum(bytes_each)) if node.op == "Placeholder" and name not in given else 0.0)
         seconds.append(0.0 if name in given or name in once else _seconds(node, estimate, machine, measured))
-    inputs: list[list[Edge]] = []
+    inputs: list[list[WorkloadEdge]] = []
     users: list[list[int]] = [[] for _ in names]
-    for i, name in paced(enumerate(names)):
+    for i, name in yielding(enumerate(names)):
         node = nodes[name]
-        edges: list[Edge] = []
+        edges: list[WorkloadEdge] = []
         if name not in given:
             for endpoint in dict.fromkeys(node.inputs):
                 source, maker = index.get(endpoint.node), nodes[endpoint.node]
                 if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":
                     continue  # it has no device, is on each one, or comes from the turn before
                 size = sizes[source][endpoint.port] if endpoint.port < len(sizes[source]) else 0.0
-                edges.append(Edge(source, size, True))
-            edges += [Edge(index[control], 0.0, False) for control in node.controls if control in index]
+                edges.append(WorkloadEdge(source, size, True))
+            edges += [WorkloadEdge(index[control], 0.0, False) for control in node.controls if control in index]
         inputs.append(edges)
         for edge in edges:
             users[edge.source].append(i)
@@ -149,7 +149,7 @@ class _Estimates:
         return found
 
 
-def _seconds(node: Node, estimate: _Estimates, machine: Machine, measured: Measurements) -> float:
+def _seconds(node: Node, estimate: _Estimates, machine: DeviceSet, measured: Measurements) -> float:
     if node.op == "Placeholder" or opdef.lookup(node.op).asynchronous:
         return 0.0  # it waits, and takes nobody's time
     known = measured.seconds.get(node.name)
@@ -159,7 +159,7 @@ def _seconds(node: Node, estimate: _Estimates, machine: Machine, measured: Measu
     return known if device is None else known * machine.speed[device]
 
 
-def _ordered(inputs: Sequence[Sequence[Edge]], users: Sequence[Sequence[int]]) -> list[int]:
+def _ordered(inputs: Sequence[Sequence[WorkloadEdge]], users: Sequence[Sequence[int]]) -> list[int]:
     """Numbers in a topological order; those of a cycle, which a run will refuse, come last."""
     waits = [len(edges) for edges in inputs]
     ready = [i for i, count in enumerate(waits) if not count]

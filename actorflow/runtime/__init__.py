@@ -1,23 +1,25 @@
 """The actor runtime: compiled plans, the propagation state of steps, and the dispatcher that runs node tasks.
 
-actors.py       actors that can be seen: with `Session(coalesce=False)`, and in traced runs, each node that runs or waits is a
-                named task
-chain.py        chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in between
-context.py      what a kernel may reach beside its inputs
-dispatcher.py   the ready queue of an event loop, and the pump that runs node tasks from it
-frames.py       frames and iterations: how tokens travel through loops and branches (paper section 4.4)
-launch.py       from a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in
-misfit.py       `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
-part.py         the tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper section
-                3.1)
-plan.py         the compiled plan of one device: what a step needs to know of each node, as records and counts that never change
-quiet.py        `quiet_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
-step.py         one step: a run from its feeds to its last task
-threads.py      heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that write
-                variables
-tokens.py       what travels along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)
-codegen/        generated code: straight-line functions of regions and loops, and what compiles them
-diagnostics/    what is observed of steps: traces, costs, waits, faults
-loops/          event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object
-state/          state that outlives steps: resources, variables, and where tensors of a device lie
+actors.py           actors that can be seen: with `Session(coalesce=False)`, and in traced runs, each node that runs or waits is
+                    a named task
+chain.py            chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in
+                    between
+context.py          what a kernel may reach beside its inputs
+dispatcher.py       the ready queue of an event loop, and the pump that runs node tasks from it
+errstate.py         `errstate_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
+executor.py         the tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper
+                    section 3.1)
+frames.py           frames and iterations: how tokens travel through loops and branches (paper section 4.4)
+kernel_binding.py   from a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in
+misfit.py           `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
+plan.py             the compiled plan of one device: what a step needs to know of each node, as records and counts that never
+                    change
+step.py             one step: a run from its feeds to its last task
+threads.py          heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that
+                    write variables
+tokens.py           what travels along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)
+codegen/            generated code: straight-line functions of regions and loops, and what compiles them
+diagnostics/        what is observed of steps: traces, costs, waits, faults
+event_loops/        event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object
+state/              state that outlives steps: resources, variables, and where tensors of a device lie
 """

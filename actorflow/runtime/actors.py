@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from actorflow.public import public
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.frames import Frame, run_primitive
-from actorflow.runtime.part import Part, run_node, start_continuing
+from actorflow.runtime.executor import ExecutorState, run_node, start_continuing
 from actorflow.runtime.plan import SINK, PlanNode
 from actorflow.user_line import Where
 
@@ -66,7 +66,7 @@ class NodeTask(asyncio.Task[None]):
 
     __slots__ = ("node", "part")
 
-    part: Part
+    part: ExecutorState
     node: PlanNode
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
@@ -125,7 +125,7 @@ def _take_turn(loop: asyncio.AbstractEventLoop, callback: Any, *args: Any) -> No
         _swap(loop, outer)
 
 
-async def _primitive(part: Part, node: PlanNode) -> None:
+async def _primitive(part: ExecutorState, node: PlanNode) -> None:
     """The task of a control-flow primitive."""
     run_primitive(part, node)
 
@@ -135,13 +135,13 @@ async def _go_on(over: asyncio.Future[Callable[[], None]]) -> None:
     (await over)()
 
 
-class ActorPart(Part):
+class ActorExecutorState(ExecutorState):
     """A part each of whose nodes is a task that can be seen."""
 
     __slots__ = ()
 
-    def iteration(self, loop: Frame, number: int) -> Part:
-        return ActorPart(self.step, loop.plan, self.dispatcher, loop, number)
+    def iteration(self, loop: Frame, number: int) -> ExecutorState:
+        return ActorExecutorState(self.step, loop.plan, self.dispatcher, loop, number)
 
     def fire(self, index: int) -> None:
         node = self.nodes[index]
@@ -169,7 +169,7 @@ def look(step: Step) -> list[TaskState]:
     """The nodes of a step that are ready, run or wait. On its loop's thread."""
     made: dict[tuple[int, int], TaskState] = {}
 
-    def add(part: Part, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
+    def add(part: ExecutorState, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
         origin = node.node
         made.setdefault((id(part), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task))
 

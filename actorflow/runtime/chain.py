@@ -18,7 +18,7 @@ from actorflow.runtime.plan import PlanNode
 from actorflow.runtime.tokens import DEAD
 
 if TYPE_CHECKING:
-    from actorflow.runtime.part import Part
+    from actorflow.runtime.executor import ExecutorState
 
 LEAST_NS = 20_000.0
 """What is cheaper stays on the loop: a thread that runs small Python holds the loop up by itself."""
@@ -33,7 +33,7 @@ class Chain:
 
     __slots__ = ("_brought", "_filled", "_part", "_ready", "_taken", "open")
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: ExecutorState) -> None:
         self._part = part
         self._filled: dict[int, Any] = {}
         self._brought: dict[int, int] = {}
@@ -89,7 +89,7 @@ class Chain:
                     part.fire(consumer)
 
 
-def may_lead(part: Part, node: PlanNode) -> bool:
+def may_lead(part: ExecutorState, node: PlanNode) -> bool:
     """Whether a chain may begin with a node: it and all that it brings is alive, and of the ordinary kind."""
     return not part.dead and not node.merges and part.step.trace is None
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from actorflow.runtime.tokens import DEAD, EMPTY
 
 if TYPE_CHECKING:
-    from actorflow.runtime.part import Part
+    from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import Plan, PlanNode
 
-Primitive: TypeAlias = "Callable[[Part, PlanNode], bool]"
+Primitive: TypeAlias = "Callable[[ExecutorState, PlanNode], bool]"
 """Carries a node out; says whether it was alive."""
 
 
@@ -32,13 +32,13 @@ class Frame:
 
     __slots__ = ("_awaited", "_constants", "_dead_exits", "_parked", "iterations", "last", "name", "parent", "plan")
 
-    def __init__(self, name: str, plan: Plan, parent: Part) -> None:
+    def __init__(self, name: str, plan: Plan, parent: ExecutorState) -> None:
         self.name = name
         self.plan = plan
         self.parent = parent
         self.last = 0
         """The number of the latest iteration that has begun."""
-        self.iterations: dict[int, Part] = {0: parent.iteration(self, 0)}
+        self.iterations: dict[int, ExecutorState] = {0: parent.iteration(self, 0)}
         self._awaited = plan.enters
         self._constants: list[tuple[PlanNode, Any]] = []
         self._dead_exits: list[PlanNode] = []
@@ -73,7 +73,7 @@ class Frame:
         elif number == self.last:
             self._dead_exits.append(node)
 
-    def left(self, iteration: Part) -> None:
+    def left(self, iteration: ExecutorState) -> None:
         """A node or an inner loop of `iteration` is done."""
         iteration.outstanding -= 1
         if not iteration.outstanding:
@@ -117,7 +117,7 @@ class Frame:
         self._parked.clear()
 
 
-def run_primitive(part: Part, node: PlanNode) -> None:
+def run_primitive(part: ExecutorState, node: PlanNode) -> None:
     """Carries a ready primitive out, in its turn of the ready queue."""
     step = part.step
     if not step.stopped:
@@ -134,14 +134,14 @@ def run_primitive(part: Part, node: PlanNode) -> None:
     step.task_done()
 
 
-def _take(part: Part, node: PlanNode) -> Any:
+def _take(part: ExecutorState, node: PlanNode) -> Any:
     """The token at a primitive's first input, DEAD where any input was."""
     token = part.slots[node.begin]
     part.slots[node.begin : node.end] = node.blank
     return DEAD if node.index in part.dead else token
 
 
-def _switch(part: Part, node: PlanNode) -> bool:
+def _switch(part: ExecutorState, node: PlanNode) -> bool:
     data, pred = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
     if node.index in part.dead:
@@ -152,7 +152,7 @@ def _switch(part: Part, node: PlanNode) -> bool:
     return True
 
 
-def _merge(part: Part, node: PlanNode) -> bool:
+def _merge(part: ExecutorState, node: PlanNode) -> bool:
     value, position = part.slots[node.begin : node.end]
     part.slots[node.begin : node.end] = node.blank
     alive = value is not DEAD and value is not EMPTY
@@ -160,7 +160,7 @@ def _merge(part: Part, node: PlanNode) -> bool:
     return alive
 
 
-def _enter(part: Part, node: PlanNode) -> bool:
+def _enter(part: ExecutorState, node: PlanNode) -> bool:
     token = _take(part, node)
     name = node.node.attrs["frame_name"]
     frame = part.frames.get(name)
@@ -171,14 +171,14 @@ def _enter(part: Part, node: PlanNode) -> bool:
     return token is not DEAD
 
 
-def _exit(part: Part, node: PlanNode) -> bool:
+def _exit(part: ExecutorState, node: PlanNode) -> bool:
     assert part.loop is not None
     token = _take(part, node)
     part.loop.exit(part.number, node, token)
     return token is not DEAD
 
 
-def _next_iteration(part: Part, node: PlanNode) -> bool:
+def _next_iteration(part: ExecutorState, node: PlanNode) -> bool:
     assert part.loop is not None
     token = _take(part, node)
     if token is DEAD:
@@ -187,7 +187,7 @@ def _next_iteration(part: Part, node: PlanNode) -> bool:
     return True
 
 
-def _forward(part: Part, node: PlanNode) -> bool:
+def _forward(part: ExecutorState, node: PlanNode) -> bool:
     token = _take(part, node)
     part.propagate(node, token)
     return token is not DEAD

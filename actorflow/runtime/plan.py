@@ -12,23 +12,23 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, frames, is_free
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import members_of
 from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
 from actorflow.registry import opdef
+from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop
 from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.codegen.launched import LaunchedRegion
 from actorflow.runtime.codegen.region import Region
-from actorflow.runtime.codegen.while_loop import Loop
 from actorflow.runtime.diagnostics.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
 from actorflow.runtime.diagnostics.numerics import checked
 from actorflow.runtime.frames import PRIMITIVES, Primitive
-from actorflow.runtime.launch import ContextOf, bind, handing_to_host, kernel_of
-from actorflow.runtime.state.residence import wanted_on_host, with_fetches_copied
+from actorflow.runtime.kernel_binding import ContextOf, bind, handing_to_host, kernel_of
+from actorflow.runtime.state.host_copies import wanted_on_host, with_fetches_copied
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.runtime.tokens import DEAD, EMPTY
 from actorflow.shapes import is_static
@@ -107,8 +107,8 @@ class Plan:
     pending: list[int]
     slots: list[Any]
     roots: tuple[int, ...]
-    feeds: Mapping[Endpoint, tuple[Edges, tuple[MergeEdge, ...]]]
-    fetches: tuple[Endpoint, ...]
+    feeds: Mapping[TensorId, tuple[Edges, tuple[MergeEdge, ...]]]
+    fetches: tuple[TensorId, ...]
     executed: int
     """How many nodes of the user's graph one step runs, members of regions counted, and those of loops once."""
     loops: Mapping[str, Plan]
@@ -185,19 +185,19 @@ class _Builder:
         merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
         self._free = {n.name for n in graph.nodes.values() if is_free(n) and n.name not in merged}
         self._constants = self._free if fill_constants else set[str]()
-        self._data: dict[Endpoint, list[tuple[int, int]]] = {}
-        self._merges: dict[Endpoint, list[MergeEdge]] = {}
+        self._data: dict[TensorId, list[tuple[int, int]]] = {}
+        self._merges: dict[TensorId, list[MergeEdge]] = {}
         self._controls: dict[str, list[int]] = {}
         self._layouts: dict[str, _Layout] = {ROOT: _Layout(), **{name: _Layout() for name in self._frames.parent}}
 
     def build(self) -> Plan:
         graph, frames = self._graph, self._frames
-        for node in paced(graph.nodes.values()):
+        for node in yielding(graph.nodes.values()):
             if node.name not in self._constants:
                 self._layouts[frames.of[node.name]].add(node)
         root = self._layouts[ROOT]
         self._connect(root, SINK, graph.fetches)
-        for node in paced(graph.nodes.values()):
+        for node in yielding(graph.nodes.values()):
             if node.name in self._constants:
                 continue
             layout = self._layouts[frames.of[node.name]]
@@ -210,8 +210,8 @@ class _Builder:
                     self._controls.setdefault(control, []).append(index)
                     layout.pending[index] += 1
         for node in root.nodes:
-            used = any(Endpoint(node.name, p) in self._data for p in range(len(node.dtypes)))
-            used = used or any(Endpoint(node.name, p) in self._merges for p in range(len(node.dtypes)))
+            used = any(TensorId(node.name, p) in self._data for p in range(len(node.dtypes)))
+            used = used or any(TensorId(node.name, p) in self._merges for p in range(len(node.dtypes)))
             if node.name in graph.targets or not (used or node.name in self._controls):
                 self._controls.setdefault(node.name, []).append(SINK)
                 root.pending[SINK] += 1
@@ -221,7 +221,7 @@ class _Builder:
         """The constants that are in slots from the start: in loops all that are free, since each iteration has them."""
         return self._constants if layout is self._layouts[ROOT] else self._free
 
-    def _connect(self, layout: _Layout, consumer: int, inputs: Sequence[Endpoint]) -> int:
+    def _connect(self, layout: _Layout, consumer: int, inputs: Sequence[TensorId]) -> int:
         """Gives the consumer its slots, and returns the first."""
         begin = len(layout.slots)
         filled = self._filled(layout)
@@ -234,7 +234,7 @@ class _Builder:
                 layout.pending[consumer] += 1
         return begin
 
-    def _merge(self, layout: _Layout, consumer: int, inputs: Sequence[Endpoint]) -> int:
+    def _merge(self, layout: _Layout, consumer: int, inputs: Sequence[TensorId]) -> int:
         """A Merge has two slots, for the value that comes first and its position, and waits for one token."""
         begin = len(layout.slots)
         layout.slots.extend((EMPTY, EMPTY))
@@ -250,8 +250,8 @@ class _Builder:
         graph, layout = self._graph, self._layouts[frame]
         inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
         made = [_sink(len(graph.fetches) if frame == ROOT else 0)]
-        for node in paced(layout.nodes):
-            outputs = [Endpoint(node.name, port) for port in range(len(node.dtypes))]
+        for node in yielding(layout.nodes):
+            outputs = [TensorId(node.name, port) for port in range(len(node.dtypes))]
             made.append(
                 _plan_node(
                     layout.index[node.name],
@@ -292,7 +292,7 @@ class _Builder:
 
 def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
     found: set[int] = set()
-    for node in paced(
+    for node in yielding(
         reversed(nodes)
     ):  # consumers first, but for those of a loop's end, which are urgent by themselves
         itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
@@ -331,7 +331,7 @@ def _plan_node(
     asynchronous = takes_step = takes_tag = takes_done = aborts_itself = is_threaded = False
     if node.op == "_Loop":
         compiler = find_compiler(device.type, without)
-        launch = region = Loop(node, types, device, context_of, compiler, without)
+        launch = region = CoalescedLoop(node, types, device, context_of, compiler, without)
         takes_step = True
     elif node.op == "_Region":
         compiler = find_compiler(device.type, without)
@@ -407,7 +407,7 @@ def sum_of_members(node: Node, graph: Subgraph) -> float:
     for member in members_of(node):
         inputs = [types[e] for e in member.inputs]
         total += expected_cost(member, [d for d, _ in inputs], [s for _, s in inputs])
-        types.update((Endpoint(member.name, port), kind) for port, kind in enumerate(zip(member.dtypes, member.shapes)))
+        types.update((TensorId(member.name, port), kind) for port, kind in enumerate(zip(member.dtypes, member.shapes)))
     return total
 
 

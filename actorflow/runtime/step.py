@@ -17,22 +17,22 @@ from typing import Any, Protocol
 from actorflow import machine
 from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
-from actorflow.runtime.actors import ActorPart, Turns
+from actorflow.runtime.actors import ActorExecutorState, Turns
 from actorflow.runtime.diagnostics import faults, starvation
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.diagnostics.traced import TracedPart
+from actorflow.runtime.diagnostics.traced_executor import TracedExecutorState
 from actorflow.runtime.diagnostics.waits import Reason, Wait
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.part import Part, run_asynchronous
+from actorflow.runtime.executor import ExecutorState, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
 from actorflow.transport.rendezvous import Rendezvous
 
 _TIMED_EVERY = 16
 
 
-class Places(Protocol):
+class StepAccounting(Protocol):
     """Who counts the steps that run and those that only wait."""
 
     def begin_waiting(self) -> OpError | None:
@@ -97,7 +97,7 @@ class Step:
         trace: Trace | None = None,
         expected_feeds: int = 0,
         grace: float = 1.0,
-        places: Places | None = None,
+        places: StepAccounting | None = None,
     ) -> None:
         self.id = step_id
         self.loop = loop
@@ -113,16 +113,16 @@ class Step:
         self.abandoned = False
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
-        kind: type[Part] = Part
+        kind: type[ExecutorState] = ExecutorState
         if trace is not None:
-            kind = TracedPart
+            kind = TracedExecutorState
         elif plans and plans[0].seen:
-            kind = ActorPart
-        if kind is not Part:
+            kind = ActorExecutorState
+        if kind is not ExecutorState:
             dispatcher = Turns(dispatcher, loop)
         self.parts = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
-        self._settled: list[Part] = []
+        self._settled: list[ExecutorState] = []
         self._blocked = False
         self._lacks_feeds = False
         self._idle_since = 0.0
@@ -134,27 +134,27 @@ class Step:
         self._reasons: dict[int, tuple[asyncio.Task[Any] | None, Reason]] = {}
         """What kernels say that they wait for, with their tasks."""
         self._ends: list[Callable[[], object]] = []
-        self.on_threads: dict[int, tuple[Part, PlanNode]] = {}
+        self.on_threads: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
-        self.looping: dict[int, tuple[Part, PlanNode]] = {}
+        self.looping: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The coalesced loops that are under way."""
-        self.continuing: dict[tuple[int, int], tuple[Part, PlanNode]] = {}
+        self.continuing: dict[tuple[int, int], tuple[ExecutorState, PlanNode]] = {}
         """The nodes whose kernels have to call their continuation yet, by part and index."""
-        self._tasks: dict[asyncio.Task[None], tuple[Part, PlanNode]] = {}
-        self._left_behind: list[tuple[Part, PlanNode, Callable[[], bool]]] = []
+        self._tasks: dict[asyncio.Task[None], tuple[ExecutorState, PlanNode]] = {}
+        self._left_behind: list[tuple[ExecutorState, PlanNode, Callable[[], bool]]] = []
         """The nodes whose kernels have ended, but not what they called on threads."""
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
         """Called whenever the step has gone quiet (partial runs look for their fetches then)."""
 
-    def start(self, feeds: Mapping[Endpoint, Any]) -> None:
+    def start(self, feeds: Mapping[TensorId, Any]) -> None:
         """Fires the first nodes."""
         self.live += 1  # holds the step open until all parts have started
         for part in self.parts:
             part.start(feeds)
         self.task_done()
 
-    def feed(self, feeds: Mapping[Endpoint, Any]) -> None:
+    def feed(self, feeds: Mapping[TensorId, Any]) -> None:
         """Delivers feeds of a partial run."""
         self._unblock()
         self._lacks_feeds = False
@@ -164,7 +164,7 @@ class Step:
             part.feed(feeds)
         self.task_done()
 
-    def start_asynchronous(self, part: Part, node: PlanNode) -> None:
+    def start_asynchronous(self, part: ExecutorState, node: PlanNode) -> None:
         """Gives a node with an asynchronous kernel its task on the event loop."""
         inputs = part.slots[node.begin : node.end]
         part.slots[node.begin : node.end] = node.blank
@@ -176,14 +176,14 @@ class Step:
         self._tasks[task] = (part, node)
         task.add_done_callback(self._tasks.pop)
 
-    def asynchronous_nodes(self, part: Part) -> list[tuple[PlanNode, Wait | None]]:
+    def asynchronous_nodes(self, part: ExecutorState) -> list[tuple[PlanNode, Wait | None]]:
         """The nodes of `part` that wait in asynchronous kernels, and for what, as far as these tell."""
         reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner one
         found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is part]
         told = [(node, None if reason is None else reason()) for node, reason in found]
         return [*told, *((node, None) for owner, node in self.continuing.values() if owner is part)]
 
-    def kernel_tasks(self) -> list[tuple[asyncio.Task[None], tuple[Part, PlanNode]]]:
+    def kernel_tasks(self) -> list[tuple[asyncio.Task[None], tuple[ExecutorState, PlanNode]]]:
         """The tasks of asynchronous kernels, and whose they are."""
         return list(self._tasks.items())
 
@@ -261,7 +261,7 @@ class Step:
         else:
             self._ends.append(callback)
 
-    def fail(self, part: Part, node: PlanNode, error: BaseException) -> None:
+    def fail(self, part: ExecutorState, node: PlanNode, error: BaseException) -> None:
         """A kernel raised: the first error of a step is the step's, and stops it."""
         if not self.stopped:
             ordinary = isinstance(error, (Exception, asyncio.CancelledError))
@@ -393,14 +393,14 @@ class Step:
             get_logger("runtime").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
             self._finish()
 
-    def leave_behind(self, part: Part, node: PlanNode) -> None:
+    def leave_behind(self, part: ExecutorState, node: PlanNode) -> None:
         """The kernel of a node has ended because the step is stopped. What it called on a thread may go on."""
         goes_on = machine.goes_on()
         if goes_on is not None:
             self.abandoned = True
             self._left_behind.append((part, node, goes_on))
 
-    def left_behind(self) -> list[tuple[Part, PlanNode]]:
+    def left_behind(self) -> list[tuple[ExecutorState, PlanNode]]:
         """The nodes of a finished step whose kernels, or what these called on threads, still go on."""
         tasks = (whose for task, whose in self._tasks.items() if not task.done())
         kernels = (*self.on_threads.values(), *tasks, *self.continuing.values())

@@ -14,15 +14,15 @@ from actorflow.device.base import Device
 from actorflow.runtime.chain import Chain, fits, may_lead
 from actorflow.runtime.diagnostics import faults
 from actorflow.runtime.diagnostics.costs import Cost
-from actorflow.runtime.loops.polling import at_work
+from actorflow.runtime.event_loops.polling import at_work
 from actorflow.runtime.plan import PlanNode
 
 if TYPE_CHECKING:
-    from actorflow.runtime.part import Part
+    from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.step import Step
 
 
-class Writing:
+class WriteInProgress:
     """A kernel on a thread that touches variables, and the nodes that wait for its end, on whatever event loops."""
 
     def __init__(self, touched: list[Any]) -> None:
@@ -73,7 +73,7 @@ class Writing:
         forget()
 
 
-class _Unlocked:
+class _ActiveWrites:
     """Which variables a kernel on a thread touches right now.
 
     On the loop's thread each kernel runs to its end, so updates there are atomic by themselves. A kernel on another thread
@@ -82,7 +82,7 @@ class _Unlocked:
     """
 
     def __init__(self) -> None:
-        self.writing: set[Writing] = set()
+        self.writing: set[WriteInProgress] = set()
 
     async def wait(self, step: Step, node: PlanNode, inputs: list[Any]) -> None:
         """Returns when no variable that `node` touches is being written on a thread, or when `step` is stopped."""
@@ -93,7 +93,7 @@ class _Unlocked:
             await busy.wait(step)
 
 
-unlocked = _Unlocked()
+unlocked = _ActiveWrites()
 
 
 def states(node: PlanNode, inputs: list[Any]) -> list[Any]:
@@ -143,11 +143,11 @@ class _Work:
         "running",
     )
 
-    def __init__(self, part: Part, node: PlanNode, inputs: list[Any], cost: Cost, chain: Chain | None) -> None:
+    def __init__(self, part: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost, chain: Chain | None) -> None:
         self._part, self._node, self._inputs, self._cost = part, node, inputs, cost
         self._context = part.step.context.copy()
         touched = states(node, inputs) if node.touches_state else None
-        self._writing = Writing(touched) if touched else None
+        self._writing = WriteInProgress(touched) if touched else None
         self._line = _in_line.setdefault(part.plan.device, set())
         self._line.add(id(self))
         self._took: list[tuple[PlanNode, Cost, int, int]] = []
@@ -230,7 +230,7 @@ class _Work:
                 step.trace.add(part, node, begun, ended, thread=True)
 
 
-async def run_on_thread(part: Part, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
+async def run_on_thread(part: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
     """Runs a node's kernel on its device's thread. Gives its result, or a `Chain` where the thread has gone on with others.
 
     Raises what the kernel raises. What has to wait for the thread and is not begun when the step stops never begins.

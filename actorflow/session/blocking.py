@@ -18,16 +18,16 @@ from typing import Any, NoReturn, TypeVar
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
-from actorflow.placement.measuring import Observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
 from actorflow.session.awaits import refuse_await
 from actorflow.session.callable import Callable_
 from actorflow.session.engine import EdgeReport, SessionStatistics
-from actorflow.session.partial import PartialRun
+from actorflow.session.partial_run import PartialRun
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 
@@ -216,7 +216,7 @@ class Session:
         """See `actorflow.Session.replan`."""
         self._call(self._session.replan)
 
-    def measured(self) -> list[Observed]:
+    def measured(self) -> list[NodeMeasurement]:
         """See `actorflow.Session.measured`."""
         return self._call(self._session.measured)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from actorflow.session.planning.planner import Compiled
+from actorflow.session.failed_run import report_failure
+from actorflow.session.planning.planner import CompiledPlans
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
-from actorflow.session.told import tell
 from actorflow.unpicklable import unpicklable
 
 
@@ -24,7 +24,7 @@ class Callable_:
     def __init__(
         self,
         run: Callable[..., Awaitable[list[Any]]],
-        compiled: Compiled,
+        compiled: CompiledPlans,
         feeds: Sequence[Feed],
         build: Callable[[Sequence[Any]], Any],
         names: Sequence[Any] | None = None,
@@ -46,5 +46,5 @@ class Callable_:
             feeds = {feed.endpoint: feed(value) for feed, value in zip(self._feeds, values)}
             return self._build(await self._run(self._compiled, feeds))
         except BaseException as error:
-            tell(error)
+            report_failure(error)
             raise

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from actorflow.device.base import Device, DeviceStatistics
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
-from actorflow.placement.measuring import Observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.partial import Parts
+from actorflow.session.partial_run import PartialStep
 
 
 @public("af")
@@ -84,14 +84,14 @@ class Engine(Protocol):
     async def run(
         self,
         plan: Any,
-        feeds: Mapping[Endpoint, Any],
+        feeds: Mapping[TensorId, Any],
         timeout: float | None = None,
         trace: Trace | None = None,
         begun: float | None = None,
     ) -> list[Any]:
         """Runs a step, and gives the values of its fetches. `begun` is when its time began to run."""
 
-    async def start_partial(self, plan: Any) -> Parts:
+    async def start_partial(self, plan: Any) -> PartialStep:
         """Starts a step that is fed and fetched in parts; the plan is that of a partial signature."""
 
     async def extend(self) -> None:
@@ -109,7 +109,7 @@ class Engine(Protocol):
     async def explain(self, name: str) -> str:
         """Why a node is where it is."""
 
-    async def observed(self) -> list[Observed]:
+    async def observed(self) -> list[NodeMeasurement]:
         """What runs have shown of nodes."""
 
     async def replan(self) -> None:

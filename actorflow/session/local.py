@@ -9,17 +9,17 @@ from contextlib import asynccontextmanager
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options
-from actorflow.placement.measuring import Observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.registry import plugins
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.engine import EdgeReport, SessionStatistics
-from actorflow.session.partial import LocalParts, Parts
-from actorflow.session.planning.planner import Compiled, Planner
-from actorflow.session.steps import Steps
+from actorflow.session.partial_run import LocalPartialStep, PartialStep
+from actorflow.session.planning.planner import CompiledPlans, Planner
+from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadlock import DeadlockDetector
 from actorflow.session.waiting.diagnosis import ResourceUsers
-from actorflow.session.waiting.standstill import Standstill
 
 
 class LocalEngine:
@@ -39,9 +39,9 @@ class LocalEngine:
         for resources in self.resources.values():
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
         self.planner = Planner(graph, self._devices, self.resources, options)
-        self.steps = Steps(admission, plugins.load("rendezvous", "local")())
+        self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
         self.steps.users = ResourceUsers(graph.nodes)
-        self.steps.standstill = Standstill()
+        self.steps.standstill = DeadlockDetector()
         self.admission = admission
         self.plan = self.planner.plan
         self.run = self.steps.run
@@ -57,8 +57,8 @@ class LocalEngine:
     def was_used(self) -> bool:
         return self.steps.was_used
 
-    async def start_partial(self, plan: Compiled) -> Parts:
-        return LocalParts(self.steps, plan, plan.feeds)
+    async def start_partial(self, plan: CompiledPlans) -> PartialStep:
+        return LocalPartialStep(self.steps, plan, plan.feeds)
 
     async def extend(self) -> None:
         """Nothing is to be done: plans are made from the graph itself."""
@@ -85,7 +85,7 @@ class LocalEngine:
     async def explain(self, name: str) -> str:
         return self.planner.placer.explain(name)
 
-    async def observed(self) -> list[Observed]:
+    async def observed(self) -> list[NodeMeasurement]:
         return self.planner.observed()
 
     async def replan(self) -> None:

@@ -20,25 +20,25 @@ from actorflow.errors import (
 )
 from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
-from actorflow.placement.measuring import Observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.loops.event_loop import running_loop
+from actorflow.runtime.event_loops.running import running_loop
 from actorflow.session.callable import Callable_
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
 from actorflow.session.local import LocalEngine
-from actorflow.session.partial import PartialRun
+from actorflow.session.partial_run import PartialRun
 from actorflow.session.run_coroutine import RunCoroutine
 from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
 from actorflow.session.structure.feeds import Feed, fed_element, fed_sizes
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.structure.handles import Handles, TensorHandle
-from actorflow.session.told import tell, told
+from actorflow.session.failed_run import report_failure, reporting_failures
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline
 from actorflow.unpicklable import unpicklable
@@ -261,7 +261,7 @@ class Session:
                     await self._run(deleter, dead, None, None)
             return built
         except BaseException as error:
-            tell(error)
+            report_failure(error)
             raise
 
     _run.__qualname__ = "Session.run"  # for those who show tasks, and for Python's warning that it was never awaited
@@ -294,7 +294,7 @@ class Session:
 
     def _converters(self, names: Iterable[Any]) -> tuple[Feed, ...]:
         """What converts the values of the tensors that are fed, each of which may be named once."""
-        made: dict[Endpoint, Feed] = {}
+        made: dict[TensorId, Feed] = {}
         for name in spread_names(names):
             feed = Feed(self._fed_tensor(name))
             if made.setdefault(feed.endpoint, feed) is not feed:
@@ -324,7 +324,7 @@ class Session:
             )
         return element
 
-    @told
+    @reporting_failures
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
         """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
         self._engine.open()
@@ -332,7 +332,7 @@ class Session:
         names = tuple(feed_list) if prepared.spread else None
         return Callable_(self._engine.run, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
-    @told
+    @reporting_failures
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
         """Makes the plan and the code for a signature, and runs nothing."""
         self._engine.open()
@@ -342,7 +342,7 @@ class Session:
 
     # Partial runs
 
-    @told
+    @reporting_failures
     async def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] = ()) -> PartialRun:
         """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`).
 
@@ -365,7 +365,7 @@ class Session:
             self._admission.leave()
         return PartialRun(self, parts, structure, converters)
 
-    @told
+    @reporting_failures
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
 
@@ -478,7 +478,7 @@ class Session:
         await self._engine.replan()
         self._prepared.clear()
 
-    async def measured(self) -> list[Observed]:
+    async def measured(self) -> list[NodeMeasurement]:
         """What runs have shown so far of each node, or of several that run as one."""
         self._engine.open()
         return await self._engine.observed()

@@ -3,10 +3,10 @@
 liveness.py        what is known of a task, as a pure state machine
 monitor.py         links to all tasks, whose ends and beats are the evidence
 saves.py           when a checkpoint is due
-model.py           initial values, checkpoints and the global step of a graph
+model_state.py     initial values, checkpoints and the global step of a graph
 shared_folder.py   whether all tasks that write checkpoints have the same folder
 events.py          what a supervisor tells
-supervisor.py      `Supervisor`, all of these together; wiring.py joins them
+supervisor.py      `Supervisor`, all of these together; watch.py joins them
 blocking.py        the same for code without `await`
 recovery/          from a loss to the step after the last checkpoint
 """

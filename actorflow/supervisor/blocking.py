@@ -10,7 +10,7 @@ from actorflow.cluster.processes import blocking_local
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.graph.graph import Graph
 from actorflow.public import public
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.supervisor import supervisor as asynchronous
 from actorflow.supervisor.events import Event
 from actorflow.supervisor.recovery.attempts import Attempt

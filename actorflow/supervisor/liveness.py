@@ -46,7 +46,7 @@ class Connected:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Polled:
     """The last beat had come at the time `heard`."""
 
     heard: float
@@ -60,7 +60,7 @@ class Ended:
     why: str
 
 
-Seen = Connected | Looked | Ended
+Seen = Connected | Polled | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def observe(life: Life, seen: Seen, now: float, rules: Rules) -> Life:
             if not life.is_up or incarnation != life.incarnation:
                 return life  # somebody tells of a former one
             return replace(life, state=State.LOST, since=now, why=why)
-        case Looked(heard):
+        case Polled(heard):
             if not life.is_up:
                 return life
             heard = max(heard, life.heard)

@@ -10,14 +10,14 @@ from typing import Any
 import anyio
 
 from actorflow import machine
-from actorflow.cluster.processes.child import LocalProcess
+from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.cluster.wire.links import Link, Links
 from actorflow.cluster.wire.messages import Request, Status
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.supervisor.events import DeathReport
-from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
+from actorflow.supervisor.liveness import Connected, Ended, Life, Polled, Rules, Seen, State, observe
 
 _LOG = get_logger("supervisor")
 _POLL_SECONDS = 1.0
@@ -79,7 +79,7 @@ class Monitor:
         self._on_change, self._on_epoch, self._epoch = on_change, on_epoch, epoch
         self._rules = rules
         self._changed = anyio.Event()
-        self._root = RootTask()
+        self._root = BackgroundTasks()
         self._refused: Exception | None = None
 
     def start(self) -> None:
@@ -250,7 +250,7 @@ class Monitor:
             await anyio.sleep(self._rules.look_seconds)
             for task, watched in self._tasks.items():
                 if watched.link is not None:
-                    self._see(task, Looked(watched.link.control.statistics().last_heard))
+                    self._see(task, Polled(watched.link.control.statistics().last_heard))
                 if watched.process is not None and watched.process.returncode is None:
                     watched.resident_bytes = machine.resident_bytes(watched.process.pid) or watched.resident_bytes
 

@@ -10,7 +10,7 @@ import anyio
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 
 _LOG = get_logger("supervisor")
 
@@ -57,7 +57,7 @@ class SaveBeside:
     """A checkpoint that is written while training goes on, one at a time."""
 
     def __init__(self) -> None:
-        self._root: RootTask | None = None
+        self._root: BackgroundTasks | None = None
         self._over: anyio.Event | None = None
         self._error: Exception | None = None
 
@@ -67,7 +67,7 @@ class SaveBeside:
         Raises:
             Exception: what `save` has raised before that.
         """
-        self._root = self._root or RootTask()
+        self._root = self._root or BackgroundTasks()
         taken, over = anyio.Event(), anyio.Event()
         self._over = over
 

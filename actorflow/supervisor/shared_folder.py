@@ -15,7 +15,7 @@ import anyio
 
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.division import task_of
+from actorflow.cluster.graph_partitioner import task_of
 from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.graph.tensor import Tensor
@@ -40,7 +40,7 @@ _HINT_ROOTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FolderReport:
     """What a task has found: on which host it is, what it read, or why it could not."""
 
     task: str
@@ -50,9 +50,9 @@ class Seen:
     message: str
 
     @staticmethod
-    def parse(task: str, said: bytes) -> Seen:
+    def parse(task: str, said: bytes) -> FolderReport:
         tree = json.loads(said)
-        return Seen(task, tree["host"], tree["value"], tree["kind"], tree["message"])
+        return FolderReport(task, tree["host"], tree["value"], tree["kind"], tree["message"])
 
     def line(self) -> str:
         what = "it reads another value there: the folder is another one" if self.value is not None else self.message
@@ -104,14 +104,16 @@ class SharedFolder:
                     _LOG.warning("a small file stays in the checkpoint folder", file=name, error=error.message)
         raise _refusal(folder, wrong)
 
-    async def _ask(self, session: Session, path: str) -> list[Seen]:
+    async def _ask(self, session: Session, path: str) -> list[FolderReport]:
         """What each task sees, by its name."""
         said = await session.run(dict(self._looks), {self._path: path})
-        found = [Seen.parse(task_of(session.placement(look.op)), said[name]) for name, look in self._looks.items()]
+        found = [
+            FolderReport.parse(task_of(session.placement(look.op)), said[name]) for name, look in self._looks.items()
+        ]
         return sorted({seen.task: seen for seen in found}.values(), key=lambda seen: seen.task)
 
 
-def _refusal(folder: str, wrong: Sequence[Seen]) -> OpError:
+def _refusal(folder: str, wrong: Sequence[FolderReport]) -> OpError:
     details = [seen.line() for seen in wrong]
     kinds = {seen.kind for seen in wrong}
     tasks = ", ".join(seen.task for seen in wrong)

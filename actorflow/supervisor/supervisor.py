@@ -12,7 +12,7 @@ import anyio
 from actorflow import machine
 from actorflow.cluster.client import RemoteEngine
 from actorflow.cluster.config.credentials import Credentials, Target
-from actorflow.cluster.division import task_of
+from actorflow.cluster.graph_partitioner import task_of
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import (
     FailedPreconditionError,
@@ -25,14 +25,14 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.session import Session
 from actorflow.supervisor.events import CheckpointSaved, Event, Events, Restored
 from actorflow.supervisor.liveness import Life, Rules
-from actorflow.supervisor.model import Model, folder_path
+from actorflow.supervisor.model_state import ModelState, folder_path
 from actorflow.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
-from actorflow.supervisor.recovery.gate import Gate
-from actorflow.supervisor.recovery.judge import Judge
-from actorflow.supervisor.recovery.keeper import STEPS, Keeper, chance
+from actorflow.supervisor.recovery.failure_classifier import FailureClassifier
+from actorflow.supervisor.recovery.manager import STEPS, RecoveryManager, chance
 from actorflow.supervisor.recovery.restarts import RestartPolicy, Restarts
+from actorflow.supervisor.recovery.run_gate import RunGate
 from actorflow.supervisor.saves import SaveBeside, SaveTimer
-from actorflow.supervisor.wiring import Watch
+from actorflow.supervisor.watch import Watch
 from actorflow.train.saving.saver import Saver
 from actorflow.unpicklable import unpicklable
 
@@ -120,7 +120,7 @@ class Supervisor:
         rules: Rules | None = None,
         wait_seconds: float | None = None,
         seed: int | None = None,
-        model: Model | None = None,
+        model: ModelState | None = None,
         saves: bool = True,
     ) -> None:
         if recovery not in ("all", "task"):
@@ -129,7 +129,7 @@ class Supervisor:
             raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
         self.graph = get_default_graph() if graph is None else graph
         self.is_chief = is_chief
-        self.model = model or Model(
+        self.model = model or ModelState(
             self.graph,
             folder_path(checkpoint_dir),
             init_op=init_op,
@@ -155,10 +155,10 @@ class Supervisor:
         """Whether it is known that all tasks have the same folder."""
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
-        self._keeper: Keeper | None = None
+        self._keeper: RecoveryManager | None = None
         self._session: Session | None = None
-        self._gate: Gate
-        self._judge: Judge
+        self._gate: RunGate
+        self._judge: FailureClassifier
         self._stateful: frozenset[str] | None = None
         self._is_changed = False
         """Whether something was run since the last checkpoint."""
@@ -173,13 +173,13 @@ class Supervisor:
         """
         if self._session is not None:
             raise FailedPreconditionError("The supervisor has been started already.")
-        self._gate = Gate()
+        self._gate = RunGate()
         target = self._target if self._cluster is None else self._cluster.target
         if self._cluster is not None and self.model.folder is not None:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
         engine = self._session._engine
-        self._judge = Judge(
+        self._judge = FailureClassifier(
             self._gate,
             self.model,
             self._session,
@@ -397,7 +397,7 @@ class Supervisor:
         return await self._gate.through(attempt if attempt is not None and attempt.supervisor is self else None, start)
 
     async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
-        """Whether an error of a run is a loss, and training goes on without it; see `Judge`."""
+        """Whether an error of a run is a loss, and training goes on without it; see `FailureClassifier`."""
         return await self._judge.is_loss(error, attempt)
 
     def went_well(self) -> None:

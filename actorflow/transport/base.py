@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from actorflow.device.sharing import Border
+from actorflow.device.sharing import PeerMemory
 from actorflow.transport.statistics import ChannelStatistics
 
 Callback = Callable[[Any, BaseException | None], object]
@@ -72,7 +72,7 @@ class Channel(Protocol):
     transport: str
     """The name of the transport."""
     reach: Reach
-    border: Border | None
+    border: PeerMemory | None
     """What devices at both ends have of each other's memory; None where tokens are always bytes. With one, `send` takes a
     `Shared` too, and what comes for it is a `Foreign`."""
 

@@ -27,7 +27,7 @@ def fastest() -> Checksum:
     return found
 
 
-class Sums:
+class Checksums:
     """Computes checksums of what is written meanwhile. To be entered and left.
 
     Where that costs far less than writing it is done just before, so that who writes finds the bytes in the cache, and one
@@ -60,7 +60,7 @@ class Sums:
         """The checksums of all that went through, in its order."""
         return [result() for result in self._found]
 
-    def __enter__(self) -> Sums:
+    def __enter__(self) -> Checksums:
         return self
 
     def __exit__(

@@ -36,7 +36,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ShardTensor:
     """A tensor on its way into a shard: its bytes, and what they mean. `region` says which part of a variable it is, where
     it is not all of it."""
 
@@ -52,16 +52,16 @@ class Piece:
         return self.content.nbytes
 
 
-def piece(name: str, kind: str, value: Any, region: Region | None = None) -> Piece:
+def piece(name: str, kind: str, value: Any, region: Region | None = None) -> ShardTensor:
     """A tensor as a piece. Its memory is not copied (strings are), and has to stay as it is until it is written."""
     array = np.asarray(value)
     dtype = as_dtype(array.dtype)
     if dtype.kind == "S":
-        return Piece(name, kind, dtype, array.shape, _packed(array), region)
+        return ShardTensor(name, kind, dtype, array.shape, _packed(array), region)
     if array.dtype.byteorder == ">" or not np.little_endian and array.dtype.itemsize > 1:
         array = array.astype(array.dtype.newbyteorder("<"))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return Piece(name, kind, dtype, array.shape, flat.data if flat.size else memoryview(b""), region)
+    return ShardTensor(name, kind, dtype, array.shape, flat.data if flat.size else memoryview(b""), region)
 
 
 def _packed(strings: Array) -> memoryview:
@@ -88,7 +88,7 @@ def unpacked_strings(data: Buffer, shape: tuple[int, ...]) -> Array:
     return result.reshape(shape)
 
 
-def order(pieces: Sequence[Piece]) -> list[Piece]:
+def order(pieces: Sequence[ShardTensor]) -> list[ShardTensor]:
     """The pieces as they stand in a shard: the widest elements first, so that all are aligned."""
     return sorted(pieces, key=lambda p: (-_alignment(p.dtype), p.name))
 
@@ -97,7 +97,7 @@ def _alignment(dtype: DType) -> int:
     return dtype.size if dtype.name in _NAMES else 8
 
 
-def header(pieces: Sequence[Piece], metadata: Mapping[str, str]) -> bytes:
+def header(pieces: Sequence[ShardTensor], metadata: Mapping[str, str]) -> bytes:
     """The length and the header of a shard that holds `pieces` in this order."""
     entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     start = 0

@@ -42,7 +42,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TensorEntry:
     """A tensor: `size` bytes from `offset` on, counted from the beginning of the file of shard number `shard`.
 
     `kind` is "variable", "node" (what a kernel keeps between runs) or "resource" (where a reader is). A slice of a variable
@@ -72,11 +72,11 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredVariable:
     """A variable in a checkpoint: all of it in one entry, or its slices."""
 
     name: str
-    parts: tuple[Entry, ...]
+    parts: tuple[TensorEntry, ...]
 
     @property
     def dtype(self) -> str:
@@ -98,26 +98,26 @@ class Manifest:
     whether it has what nodes and resources kept, beside variables."""
 
     shards: tuple[Shard, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[TensorEntry, ...]
     global_step: int | None = None
     saved_at: float = 0.0
     state: bool = False
 
-    def variables(self) -> dict[str, Stored]:
+    def variables(self) -> dict[str, StoredVariable]:
         """The variables, by name."""
-        found: dict[str, list[Entry]] = {}
+        found: dict[str, list[TensorEntry]] = {}
         for entry in self.entries:
             if entry.kind == "variable":
                 found.setdefault(entry.name, []).append(entry)
-        return {name: Stored(name, tuple(parts)) for name, parts in found.items()}
+        return {name: StoredVariable(name, tuple(parts)) for name, parts in found.items()}
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:
     """One manifest of what several tasks have written. Raises InvalidArgumentError where two have a variable of
     one name."""
     shards: list[Shard] = []
-    entries: dict[tuple[str, str, tuple[int, ...] | None], Entry] = {}
-    left: list[Entry] = []
+    entries: dict[tuple[str, str, tuple[int, ...] | None], TensorEntry] = {}
+    left: list[TensorEntry] = []
     for part in parts:
         first = len(shards)
         shards.extend(part.shards)
@@ -150,7 +150,7 @@ def encode(manifest: Manifest) -> bytes:
     return _first_line(body) + body
 
 
-def _plain(record: Shard | Entry | Manifest) -> dict[str, Any]:
+def _plain(record: Shard | TensorEntry | Manifest) -> dict[str, Any]:
     return {
         name: value for name in record.__slots__ if (value := getattr(record, name)) is not None or name not in _LATER
     }
@@ -186,7 +186,7 @@ def decode(data: bytes, what: str, *, complete: bool = True) -> Manifest:
 def _parsed(tree: Any) -> Manifest:
     shards = tuple(Shard(**item) for item in tree["shards"])
     entries = tuple(
-        Entry(**{**item, **{key: tuple(item[key]) for key in ("shape", *_LATER) if key in item}})
+        TensorEntry(**{**item, **{key: tuple(item[key]) for key in ("shape", *_LATER) if key in item}})
         for item in tree["entries"]
     )
     step, saved_at, state = tree["global_step"], tree["saved_at"], tree["state"]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import DeviceStatistics, Recordable
-from actorflow.device.sharing import Border, Foreign, Shared
+from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
@@ -227,7 +227,7 @@ class CudaDevice:
         memory stays there until a kernel needs it, because shapes and their like never do."""
         if isinstance(value, Lent):
             return self.transfers.from_peer(value)
-        if isinstance(value, Foreign):
+        if isinstance(value, PeerTensor):
             return self.sharing.copy(value)
         if isinstance(value, np.ndarray) and value.nbytes > SMALL and not value.dtype.hasobject:
             return self.transfers.upload(value)
@@ -237,7 +237,7 @@ class CudaDevice:
         """A value for another GPU of this process to copy."""
         return self.transfers.lend(value)
 
-    def share(self, value: Any, border: Border) -> Shared | None:
+    def share(self, value: Any, border: PeerMemory) -> SharedTensor | None:
         """See `actorflow.device.sharing.SharingDevice`."""
         if type(value) is not self.xp.ndarray:
             return None

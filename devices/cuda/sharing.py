@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.sharing import Border, Foreign, Shared
+from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError
 from actorflow.logs import get_logger
 
@@ -76,9 +76,9 @@ class _Peer:
 class _Copied:
     """Called when a copy has run: then the tensor is the peer's again."""
 
-    def __init__(self, sharing: Sharing, peer: _Peer, foreign: Foreign) -> None:
+    def __init__(self, sharing: Sharing, peer: _Peer, foreign: PeerTensor) -> None:
         self._sharing, self._peer = sharing, peer
-        self._foreign: Foreign | None = foreign
+        self._foreign: PeerTensor | None = foreign
 
     def __call__(self, error: BaseException | None) -> None:
         self._sharing.leave(self._peer)  # before it is given back, after which the sender may end
@@ -113,7 +113,7 @@ class Sharing:
         self._events: deque[_Event] = deque()
         self._events_made = 0
         self._probe: Any = None
-        self._peers: dict[Border, _Peer] = {}
+        self._peers: dict[PeerMemory, _Peer] = {}
         self._lock = threading.Lock()
 
     # ---- what is shown
@@ -140,7 +140,7 @@ class Sharing:
             self.refusals[peer] = reason
             _LOG.warning("tokens of a GPU go by the host", device=self._name, peer=peer, reason=reason)
 
-    def share(self, array: Any, border: Border) -> Shared | None:
+    def share(self, array: Any, border: PeerMemory) -> SharedTensor | None:
         """`array`, which is in order, for a peer; None where it has to go by the host."""
         if self._name in self.refusals or not array.size:
             return None
@@ -150,7 +150,9 @@ class Sharing:
         description, offset, chunk, event = found
         border.kept[chunk] = chunk
         self.sent += 1
-        return Shared(array.shape, array.dtype, array.nbytes, description, offset, _Export(array, event, self._events))
+        return SharedTensor(
+            array.shape, array.dtype, array.nbytes, description, offset, _Export(array, event, self._events)
+        )
 
     def _described(self, array: Any) -> tuple[bytes, int, Any, _Event] | None:
         """Where an array lies, in words for a peer, behind what has been launched. None, with a reason, where CUDA shows it to
@@ -210,7 +212,7 @@ class Sharing:
             return error.message
         return ""
 
-    def copy(self, foreign: Foreign) -> Any:
+    def copy(self, foreign: PeerTensor) -> Any:
         """A copy of a peer's tensor, on its way. The tensor is given back when it has run.
 
         Raises:
@@ -236,7 +238,7 @@ class Sharing:
         self.received += 1
         return copied
 
-    def _enter(self, border: Border) -> _Peer:
+    def _enter(self, border: PeerMemory) -> _Peer:
         with self._lock:
             known = self._peers.get(border)
             peer = known or self._peers.setdefault(border, _Peer())
@@ -271,7 +273,7 @@ class Sharing:
             peer.users -= 1
         self._close(peer)
 
-    def _ended(self, border: Border) -> None:
+    def _ended(self, border: PeerMemory) -> None:
         with self._lock:
             peer = self._peers.pop(border, None)
         if peer is not None:

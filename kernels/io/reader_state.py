@@ -19,7 +19,7 @@ from actorflow.records.formats import Format, Piece, Position, Record
 from actorflow.records.roots import FileRoots
 from actorflow.records.unpacking import Unpacker
 
-from ..shared.turns import Turns
+from ..shared.fair_lock import FairLock
 from .files import on_thread, opened, read_fully
 
 CHUNK = 1 << 20
@@ -91,7 +91,7 @@ class ReaderState:
         self.how = how
         """None for the reader that gives the names of files as its records."""
         self.packing = packing
-        self._turns = Turns()
+        self._turns = FairLock()
         self.reset()
 
     def reset(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 
 from ..array import gather as gathering
 from ..shared.helping import WORTH_SHARING
@@ -73,7 +73,7 @@ class _LargeGather:
     """Rows of 32-bit numbers, copied by two threads."""
 
     def __init__(self) -> None:
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def into(self, params: Any, indices: Any, out: Any) -> Any:
         if out.size < WORTH_SHARING:

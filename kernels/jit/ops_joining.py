@@ -12,7 +12,7 @@ import numpy as np
 
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.shapes import num_elements
 
 from ..array import join as joining
@@ -43,7 +43,7 @@ def part_text() -> str:
     return f.text()
 
 
-work: Demanded[Parallel] = Demanded(
+work: TieredCache[Parallel] = TieredCache(
     lambda: Parallel(part_text(), ["i64", "i64", "ptr", "ptr"]) if llvm.available() else None
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.shapes import num_elements
 
 from ..nn import normalization
@@ -88,7 +88,7 @@ class _Work:
     """The three functions, compiled in the background when they have been asked for a few times."""
 
     def __init__(self) -> None:
-        self.parts = Demanded(self._compiled)
+        self.parts = TieredCache(self._compiled)
 
     def _compiled(self) -> tuple[Parallel, Parallel, Parallel] | None:
         if not llvm.available():

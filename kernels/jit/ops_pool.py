@@ -16,7 +16,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 
 from ..nn import pool
 from ..onednn import pool as library
@@ -106,7 +106,7 @@ class _Pool:
 
     def __init__(self, window: Window, lanes: int, gradient: bool) -> None:
         self._key = window, lanes, gradient
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def run(self, shape: Sequence[int], result: Sequence[int], *arrays: Any) -> bool:
         """Works on images of this shape; False where the function is not there yet."""

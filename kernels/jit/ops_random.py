@@ -14,7 +14,7 @@ from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.runtime.context import KernelContext
 
 from ..random import distributions as random
@@ -118,7 +118,7 @@ class _Large:
     """Numbers that go into a buffer: by two threads, as soon as their function is compiled."""
 
     def __init__(self) -> None:
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def fill(self, shape: Any, key: Any, run: int, out: Any) -> Any:
         work = self.work.get()

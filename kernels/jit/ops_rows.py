@@ -15,7 +15,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.shapes import num_elements
 
 from ..nn import activation as nn
@@ -105,7 +105,7 @@ def folded(f: Routine, value: Value, join: Any) -> Value:
 
 
 @functools.cache
-def rows_of(dtype: str, labels: str = "") -> Demanded[Parallel]:
+def rows_of(dtype: str, labels: str = "") -> TieredCache[Parallel]:
     """The work for one type of logits, and of labels."""
 
     def compiled() -> Parallel | None:
@@ -113,7 +113,7 @@ def rows_of(dtype: str, labels: str = "") -> Demanded[Parallel]:
             return None
         return Parallel(part_text(dtype, labels), ["i64", *["ptr"] * (5 if labels else 2)])
 
-    return Demanded(compiled)
+    return TieredCache(compiled)
 
 
 def _run(rows: Parallel, x: Any, out: Any, *others: Any) -> None:

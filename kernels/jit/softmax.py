@@ -16,7 +16,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 
 from ..nn import activation as nn
 from .arrays import CHECKS, FIELDS, HEADER
@@ -36,7 +36,7 @@ class CrossEntropy:
 
     def __init__(self, dtype: str, labels: str) -> None:
         self._types = dtype, labels
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def run(self, logits: Any, labels: Any) -> Any:
         """The loss and its derivative, or None where numpy has to compute them."""

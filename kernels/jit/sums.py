@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 
 from ..shared import reducing
 from ..shared.helping import WORTH_SHARING
@@ -90,7 +90,7 @@ class Sums:
 
     def __init__(self, dtype: str) -> None:
         self._dtype = dtype
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def over(self, x: Any, axis: Any, keep_dims: bool) -> Any:
         """The sum of a contiguous array over some axes. None where numpy has to compute it."""

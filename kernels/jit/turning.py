@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 
 from .parallel import Parallel, address
 from .routine import Routine, Value
@@ -69,7 +69,7 @@ class Turner:
     """The copies, once they are compiled: in the background when they have been asked for a few times."""
 
     def __init__(self) -> None:
-        self.work = Demanded(self._compiled)
+        self.work = TieredCache(self._compiled)
 
     def suits(self, given: Any, out: Any) -> bool:
         """Whether one array is a transposed matrix of as many and as large elements as `out`."""

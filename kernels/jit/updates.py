@@ -16,7 +16,7 @@ from actorflow.ops.state.update import TABLE, Update
 from actorflow.registry.kernel import kernel
 from actorflow.registry.library import provide
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded
+from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.runtime.codegen.jit_recipe import CALLED
 
 from ..state import training
@@ -32,13 +32,13 @@ provide("jit", llvm.available)
 
 
 @functools.cache
-def loop_of(loop: Loop, dtype: str) -> Demanded[Any] | None:
+def loop_of(loop: Loop, dtype: str) -> TieredCache[Any] | None:
     """The compiled loop of an update for one element type, made in the background when it has been asked for a few times. None
     where only numpy computes one of its functions as numpy does."""
     ops = {step.op for step in loop.recipe.body}
     if "pow" in ops or any(inner_loop(op, dtype) is None for op in ops & CALLED):
         return None
-    return Demanded(lambda: compiled(loop.recipe))
+    return TieredCache(lambda: compiled(loop.recipe))
 
 
 def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:

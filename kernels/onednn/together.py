@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import Demanded, background
+from actorflow.runtime.codegen.jit import TieredCache, background
 
 from ..shared.helping import Balance, cores
 from .binding import Binding
@@ -80,7 +80,7 @@ def _compiled() -> Callable[..., int] | None:
     return share
 
 
-code: Demanded[Callable[..., int]] = Demanded(_compiled)
+code: TieredCache[Callable[..., int]] = TieredCache(_compiled)
 """`share` for products, by the generated function."""
 
 

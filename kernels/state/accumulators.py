@@ -17,7 +17,7 @@ from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.diagnostics.waits import Wait, behind, several
 from actorflow.shapes import Shape, compatible, show
 
-from ..shared.waiting import Waiter
+from ..shared.waiter import Waiter
 from .scatter import sum_duplicates
 
 _APPLY = ("AccumulatorApplyGradient", "SparseAccumulatorApplyGradient")

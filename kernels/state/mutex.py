@@ -15,7 +15,7 @@ from actorflow.reports import Users
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.diagnostics.waits import Wait, behind
 
-from ..shared.waiting import Waiter
+from ..shared.waiter import Waiter
 
 _USERS: Users = (("released by", ("ConsumeMutexLock",)),)
 

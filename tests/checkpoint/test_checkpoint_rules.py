@@ -18,9 +18,18 @@ from patience import PATIENCE
 
 from actorflow import machine
 from actorflow.checkpoint import writing
-from actorflow.checkpoint.compare import Wanted, compare
+from actorflow.checkpoint.compare import RestoreRequest, compare
 from actorflow.checkpoint.format import layout
-from actorflow.checkpoint.format.manifest import Entry, Manifest, Shard, Stored, check_slices, decode, encode, merged
+from actorflow.checkpoint.format.manifest import (
+    Manifest,
+    Shard,
+    StoredVariable,
+    TensorEntry,
+    check_slices,
+    decode,
+    encode,
+    merged,
+)
 from actorflow.checkpoint.format.regions import Region, covers
 from actorflow.checkpoint.reading import Reader
 from actorflow.checkpoint.snapshot import at_one_instant
@@ -29,7 +38,7 @@ from actorflow.checkpoint.stores.store import LocalStore
 from actorflow.cli.main import main
 from actorflow.dtypes import float32
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.runtime.threads import Writing
+from actorflow.runtime.threads import WriteInProgress
 
 
 class Recorded(SystemFiles):
@@ -118,7 +127,7 @@ def test_f66_large_shards_of_a_removed_checkpoint_go_in_the_background(
 
 async def test_f69_a_save_waits_for_kernels_on_threads_and_holds_their_variables() -> None:
     states: list[Any] = [SimpleNamespace(writer=None) for _ in range(3)]
-    kernel = Writing(states[1:2])
+    kernel = WriteInProgress(states[1:2])
     seen: list[list[bool]] = []
 
     async def take() -> None:
@@ -209,12 +218,12 @@ def entry(
     shard: int = 0,
     whole: tuple[int, ...] | None = (4,),
     begin: tuple[int, ...] | None = (0,),
-) -> Entry:
+) -> TensorEntry:
     """Two elements of a vector of four."""
-    return Entry(name, "variable", dtype, (2,), shard, 16, 8, 0, whole, begin)
+    return TensorEntry(name, "variable", dtype, (2,), shard, 16, 8, 0, whole, begin)
 
 
-def checked(*entries: Entry) -> None:
+def checked(*entries: TensorEntry) -> None:
     check_slices(Manifest((Shard("file", 100, 16, 0),), entries))
 
 
@@ -241,7 +250,7 @@ def test_f68_a_manifest_has_a_global_step_of_62_bits(step: int | None) -> None:
 
 
 def test_f68_a_tensor_ends_at_the_end_of_its_shard_at_the_latest(tmp_path: Path) -> None:
-    whole = Entry("v", "variable", "float32", (2,), 0, 16, 8, 0)
+    whole = TensorEntry("v", "variable", "float32", (2,), 0, 16, 8, 0)
     decode(encode(Manifest((Shard("file", 24, 16, 0),), (whole,))), "it")
     for shard in (Shard("file", 23, 16, 0), Shard("file", 24, 17, 0)):
         with pytest.raises(DataLossError, match="lies outside of its shard"):
@@ -270,8 +279,8 @@ def test_f66_values_are_the_same_in_whatever_order_of_bytes_they_were(dtype: str
 
 
 def test_f68_another_shape_is_a_difference_unless_it_is_asked_for() -> None:
-    found = {"v": Stored("v", (entry(whole=None, begin=None),))}
-    wanted = [Wanted("v", float32, (2, 1))]
+    found = {"v": StoredVariable("v", (entry(whole=None, begin=None),))}
+    wanted = [RestoreRequest("v", float32, (2, 1))]
     assert len(compare("model", found, wanted).mismatched) == 1
     assert compare("model", found, wanted, reshape=True).mismatched == ()
 

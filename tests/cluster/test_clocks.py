@@ -13,9 +13,9 @@ import pytest
 
 import actorflow as af
 from actorflow import machine
-from actorflow.runtime.diagnostics.causality import Ahead, ahead_of
+from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.transports.protocol.beats import Beats
+from actorflow.transports.protocol.heartbeats import Heartbeats
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -61,14 +61,14 @@ class TwoHosts:
     def __init__(self, ahead: int, drift: float) -> None:
         self.now = 5 * S
         self._ahead, self._drift = ahead, drift
-        self.here = Beats(lambda: (self.now, self.now))
-        self.there = Beats(lambda: (self.there_now, self.there_now))
+        self.here = Heartbeats(lambda: (self.now, self.now))
+        self.there = Heartbeats(lambda: (self.there_now, self.there_now))
 
     @property
     def there_now(self) -> int:
         return round(self.now * (1 + self._drift)) + self._ahead
 
-    def beat(self, source: Beats, destination: Beats, takes: int) -> None:
+    def beat(self, source: Heartbeats, destination: Heartbeats, takes: int) -> None:
         beat = source.make()
         self.now += takes
         destination.take(beat)
@@ -112,10 +112,10 @@ def test_f96_beats_contradict_clocks_that_only_have_one_name() -> None:
 
 def test_f96_a_step_itself_tells_the_clock_before_any_beat_has() -> None:
     ahead = 3 * S
-    assert ahead_of(None, 100, 200, ahead + 110, ahead + 190) == Ahead(ahead, 10)
-    assert ahead_of(Ahead(ahead + 500, 505), 100, 200, ahead + 110, ahead + 190) == Ahead(ahead + 2, 8)
-    assert ahead_of(Ahead(0, 0), 100, 200, 110, 190) == Ahead(0, 0)
-    apart = Ahead(ahead + 500, 5)
+    assert ahead_of(None, 100, 200, ahead + 110, ahead + 190) == ClockOffset(ahead, 10)
+    assert ahead_of(ClockOffset(ahead + 500, 505), 100, 200, ahead + 110, ahead + 190) == ClockOffset(ahead + 2, 8)
+    assert ahead_of(ClockOffset(0, 0), 100, 200, 110, 190) == ClockOffset(0, 0)
+    apart = ClockOffset(ahead + 500, 5)
     assert ahead_of(apart, 100, 200, ahead + 110, ahead + 190) is apart
 
 
@@ -154,7 +154,7 @@ def test_f14_f96_no_token_comes_before_it_was_sent_and_no_time_leaves_its_bound(
                 return round(time * (1 + drift)) + ahead
 
             theirs = [[*r[:3], there(r[3]), there(r[4]), r[5], r[6] and there(r[6]), there(r[7]), r[8]] for r in some]
-            trace.take(theirs, Ahead(round(ahead + wrong), bound) if task else Ahead(ahead, 0))
+            trace.take(theirs, ClockOffset(round(ahead + wrong), bound) if task else ClockOffset(ahead, 0))
         before = [(t.sent, t.received) for t in trace.transfers()]
         violated += sum(received < sent for sent, received in before)
         trace.keep_causality()

@@ -25,7 +25,7 @@ from actorflow import errors
 from actorflow.cluster.client import query_status
 from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.cluster.processes.orders import Orders, to_message
+from actorflow.cluster.processes.task_config import TaskConfig, to_message
 from actorflow.cluster.server import Server
 from actorflow.errors import PermissionDeniedError, UnavailableError
 from actorflow.transport.base import Channel, Identity
@@ -309,7 +309,7 @@ async def test_f62_secrets_show_in_no_repr_log_or_error(tmp_path: Path, capfd: p
                 await query_status(server.target.address, credentials=Credentials.make(), timeout=0.5)
             for one in (
                 server, session, session._engine, server.target, [server.target], credentials, server.links,
-                server.status(), Orders(spec, "worker", 0, credentials=credentials), vars(type(credentials)),
+                server.status(), TaskConfig(spec, "worker", 0, credentials=credentials), vars(type(credentials)),
                 caught.value, refused.value, caught.getrepr(showlocals=False),
             ):  # fmt: skip
                 print(one, repr(one), f"{one!s} {one!r}", file=shown)
@@ -319,7 +319,7 @@ async def test_f62_secrets_show_in_no_repr_log_or_error(tmp_path: Path, capfd: p
     for text in (shown.getvalue(), repr(logs), out, err):
         assert credentials.secret not in text
     assert credentials.secret in str(
-        to_message(Orders(spec, "worker", 0, credentials=credentials))
+        to_message(TaskConfig(spec, "worker", 0, credentials=credentials))
     )  # it was looked for
 
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorflow.cluster.config import environment, slurm
-from actorflow.cluster.config.environment import Place
+from actorflow.cluster.config.environment import TaskEnvironment
 from actorflow.cluster.config.spec import ClusterSpec, canonical, parse_task, task_name
-from actorflow.cluster.processes.startup import Reached, TaskState, missing, table
+from actorflow.cluster.processes.startup import ConnectProgress, TaskReachability, missing, table
 from actorflow.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
 from actorflow.graphdef.protos import ClusterDef, JobDef
 
@@ -321,9 +321,9 @@ def test_f55_a_slurm_step_that_does_not_fit(change: dict[str, str], said: str) -
 def test_f55_the_table_names_each_task_and_how_far_it_was_reached() -> None:
     spec = ClusterSpec({"ps": ["ps0:7070", "ps1:7070"], "worker": ["w0:7070", "w1:7070"]})
     states = {
-        "/job:ps/task:0": TaskState().told("resolved").told("connected").told("authenticated").told("accepted"),
-        "/job:worker/task:0": TaskState().told("connected").told("resolved"),
-        "/job:worker/task:1": TaskState().told("resolved").failed("Connection\n refused"),
+        "/job:ps/task:0": TaskReachability().told("resolved").told("connected").told("authenticated").told("accepted"),
+        "/job:worker/task:0": TaskReachability().told("connected").told("resolved"),
+        "/job:worker/task:1": TaskReachability().told("resolved").failed("Connection\n refused"),
     }
     assert missing(spec, states) == ["/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"]
     lines = table(spec, states).splitlines()
@@ -339,8 +339,10 @@ def test_f55_the_table_names_each_task_and_how_far_it_was_reached() -> None:
 @given(st.integers(0, 60), st.integers(1, 30), st.data())
 def test_f55_the_table_is_bounded_and_counts_what_it_leaves_out(count: int, most: int, data: st.DataObject) -> None:
     spec = ClusterSpec({"worker": [f"w:{k}" for k in range(1, count + 1)]})
-    known = data.draw(st.dictionaries(st.sampled_from(spec.tasks or ["none"]), st.sampled_from(Reached), max_size=60))
-    states = {task: TaskState(reached, error="x" * 1000) for task, reached in known.items()}
+    known = data.draw(
+        st.dictionaries(st.sampled_from(spec.tasks or ["none"]), st.sampled_from(ConnectProgress), max_size=60)
+    )
+    states = {task: TaskReachability(reached, error="x" * 1000) for task, reached in known.items()}
     absent = missing(spec, states)
     lines = table(spec, states, most=most).splitlines()
     assert lines[0] == f"{count - len(absent)} of {count} tasks are there."
@@ -353,4 +355,4 @@ def test_f55_the_table_is_bounded_and_counts_what_it_leaves_out(count: int, most
 
 def test_a_place_is_a_record() -> None:
     spec = ClusterSpec({"ps": ["a:1"]})
-    assert Place(spec, "ps", 0) == Place(ClusterSpec(spec), "ps", 0)
+    assert TaskEnvironment(spec, "ps", 0) == TaskEnvironment(ClusterSpec(spec), "ps", 0)

@@ -12,9 +12,9 @@ from anyio.lowlevel import checkpoint
 from patience import PATIENCE
 
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.cluster.processes.child import LocalProcess
 from actorflow.cluster.processes.launcher import FORKS, Forked, Launcher
-from actorflow.cluster.processes.orders import Orders
+from actorflow.cluster.processes.local_process import LocalProcess
+from actorflow.cluster.processes.task_config import TaskConfig
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.skipif(not FORKS, reason="forking is not to be had")]
 
@@ -109,7 +109,7 @@ async def test_f55_an_answer_for_somebody_who_has_gone_is_given_to_nobody(launch
 
 async def test_f55_a_process_that_was_closed_before_it_began_has_ended() -> None:
     spec = ClusterSpec({"worker": ["127.0.0.1:1"]})
-    process = LocalProcess(Orders(spec, "worker", 0))
+    process = LocalProcess(TaskConfig(spec, "worker", 0))
     assert process.returncode is None
     process.close()
     assert process.returncode == -9 == await process.wait()

@@ -26,8 +26,15 @@ from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import process as processes
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.cluster.processes.local import LocalCluster
-from actorflow.cluster.processes.orders import Messages, Orders, from_message, receive, send, to_message
 from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.processes.task_config import (
+    MessageAssembler,
+    TaskConfig,
+    from_message,
+    receive,
+    send,
+    to_message,
+)
 
 pytestmark = pytest.mark.timeout(120)
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
@@ -463,7 +470,7 @@ def test_f55_a_reserved_port_is_ours_alone() -> None:
 def test_f55_orders_survive_their_message() -> None:
     credentials = LocalCluster({"worker": 1}).credentials
     assert credentials is not None
-    orders = Orders(
+    orders = TaskConfig(
         ClusterSpec({"ps": ["a:1"], "worker": {3: "b:1"}}),
         "worker",
         3,
@@ -482,7 +489,7 @@ def test_f55_orders_survive_their_message() -> None:
         mine.close()
         with pytest.raises(EOFError):
             receive(theirs)
-    bare = Orders(ClusterSpec({"ps": ["a:1"]}), "ps", 0)
+    bare = TaskConfig(ClusterSpec({"ps": ["a:1"]}), "ps", 0)
     assert from_message(json.loads(json.dumps(to_message(bare)))) == bare
     assert credentials.secret not in repr(orders)
 
@@ -494,11 +501,11 @@ def test_f55_messages_arrive_in_any_pieces() -> None:
             send(mine, {"k": k})
         data = theirs.recv(1 << 16)
     for size in (1, 2, 3, 7, len(data)):
-        messages = Messages()
+        messages = MessageAssembler()
         found = [m for at in range(0, len(data), size) for m in messages.feed(data[at : at + size])]
         assert found == [{"k": 0}, {"k": 1}, {"k": 2}]
     with pytest.raises(ValueError, match="bytes"):
-        Messages().feed(b"\xff\xff\xff\xff")
+        MessageAssembler().feed(b"\xff\xff\xff\xff")
 
 
 async def test_a_frozen_program_starts_no_processes(monkeypatch: pytest.MonkeyPatch) -> None:

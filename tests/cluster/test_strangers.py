@@ -22,11 +22,11 @@ from actorflow.cluster.server import Server
 from actorflow.transport.base import Channel, Limits
 from actorflow.transports.protocol.frames import encode
 from actorflow.transports.protocol.handshake import hello_record, make_hello
-from actorflow.transports.zmq import doorman
+from actorflow.transports.zmq import connection_limiter
 from actorflow.transports.zmq import endpoint as zmq_module
 from actorflow.transports.zmq.auth import Keys
 from actorflow.transports.zmq.channel import ID_SIZE
-from actorflow.transports.zmq.doorman import Doorman
+from actorflow.transports.zmq.connection_limiter import ConnectionLimiter
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
 
 
@@ -36,7 +36,7 @@ def _collector() -> None:
 
 
 async def test_f62_three_hundred_strangers_reach_no_handler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doorman, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.5)
     asked: list[str] = []
     made = Server._handlers
     monkeypatch.setattr(Server, "_handlers", lambda self, link: (asked.append(link.task), made(self, link))[1])
@@ -122,7 +122,7 @@ class Door:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.doorman = Doorman(self.port)
+        self.doorman = ConnectionLimiter(self.port)
         self.accepted: list[socket.socket] = []
         self.strangers: list[socket.socket] = []
 
@@ -155,7 +155,7 @@ class Door:
 
 
 async def test_f62_the_oldest_strangers_go_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doorman, "MOST", 3)
+    monkeypatch.setattr(connection_limiter, "MOST", 3)
     with Door() as door:
         for _ in range(3):
             door.come()
@@ -168,20 +168,20 @@ async def test_f62_the_oldest_strangers_go_when_there_are_too_many(monkeypatch: 
 async def test_f62_who_says_too_much_or_nothing_at_all_has_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     with Door() as door:
         talker, modest, friend = door.come(), door.come(), door.come()
-        talker.sendall(b"x" * (doorman.MOST_BYTES + 1))
+        talker.sendall(b"x" * (connection_limiter.MOST_BYTES + 1))
         modest.sendall(b"x" * 1000)
-        friend.sendall(b"x" * (doorman.MOST_BYTES + 1))
+        friend.sendall(b"x" * (connection_limiter.MOST_BYTES + 1))
         door.doorman.greeted(door.accepted[2].fileno())
         await until(lambda: any(door.ended()))
         assert door.ended() == [True, False, False]
-        monkeypatch.setattr(doorman, "MOST_SECONDS", 0.0)
+        monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.0)
         await until(lambda: door.doorman.ended == 2)
         assert door.ended() == [True, True, False] and not len(door.doorman)
 
 
 async def test_f62_who_greets_before_it_is_told_of_is_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     """libzmq's thread that accepts may be held up after it has handed the connection on."""
-    monkeypatch.setattr(doorman, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.0)
     with Door() as door:
         door.come(greets_first=True)
         assert not len(door.doorman)
@@ -208,7 +208,7 @@ async def test_f62_an_early_greeting_counts_for_its_own_connection(monkeypatch: 
 
 
 async def test_f62_a_descriptor_that_is_another_file_by_now_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doorman, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.0)
     with Door() as door:
         door.come()
         one, other = socket.socketpair()

@@ -23,7 +23,7 @@ from fake_cupy import FakeCupy, FakeHost, Race
 from patience import PATIENCE
 
 import actorflow as af
-from actorflow.device.sharing import Border, Foreign, Shared
+from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.devices.cuda import device as cuda
 from actorflow.devices.cuda import sharing as cuda_sharing
 from actorflow.devices.cuda.device import CudaDevice
@@ -64,7 +64,7 @@ class Two:
     def __init__(self, make: Make, **options: Any) -> None:
         self.gpus = make(manual=True, **options), make(manual=True)
         self.sender, self.receiver = (CudaDevice(NAME.format(i), cupy=g) for i, g in enumerate(self.gpus))
-        self.here, self.there = Border(), Border()
+        self.here, self.there = PeerMemory(), PeerMemory()
         self.given_back: list[Any] = []
 
     def computed(self, value: Any) -> Any:
@@ -73,9 +73,9 @@ class Two:
             x = self.sender.xp.array(np.asarray(value).tolist(), np.float32)
             return x + np.float32(1)
 
-    def carry(self, shared: Shared) -> Foreign:
+    def carry(self, shared: SharedTensor) -> PeerTensor:
         """What a channel makes of a token. It holds the sender's part until the receiver's is gone."""
-        token = Foreign(shared.shape, shared.dtype, shared.nbytes, shared.description, shared.offset, self.there)
+        token = PeerTensor(shared.shape, shared.dtype, shared.nbytes, shared.description, shared.offset, self.there)
         weakref.finalize(token, self.given_back.append, 1)
         weakref.finalize(token, lambda held: held.clear(), [shared.keep])
         return token
@@ -165,7 +165,9 @@ def test_the_fake_finds_memory_that_is_used_again_before_the_other_process_has_c
     array = two.computed(np.zeros(30_000))
     shared = two.sender.share(array, two.here)
     assert shared is not None
-    two.receiver.bring(Foreign(shared.shape, shared.dtype, shared.nbytes, shared.description, shared.offset, two.there))
+    two.receiver.bring(
+        PeerTensor(shared.shape, shared.dtype, shared.nbytes, shared.description, shared.offset, two.there)
+    )
     del shared, array  # as a channel would do that takes no care
     with pytest.raises(Race):
         two.computed(np.ones(30_000))
@@ -303,12 +305,12 @@ def test_f62_a_description_that_cannot_be_is_refused(two: Two, seed: int) -> Non
         (good, 512 - 396),
     ]:
         with pytest.raises(InvalidArgumentError):
-            two.receiver.bring(Foreign((100,), np.dtype("f"), 400, description, offset, two.there))
+            two.receiver.bring(PeerTensor((100,), np.dtype("f"), 400, description, offset, two.there))
     assert two.receiver.opens(b"") and two.receiver.opens(draw.randbytes(144))
     longer = good[:-8] + (1 << 20).to_bytes(8, "little")
-    two.receiver.bring(Foreign((100,), np.dtype("f"), 400, good, shared.offset, two.there))
+    two.receiver.bring(PeerTensor((100,), np.dtype("f"), 400, good, shared.offset, two.there))
     with pytest.raises(InvalidArgumentError, match="is said to have"):
-        two.receiver.bring(Foreign((100,), np.dtype("f"), 400, longer, 0, two.there))
+        two.receiver.bring(PeerTensor((100,), np.dtype("f"), 400, longer, 0, two.there))
 
 
 # ---- over a channel
@@ -412,7 +414,7 @@ async def test_f63_a_peer_that_dies_holds_nothing(two: Two) -> None:
 
 async def test_f62_a_handle_that_nobody_agreed_to_ends_the_channel(two: Two) -> None:
     async with pair("shm") as both:
-        both.client.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), Border()))  # type: ignore[arg-type]
+        both.client.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), PeerMemory()))  # type: ignore[arg-type]
         with anyio.fail_after(PATIENCE):
             assert isinstance(await both.server.wait_closed(), ProtocolError)
 

@@ -10,7 +10,7 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.runtime.diagnostics.misfit import given, misfit, translated
 
 Build = Callable[[Any, Any], Any]
@@ -92,7 +92,7 @@ async def test_a_kernel_of_the_program_keeps_its_own_words() -> None:
 
 
 def test_what_the_rules_allow_is_no_misfit() -> None:
-    node = Node("y", "Add", (Endpoint("a", 0), Endpoint("b", 0)))
+    node = Node("y", "Add", (TensorId("a", 0), TensorId("b", 0)))
     assert misfit(node, [given(np.ones((2, 3), np.float32)), given(np.float32(1.0))]) is None
     assert misfit(node, [given(np.ones(3, np.float32))]) is None, "an input is not known any more"
     assert misfit(node, [given(object()), given(np.float32(1.0))]) is None, "nothing is known of one"

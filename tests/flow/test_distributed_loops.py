@@ -35,7 +35,7 @@ from actorflow.ops.flow.primitives import enter, exit_, loop_cond, next_iteratio
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.registry import opdef, plugins
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.part import Part
+from actorflow.runtime.executor import ExecutorState
 
 __all__ = ["probe"]
 
@@ -554,6 +554,6 @@ def test_f80_a_tag_fits_its_record_for_loops_128_deep() -> None:
     class Loop:
         parent = Outer
 
-    part = object.__new__(Part)
+    part = object.__new__(ExecutorState)
     part.loop, part.number = Loop, 2**40  # type: ignore[assignment]
     assert len(part.tag) == 1024 and part.tag.endswith((2**40).to_bytes(8, "little"))

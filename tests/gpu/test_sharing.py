@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.device.sharing import Border
+from actorflow.device.sharing import PeerMemory
 from actorflow.registry import plugins
 
 pytestmark = [pytest.mark.gpu, pytest.mark.real_memory, pytest.mark.timeout(300)]
@@ -81,7 +81,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 def test_f37_f51_another_process_copies_what_a_kernel_is_still_computing() -> None:
     """Each value comes whole: the copy waits for the kernels before it, though neither host does, and memory that was given back
     is used again all the time."""
-    gpu, border = plugins.load("devices", "GPU")(NAME.format(0)), Border()
+    gpu, border = plugins.load("devices", "GPU")(NAME.format(0)), PeerMemory()
 
     async def run() -> None:
         async with receiver() as other:

@@ -15,7 +15,7 @@ from actorflow.control_flow.function_body import table
 from actorflow.control_flow.functional import map_fn
 from actorflow.control_flow.while_loop import while_loop
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.passes.inline import inline
 from actorflow.registry import plugins
 
@@ -447,7 +447,7 @@ def test_the_canonical_form_of_a_plan(graph: Graph) -> None:
     y = more(more(af.placeholder(af.float32, [], name="x"), name="first"), name="second")
     af.identity(y, name="out")
     made, fetches = inline(graph.nodes, (y.endpoint,))
-    assert fetches == (Endpoint("second/add", 0),)
+    assert fetches == (TensorId("second/add", 0),)
     names = ["first/Sin", "first/add", "second/Sin", "second/add", "first", "second", "out"]
     assert [str(made[name]) for name in names] == [
         "first/Sin = Sin(x)",

@@ -24,7 +24,7 @@ from actorflow import dtypes
 from actorflow.graph import graph as graph_module
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.shapes import Shape
 from actorflow.user_line import Where
 
@@ -871,7 +871,7 @@ def test_f21_only_what_was_added_is_sent(graph: af.Graph) -> None:
     operations = copy.extend_from_bytes(added)
     assert [op.name for op in operations] == ["y"] and list(copy.nodes) == list(graph.nodes)
     assert copy.get_tensor_by_name(y.name).op.inputs[0] is copy.get_tensor_by_name("x:0")
-    assert copy.consumers(Endpoint("x", 0)) == operations
+    assert copy.consumers(TensorId("x", 0)) == operations
     with pytest.raises(ValueError, match="names already: y"):
         copy.extend_from_bytes(added)
     with pytest.raises(ValueError, match="refers to x:0, which is not there"):
@@ -904,13 +904,13 @@ DAMAGE: dict[str, Callable[[], bytes]] = {
     "more behind it": lambda: everything().to_bytes() + b"\x00",
     "another format": lambda: encode_nodes([]).replace(bytes([0x93, FORMAT]), bytes([0x93, FORMAT + 1]), 1),
     "a missing input": lambda: records(
-        Node("a", "Identity", (Endpoint("b", 0),), dtypes=(af.float32,), shapes=(None,))
+        Node("a", "Identity", (TensorId("b", 0),), dtypes=(af.float32,), shapes=(None,))
     ),
     "a missing control input": lambda: records(Node("a", "NoOp", controls=("b",))),
     "a port too high": lambda: records(
-        Node("b", "NoOp"), Node("a", "Identity", (Endpoint("b", 0),), dtypes=(af.float32,), shapes=(None,))
+        Node("b", "NoOp"), Node("a", "Identity", (TensorId("b", 0),), dtypes=(af.float32,), shapes=(None,))
     ),
-    "a negative port": lambda: records(Node("a", "Identity", (Endpoint("a", -1),), dtypes=(af.int8,), shapes=(None,))),
+    "a negative port": lambda: records(Node("a", "Identity", (TensorId("a", -1),), dtypes=(af.int8,), shapes=(None,))),
     "two of one name": lambda: records(Node("a", "NoOp"), Node("a", "NoOp")),
     "no name": lambda: records(Node("", "NoOp")),
     "an unknown op": lambda: records(Node("a", "Explode")),

@@ -204,7 +204,7 @@ async def test_f91_each_size_that_is_fed_has_its_loop(graph: af.Graph) -> None:
             a = np.linspace(-1, 1, n, dtype=np.float32)
             assert_same(await run_hot(session, y, {x: a}), a * np.float32(2) + a * a)
         (region,) = regions(session)
-        assert [isinstance(v, jit.Counted) for v in region._versions.values()] == [False] * 4
+        assert [isinstance(v, jit.TierCounter) for v in region._versions.values()] == [False] * 4
 
 
 @pytest.mark.parametrize(

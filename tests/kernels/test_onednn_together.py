@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 from actorflow.kernels.jit.team import team
 from actorflow.kernels.onednn import matmul, together
 from actorflow.kernels.onednn.binding import loaded
-from actorflow.runtime.codegen.jit import RUNS, Demanded, background
+from actorflow.runtime.codegen.jit import RUNS, TieredCache, background
 
 library = loaded()
 pytestmark = pytest.mark.skipif(
@@ -105,7 +105,7 @@ def test_a_refusal_of_the_library_is_an_error(compiled: None, monkeypatch: pytes
 
 def test_the_code_is_compiled_after_some_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Any] = []
-    code = Demanded(together._compiled)
+    code = TieredCache(together._compiled)
     monkeypatch.setattr(together, "code", code)
     monkeypatch.setattr(background, "add", jobs.append)
     made = product(64, 64, 64, (False, False), True, True)

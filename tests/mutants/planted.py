@@ -67,7 +67,7 @@ PLANTED = (
     Planted(
         "swap a tag",
         "Values of different iterations of a loop are exchanged.",
-        "transports/protocol/intake.py",
+        "transports/protocol/receiver.py",
         "self.inbox.deliver(record.epoch, record.step, (record.edge, record.tag), token)",
         "self.inbox.deliver(record.epoch, record.step, (record.edge, record.tag[::-1]), token)",
     ),
@@ -167,7 +167,7 @@ PLANTED = (
     Planted(
         "send a dead token as an empty one",
         "The branch that was not taken runs.",
-        "transports/protocol/intake.py",
+        "transports/protocol/receiver.py",
         "        if record.flags & Flag.DEAD:\n            self.deliver(record, DEAD)",
         "        if record.flags & Flag.DEAD:\n            self.deliver(record, None)",
     ),
@@ -239,7 +239,7 @@ PLANTED = (
     Planted(
         "give an epoch twice",
         "A chief that was restarted begins an epoch of which updates may still be under way.",
-        "actorflow/supervisor/recovery/keeper.py",
+        "actorflow/supervisor/recovery/manager.py",
         "await self._store.write(self.epoch)",
         "pass",
     ),
@@ -253,7 +253,7 @@ PLANTED = (
     Planted(
         "let anybody take steps during a restore",
         "An update of another client lands on variables that are restored already, and is lost for the others.",
-        "actorflow/supervisor/recovery/keeper.py",
+        "actorflow/supervisor/recovery/manager.py",
         "SetEpoch(epoch, only)",
         'SetEpoch(epoch, "")',
     ),
@@ -281,7 +281,7 @@ PLANTED = (
     Planted(
         "restore the oldest checkpoint",
         "A loss takes training back by hours.",
-        "actorflow/supervisor/model.py",
+        "actorflow/supervisor/model_state.py",
         "[state.model_checkpoint_path, *reversed(state.all_model_checkpoint_paths)]",
         "state.all_model_checkpoint_paths",
     ),

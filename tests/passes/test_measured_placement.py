@@ -21,7 +21,7 @@ from actorflow.cluster.wire.messages import Costs, Measured, Replan
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
 from actorflow.placement.cost_model import node_cost
-from actorflow.placement.measuring import Observed, decode_observed, encode_observed, measurements
+from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed, measurements
 
 
 @af.op("TestUnknownTime", shape=unchanged, gradient=None, work=lambda c: 1e8)
@@ -155,7 +155,7 @@ def test_f43_merged_nodes_share_their_time_as_was_expected(graph: af.Graph) -> N
     x = af.placeholder(af.float32, [100, 100], name="x")
     product = af.matmul(x, x, name="product")
     total = af.add(product, 1.0, name="total")
-    found = measurements([Observed(("product", "total"), "/cpu", 3e6, 5)], graph.nodes)
+    found = measurements([NodeMeasurement(("product", "total"), "/cpu", 3e6, 5)], graph.nodes)
     whole = Subgraph(graph.nodes)
     costs = {node.name: node_cost(node, whole) for node in (graph.nodes["product"], graph.nodes["total"])}
     for name, cost in costs.items():
@@ -165,7 +165,11 @@ def test_f43_merged_nodes_share_their_time_as_was_expected(graph: af.Graph) -> N
 
 def test_f43_what_was_timed_most_often_counts(graph: af.Graph) -> None:
     af.placeholder(af.float32, [], name="x")
-    rows = [Observed(("x",), "/a", 5e6, 9), Observed(("x",), "/b", 1e6, 2), Observed(("gone",), "/a", 1.0, 99)]
+    rows = [
+        NodeMeasurement(("x",), "/a", 5e6, 9),
+        NodeMeasurement(("x",), "/b", 1e6, 2),
+        NodeMeasurement(("gone",), "/a", 1.0, 99),
+    ]
     for some in (rows, rows[::-1]):
         found = measurements(some, graph.nodes)
         assert dict(found.seconds) == {"x": 5e-3} and dict(found.devices) == {"x": "/a"}

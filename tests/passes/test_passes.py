@@ -20,7 +20,7 @@ from actorflow.analysis.frames import is_free
 from actorflow.analysis.prune import needed_by, prune, reachability
 from actorflow.analysis.subgraph import Subgraph, topological
 from actorflow.device.base import Device
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes import coalesce as coalescing
 from actorflow.passes.coalesce import coalesce, members_of
 from actorflow.passes.compile import listed
@@ -193,8 +193,8 @@ def random_dag(rng: random.Random, size: int, density: float = 0.15) -> dict[str
     nodes: list[Node] = []
     for i in range(size):
         earlier = [j for j in range(i) if rng.random() < density]
-        data = tuple(Endpoint(f"n{j}", 0) for j in earlier if rng.random() < 0.6)
-        controls = tuple(f"n{j}" for j in earlier if Endpoint(f"n{j}", 0) not in data)
+        data = tuple(TensorId(f"n{j}", 0) for j in earlier if rng.random() < 0.6)
+        controls = tuple(f"n{j}" for j in earlier if TensorId(f"n{j}", 0) not in data)
         nodes.append(Node(f"n{i}", "AddN", data, controls, dtypes=(af.float32,), shapes=((),)))
     rng.shuffle(nodes)
     return {node.name: node for node in nodes}
@@ -222,13 +222,13 @@ def test_f17_prune_keeps_exactly_the_ancestors(seed: int) -> None:
         nodes = random_dag(rng, rng.randint(1, 25))
         names, matrix = reachability(nodes)
         wanted = rng.sample(names, rng.randint(1, min(3, len(names))))
-        kept = prune(Subgraph(nodes, fetches=tuple(Endpoint(name, 0) for name in wanted)))
+        kept = prune(Subgraph(nodes, fetches=tuple(TensorId(name, 0) for name in wanted)))
         expected = set(wanted) | {
             name for name in names if any(matrix[names.index(name)][names.index(fetch)] for fetch in wanted)
         }
         assert set(kept.nodes) == expected
         descendants(kept)  # each after what it needs
-        assert needed_by(Subgraph(nodes), Endpoint(wanted[0], 0)) <= expected
+        assert needed_by(Subgraph(nodes), TensorId(wanted[0], 0)) <= expected
 
 
 # ---- fold
@@ -675,7 +675,7 @@ def test_coalesce_merges_runs_of_cheap_nodes(graph: af.Graph) -> None:
         "d/region_of_2 = _Region(c, a/region_of_2)",
     ]
     assert [str(m) for m in members_of(made.nodes["d/region_of_2"])] == ["d = Neg(c)", "e = Add(d, a)"]
-    assert made.fetches == (Endpoint("d/region_of_2", 0),)
+    assert made.fetches == (TensorId("d/region_of_2", 0),)
 
 
 def test_coalesce_leaves_large_nodes_alone(graph: af.Graph) -> None:

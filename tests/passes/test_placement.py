@@ -31,7 +31,7 @@ from actorflow.placement.choose import Reason
 from actorflow.placement.cost_model import Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, Link, Links
+from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
 from actorflow.placement.makespan import makespan
 from actorflow.placement.place import place
 from actorflow.registry import kernel, plugins
@@ -195,7 +195,7 @@ def test_f43_an_expensive_edge_keeps_its_nodes_together(graph: af.Graph) -> None
     af.matmul(x, x, transpose_b=True, name="two")
     devices = tasks(2)
     for bandwidth, together in ((1e10, False), (1e7, True)):
-        placed = place(graph.nodes, devices, {}, links=Links(host=Link(1e-4, bandwidth)))
+        placed = place(graph.nodes, devices, {}, links=LinkCosts(host=LinkCost(1e-4, bandwidth)))
         assert (placed["one"] == placed["two"]) == together, bandwidth
 
 
@@ -212,8 +212,8 @@ def test_f43_what_is_cheap_stays_on_the_first_device(graph: af.Graph) -> None:
 def test_f43_links_may_be_given_for_pairs(graph: af.Graph) -> None:
     chains(width=3, size=500)
     devices = tasks(3)
-    slow = {(a.name, b.name): Link(10.0) for a in devices for b in devices if a is not b and devices[2] in (a, b)}
-    placed = place(graph.nodes, devices, {}, links=Links(between=slow))
+    slow = {(a.name, b.name): LinkCost(10.0) for a in devices for b in devices if a is not b and devices[2] in (a, b)}
+    placed = place(graph.nodes, devices, {}, links=LinkCosts(between=slow))
     assert set(placed.values()) == {devices[0].name, devices[1].name}
 
 
@@ -224,17 +224,17 @@ def test_f42_costs_are_for_each_node_and_device(graph: af.Graph) -> None:
     af.matmul(y, y, name="z")
     one, two = Record(f"{LOCAL}CPU:0"), Record("/job:w/task:1/device:CPU:0", speed=2.0)
 
-    def step(y_on: Record, z_on: Record, measured: Measurements, links: Links = DEFAULT_LINKS) -> float:
+    def step(y_on: Record, z_on: Record, measured: Measurements, links: LinkCosts = DEFAULT_LINKS) -> float:
         placed = {"x": one.name, "y": y_on.name, "z": z_on.name}
         return makespan(graph.nodes, placed, [one, two], measured=measured, links=links).seconds
 
     seconds = {"y": 3e-3, "z": 1e-3}
     measured = Measurements(seconds)
     assert step(one, one, measured) == pytest.approx(4e-3)
-    free = Links(network=Link(0.0))
+    free = LinkCosts(network=LinkCost(0.0))
     assert step(two, two, measured, free) == pytest.approx(2e-3)
     assert step(two, two, Measurements(seconds, devices=dict.fromkeys("yz", two.name)), free) == pytest.approx(4e-3)
-    link = Links(network=Link(1e-3, 1e9))
+    link = LinkCosts(network=LinkCost(1e-3, 1e9))
     assert step(one, two, measured, link) == pytest.approx(3e-3 + 0.5e-3 + 2 * (1e-3 + 1e-3))
     few = Measurements(seconds, {"y": [1000], "z": [2000]})
     assert step(one, two, few, link) == pytest.approx(3e-3 + 0.5e-3 + 2e-3 + 1e-6 + 2e-6)

@@ -18,9 +18,9 @@ from test_partition import CPU, nodes_of, on, parts_of
 
 import actorflow as af
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.placement import schedule_recvs as scheduling
-from actorflow.placement.schedule_recvs import Schedule, peak_memory, schedule_recvs, simulate
+from actorflow.placement.schedule_recvs import RecvSchedule, peak_memory, schedule_recvs, simulate
 from actorflow.registry import plugins
 from actorflow.runtime.dispatcher import Dispatcher
 
@@ -52,7 +52,7 @@ def recvs_of(parts: Mapping[str, Subgraph]) -> list[tuple[str, Node]]:
     return [(device, n) for device, part in parts.items() for n in part.nodes.values() if n.op == "_Recv"]
 
 
-def mean_wait(parts: Mapping[str, Subgraph], schedule: Schedule) -> float:
+def mean_wait(parts: Mapping[str, Subgraph], schedule: RecvSchedule) -> float:
     """How long, on average, what was received lies about before its first use."""
     waits = []
     for device, recv in recvs_of(parts):
@@ -233,7 +233,7 @@ def test_f87_no_graph_gets_slower_larger_or_stuck() -> None:
                     changed += 1
                     assert node.op == "_Recv" and replace(node, controls=was.controls) == was, f"seed {seed}"
                     (added,) = set(node.controls) - set(was.controls)
-                    users = [n for n in before[device].nodes.values() if Endpoint(name, 0) in n.inputs]
+                    users = [n for n in before[device].nodes.values() if TensorId(name, 0) in n.inputs]
                     assert users and all(added in _all_ancestors(before, device, n.name) for n in users), f"seed {seed}"
     assert changed > 10 and waits[1] < waits[0] and peaks[1] < peaks[0]
 

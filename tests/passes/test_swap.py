@@ -26,7 +26,7 @@ from actorflow.device.base import Device
 from actorflow.devices.cuda.device import CudaDevice
 from actorflow.devices.layout import axes_in_memory
 from actorflow.devices.simulated import SimulatedDevice
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.passes import compile
 from actorflow.passes.memory.budget import Memory
 from actorflow.passes.memory.lifetimes import Lifetimes
@@ -162,7 +162,7 @@ def test_f74_the_copy_back_begins_early_enough() -> None:
         backs = [node for node in order if node.op == "_SwapIn"]
         assert backs
         for back in backs:
-            user = next(n for n in order if Endpoint(back.name, 0) in n.inputs)
+            user = next(n for n in order if TensorId(back.name, 0) in n.inputs)
             trigger = max(place[c] for c in back.controls)
             between = [n for n in order[trigger + 1 : place[user.name]] if n.op == "MatMul"]
             assert between, f"{back} has to wait for nothing but {user}"

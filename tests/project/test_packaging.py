@@ -195,12 +195,12 @@ IMPORTERS = ("import_module", "find_spec", "__import__")
 UNSAFE_MODULES = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 EXEC_ALLOWED = (Path("actorflow/runtime/codegen/codegen.py"),)
 TASKS_ALLOWED = {
-    "actorflow/runtime/part.py": "tasks of nodes",
+    "actorflow/runtime/executor.py": "tasks of nodes",
     "actorflow/runtime/step.py": "tasks of nodes with asynchronous kernels",
     "actorflow/runtime/actors.py": "tasks of nodes that can be seen",
-    "actorflow/runtime/loops/driver.py": "calls of blocking sessions",
-    "actorflow/runtime/loops/root.py": "a task group that outlives the block in which it began",
-    "actorflow/session/ahead.py": "runs that are started before their results are asked for",
+    "actorflow/runtime/event_loops/driver.py": "calls of blocking sessions",
+    "actorflow/runtime/event_loops/background_tasks.py": "a task group that outlives the block in which it began",
+    "actorflow/session/prefetch.py": "runs that are started before their results are asked for",
 }
 
 

@@ -24,7 +24,7 @@ from ready_queues import Lifo, Shuffled
 
 import actorflow as af
 from actorflow.runtime import chain
-from actorflow.runtime import part as runtime_part
+from actorflow.runtime import executor as runtime_part
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "60"))

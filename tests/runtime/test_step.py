@@ -22,7 +22,7 @@ from ready_queues import Shuffled
 import actorflow as af
 from actorflow import errors
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import TensorLike
 from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import plugins
@@ -33,7 +33,7 @@ from actorflow.runtime.plan import SINK, Plan, build_plan
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD, EMPTY
-from actorflow.session import steps as steps_module
+from actorflow.session import step_runner as steps_module
 
 __all__ = ["probe"]
 
@@ -161,7 +161,7 @@ class Alone:
     def index(self, name: str) -> int:
         return next(node.index for node in self.plan.nodes if node.node.name == name)
 
-    async def run(self, feeds: dict[Endpoint, Any] | None = None, **options: Any) -> Step:
+    async def run(self, feeds: dict[TensorId, Any] | None = None, **options: Any) -> Step:
         loop = asyncio.get_running_loop()
         transport = plugins.load("rendezvous", "local")()
         step = Step(1, [self.plan], Dispatcher.of(loop), loop, copy_context(), transport, **options)

@@ -10,8 +10,8 @@ from clusters import servers
 
 import actorflow as af
 from actorflow.cluster.server import Server
-from actorflow.runtime.actors import ActorPart
-from actorflow.runtime.part import Part
+from actorflow.runtime.actors import ActorExecutorState
+from actorflow.runtime.executor import ExecutorState
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ async def test_f96_a_trace_of_tasks_shows_transfers(cluster: list[Server], graph
 
 async def test_f96_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = set()
-    fire = Part.fire
-    monkeypatch.setattr(Part, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])
+    fire = ExecutorState.fire
+    monkeypatch.setattr(ExecutorState, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])
     async with af.Session(graph=graph, coalesce=False) as session:
         await session.run(af.exp(af.placeholder(af.float32, [], name="x")), {"x:0": 1.0})
-    assert kinds == {ActorPart}
+    assert kinds == {ActorExecutorState}

@@ -18,7 +18,7 @@ import actorflow as af
 from actorflow.errors import DeadlineExceededError
 from actorflow.kernels.io import files
 from actorflow.ops.state.mutex import mutex_lock
-from actorflow.session.waiting.standstill import Seen, Standstill
+from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 
 
 @pytest.fixture
@@ -307,16 +307,20 @@ def told(caplog: pytest.LogCaptureFixture) -> list[int]:
 
 
 def test_a_step_that_runs_may_end_the_waits_of_others(caplog: pytest.LogCaptureFixture) -> None:
-    standstill = Standstill()
+    standstill = DeadlockDetector()
     filled, unfilled = (
         ("take (Op) waits", "  filled by: put (x)"),
         ("get (Op) waits", "  filled by: nothing in this graph"),
     )
-    assert standstill.look([Seen(1, 2.0, filled), Seen(2, None, ())]) and not told(caplog)
-    assert standstill.look([Seen(1, 2.0, filled), Seen(2, 0.1, ("slow (Op) waits",))]) and not told(caplog)
-    assert not standstill.look([Seen(1, 3.0, filled), Seen(2, 1.1, ("slow (Op) waits",))]) and told(caplog) == [1, 2]
-    assert not standstill.look([Seen(1, 3.0, filled), Seen(3, 5.0, filled)]) and not told(caplog)
-    assert not standstill.look([Seen(4, 2.0, unfilled), Seen(2, None, ())]) and told(caplog) == [4]
+    assert standstill.look([WaitingStep(1, 2.0, filled), WaitingStep(2, None, ())]) and not told(caplog)
+    assert standstill.look([WaitingStep(1, 2.0, filled), WaitingStep(2, 0.1, ("slow (Op) waits",))]) and not told(
+        caplog
+    )
+    assert not standstill.look([WaitingStep(1, 3.0, filled), WaitingStep(2, 1.1, ("slow (Op) waits",))]) and told(
+        caplog
+    ) == [1, 2]
+    assert not standstill.look([WaitingStep(1, 3.0, filled), WaitingStep(3, 5.0, filled)]) and not told(caplog)
+    assert not standstill.look([WaitingStep(4, 2.0, unfilled), WaitingStep(2, None, ())]) and told(caplog) == [4]
 
 
 async def test_steps_that_hold_each_others_mutex_are_a_certain_error(graph: af.Graph, session: af.Session) -> None:

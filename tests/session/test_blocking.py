@@ -23,7 +23,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.ops.declare import RefLike
-from actorflow.runtime import part as runtime_part
+from actorflow.runtime import executor as runtime_part
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.runtime.threads import unlocked
-from actorflow.session import steps as steps_module
+from actorflow.session import step_runner as steps_module
 
 __all__ = ["probe"]
 

@@ -30,7 +30,7 @@ from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_see
 
 from actorflow.cluster.master import MasterSession
 from actorflow.cluster.worker import WorkerService
-from actorflow.session.steps import Later
+from actorflow.session.step_runner import DeferredCall
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
@@ -122,15 +122,15 @@ def test_parts_that_are_never_forgotten_fail_the_run_with_its_seed_and_command(m
     assert f"make simulate SEEDS=1 FIRST={found.seed} SHOW=1" in found.failure and f"Seed {found.seed}" in found.failure
 
 
-async def _ended(outcome: list[Any] | Later) -> Any:
-    return await outcome if isinstance(outcome, Later) else outcome
+async def _ended(outcome: list[Any] | DeferredCall) -> Any:
+    return await outcome if isinstance(outcome, DeferredCall) else outcome
 
 
 @pytest.mark.real_memory
 def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = MasterSession.run
 
-    def twice(self: MasterSession, *arguments: Any) -> Later:
+    def twice(self: MasterSession, *arguments: Any) -> DeferredCall:
         async def both() -> Any:
             found = await _ended(run(self, *arguments))
             plan, _, *others = arguments
@@ -139,7 +139,7 @@ def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch)
                 found = await _ended(run(self, plan, next(self._numbers), *others))
             return found
 
-        return Later(both)
+        return DeferredCall(both)
 
     monkeypatch.setattr(MasterSession, "run", twice)
     found = _first_failure(range(1, 2))

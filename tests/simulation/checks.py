@@ -10,7 +10,7 @@ from conserved import disagreements
 from actorflow.cluster.server import Server
 from actorflow.errors import OpError
 from actorflow.testing import World
-from actorflow.transports.protocol.events import State
+from actorflow.transports.protocol.events import ConnectionState
 
 
 def check_documented(error: BaseException) -> None:
@@ -61,7 +61,7 @@ def lost_on_the_way(world: World) -> list[str]:
     for station in world.network.stations.values():
         for end in station.ends:
             mine, theirs = (getattr(one.take, "__self__", None) for one in (end, end.peer))
-            if mine is not None and theirs is not None and mine.core.state is theirs.core.state is State.OPEN:
+            if mine is not None and theirs is not None and mine.core.state is theirs.core.state is ConnectionState.OPEN:
                 found += disagreements(mine.core, theirs.core)
     return sorted(set(found))
 

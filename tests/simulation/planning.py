@@ -14,7 +14,7 @@ from unittest import mock
 
 import msgpack
 
-from actorflow.cluster import division, master, parts
+from actorflow.cluster import graph_partitioner, master, task_partition
 from actorflow.graph import codec
 from actorflow.placement import placer
 from actorflow.placement.cost_model import UNMEASURED
@@ -100,20 +100,20 @@ def _finish(part: Any, options: Any, mergeable: Any, partial: Any, loopable: Any
 
 
 codec_encode_nodes, codec_decode_nodes = codec.encode_nodes, codec.decode_nodes
-parts_decode_graph, parts_check_graph = parts._decode_graph, parts._check_graph
-placer_place, division_divide, builder_finish = placer.place, division.divide, builder.finish
+parts_decode_graph, parts_check_graph = task_partition._decode_graph, task_partition._check_graph
+placer_place, division_divide, builder_finish = placer.place, graph_partitioner.divide, builder.finish
 
 _SHARED = (
     (codec, "encode_nodes", _encode_nodes),
     (master, "encode_nodes", _encode_nodes),
-    (parts, "encode_nodes", _encode_nodes),
+    (task_partition, "encode_nodes", _encode_nodes),
     (codec, "decode_nodes", _decode_nodes),
     (master, "decode_nodes", _decode_nodes),
-    (parts, "decode_nodes", _decode_nodes),
-    (parts, "_decode_graph", _decode_graph),
-    (parts, "_check_graph", _check_graph),
+    (task_partition, "decode_nodes", _decode_nodes),
+    (task_partition, "_decode_graph", _decode_graph),
+    (task_partition, "_check_graph", _check_graph),
     (placer, "place", _place),
-    (division, "divide", _divide),
+    (graph_partitioner, "divide", _divide),
     (builder, "finish", _finish),
 )
 

@@ -17,7 +17,7 @@ import actorflow as af
 from actorflow.errors import AbortedError, OpError
 from actorflow.supervisor import RestartPolicy, Restored
 from actorflow.supervisor import supervisor as supervisor_module
-from actorflow.supervisor.model import Model
+from actorflow.supervisor.model_state import ModelState
 from simulation.checks import check_documented
 from simulation.run import CONNECT_SECONDS, STEP_SECONDS, Run
 
@@ -49,7 +49,7 @@ class Notes:
 class Watched(af.Supervisor):
     """A supervisor whose work is seen: phases are marked, and checkpoints noted."""
 
-    def __init__(self, run: Run, model: Model, notes: Notes, **options: Any) -> None:
+    def __init__(self, run: Run, model: ModelState, notes: Notes, **options: Any) -> None:
         with mock.patch.object(supervisor_module, "Model", lambda *arguments, **options: model):
             super().__init__(
                 run.supervised,
@@ -105,10 +105,10 @@ class Watched(af.Supervisor):
 
 
 @functools.cache
-def graph_of(make: Callable[[], M], folder: str) -> tuple[M, Model]:
+def graph_of(make: Callable[[], M], folder: str) -> tuple[M, ModelState]:
     """What `make()` gives, and the supervisor's nodes beside. It is the same in each process of each seed, so it is made once."""
     made = make()
-    return made, Model(made.graph, folder, max_to_keep=3)
+    return made, ModelState(made.graph, folder, max_to_keep=3)
 
 
 async def supervised(

@@ -19,8 +19,8 @@ import anyio
 import actorflow as af
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.cluster.processes.child import LocalProcess
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.supervisor import RestartPolicy
 from actorflow.supervisor import supervisor as supervisor_module
 from actorflow.testing import Host, Trace, World, simulate

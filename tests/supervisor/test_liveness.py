@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from virtual import run
 
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.supervisor.liveness import Connected, Ended, Life, Looked, Rules, Seen, State, observe
+from actorflow.supervisor.liveness import Connected, Ended, Life, Polled, Rules, Seen, State, observe
 from actorflow.supervisor.recovery.epochs import FILE, EpochStore
 from actorflow.supervisor.recovery.restarts import RestartPolicy, Restarts
 from actorflow.supervisor.saves import SaveTimer
@@ -22,7 +22,7 @@ RULES = Rules(busy_seconds=3.0, look_seconds=0.5)
 incarnations = st.integers(1, 3)
 seen = st.one_of(
     st.builds(Connected, incarnations),
-    st.builds(Looked, st.floats(0, 1e4)),
+    st.builds(Polled, st.floats(0, 1e4)),
     st.builds(Ended, incarnations, st.just("gone")),
 )
 pauses = st.floats(0, 60)
@@ -69,7 +69,7 @@ def test_f64_a_task_that_never_beats_is_busy_and_never_lost(waits: list[float], 
     """A kernel that holds the interpreter for half a minute, or for a day."""
     waits = waits if late else [min(wait, RULES.look_seconds) for wait in waits]
     life = observe(Life(), Connected(1), 0.0, RULES)
-    for now, _, after in follow(life, [(wait, Looked(0.0)) for wait in waits]):
+    for now, _, after in follow(life, [(wait, Polled(0.0)) for wait in waits]):
         assert after.is_up
         if not late:
             assert (after.state is State.BUSY) == (now >= RULES.busy_seconds)
@@ -80,7 +80,7 @@ def test_f64_a_beat_just_now_makes_a_busy_task_live(history: list[tuple[float, S
     lives = follow(Life(), history)
     if lives and lives[-1][2].is_up:
         now, _, life = lives[-1]
-        assert observe(life, Looked(now), now, RULES).state is State.LIVE
+        assert observe(life, Polled(now), now, RULES).state is State.LIVE
 
 
 @given(histories)
@@ -97,16 +97,16 @@ def test_f64_since_is_when_the_state_began(history: list[tuple[float, Seen]]) ->
 
 def test_f64_an_observer_that_was_held_up_itself_blames_nobody() -> None:
     life = observe(Life(), Connected(1), 0.0, RULES)
-    life = observe(life, Looked(0.4), 0.5, RULES)
-    life = observe(life, Looked(0.4), 60.5, RULES)  # it has not looked for a minute; the beats wait to be read
+    life = observe(life, Polled(0.4), 0.5, RULES)
+    life = observe(life, Polled(0.4), 60.5, RULES)  # it has not looked for a minute; the beats wait to be read
     assert life.state is State.LIVE
     for tick in range(1, 7):
-        life = observe(life, Looked(0.4), 60.5 + tick / 2, RULES)
+        life = observe(life, Polled(0.4), 60.5 + tick / 2, RULES)
     assert life.state is State.BUSY and life.since == 63.5
 
 
 def test_f64_a_task_that_nobody_has_reached_is_starting() -> None:
-    life = observe(Life(), Looked(0.0), 1e6, RULES)
+    life = observe(Life(), Polled(0.0), 1e6, RULES)
     assert life == Life() and observe(life, Ended(1, "gone"), 2e6, RULES) == Life()
 
 

@@ -24,7 +24,7 @@ from virtual import run
 import actorflow as af
 from actorflow.cluster.client import query_status
 from actorflow.cluster.config.credentials import write_keys
-from actorflow.cluster.processes import child
+from actorflow.cluster.processes import local_process
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.errors import (
     AbortedError,
@@ -45,7 +45,7 @@ from actorflow.supervisor import (
     WorkerLost,
 )
 from actorflow.supervisor.liveness import State
-from actorflow.supervisor.recovery import keeper
+from actorflow.supervisor.recovery import manager
 
 __all__ = ["probe"]
 
@@ -665,8 +665,8 @@ async def test_f64_a_stopped_process_is_lost_and_a_busy_one_is_not(launcher: Lau
 async def test_f64_a_process_that_stands_still_at_the_start_is_restarted(
     launcher: Launcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "_ANSWER_SECONDS", 0.1)
-    monkeypatch.setattr(keeper, "_SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(local_process, "_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(manager, "_SILENT_SECONDS", 1.0)
     made = program()
     async with af.LocalCluster({"ps": 1, "worker": 2}, launcher=launcher) as cluster:
         cluster.processes[OTHER].signal(signal.SIGSTOP)

@@ -28,14 +28,14 @@ from actorflow.errors import (
 from actorflow.supervisor import LoopStalled, RestartPolicy, Rules, StepAborted, TaskRestarted, WorkerLost
 from actorflow.supervisor.events import DeathReport, Events
 from actorflow.supervisor.liveness import Life, State
-from actorflow.supervisor.model import Model, folder_path
+from actorflow.supervisor.model_state import ModelState, folder_path
 from actorflow.supervisor.monitor import Monitor
 from actorflow.supervisor.recovery.attempts import Attempt
 from actorflow.supervisor.recovery.epochs import EpochStore
-from actorflow.supervisor.recovery.gate import Gate
-from actorflow.supervisor.recovery.judge import Judge
-from actorflow.supervisor.recovery.keeper import STEPS, Keeper
+from actorflow.supervisor.recovery.failure_classifier import FailureClassifier
+from actorflow.supervisor.recovery.manager import STEPS, RecoveryManager
 from actorflow.supervisor.recovery.restarts import Restarts
+from actorflow.supervisor.recovery.run_gate import RunGate
 
 LOST = UnavailableError("the worker is gone")
 UP, DOWN = Life(State.LIVE, incarnation=1), Life(State.LOST, incarnation=1)
@@ -58,7 +58,7 @@ async def never() -> None:
 
 
 async def test_f65_a_loss_turns_back_what_is_inside_and_who_comes_waits_for_the_next_opening() -> None:
-    gate, inside, done = Gate(), attempt(), []
+    gate, inside, done = RunGate(), attempt(), []
     gate.open()
 
     async def outside() -> None:
@@ -90,7 +90,7 @@ async def test_f65_a_loss_turns_back_what_is_inside_and_who_comes_waits_for_the_
 
 
 async def test_f65_after_a_failure_all_runs_fail_with_it() -> None:
-    gate = Gate()
+    gate = RunGate()
     wrong = ResourceExhaustedError("no way to go on")
     async with anyio.create_task_group() as group:
 
@@ -109,7 +109,7 @@ async def test_f65_after_a_failure_all_runs_fail_with_it() -> None:
 
 
 async def test_f65_a_wait_ends_with_a_loss() -> None:
-    gate = Gate()
+    gate = RunGate()
     async with anyio.create_task_group() as group:
         group.start_soon(gate.until_turned_back, never)
         await checkpoint()
@@ -131,7 +131,7 @@ class World:
         self.answers_after: float | None = None
         """When all tasks have answered; None where one does not."""
         self.taken_back: list[Exception] = []
-        self.gate = Gate()
+        self.gate = RunGate()
         self.gate.open()
         self.events = Events(lambda: 0.0)
         self.change = anyio.Event()
@@ -151,7 +151,7 @@ class World:
             take_back=self._take_back,
         )
         self.restarts = Restarts(RestartPolicy(most=most, first_seconds=2.0, factor=1.0), lambda: 1.0)
-        self.judge = Judge(
+        self.judge = FailureClassifier(
             self.gate,
             SimpleNamespace(missing=missing),  # type: ignore[arg-type]
             SimpleNamespace(_engine=engine),  # type: ignore[arg-type]
@@ -324,7 +324,7 @@ class Cluster:
         self.events = Events(lambda: 0.0)
         self.store = Store()
         policy = RestartPolicy(most=most, first_seconds=1.0, factor=1.0)
-        self.keeper = Keeper(
+        self.keeper = RecoveryManager(
             self.store,
             Restarts(policy, lambda: 1.0),
             self.events,
@@ -715,7 +715,7 @@ async def test_f67_checkpoints_of_a_supervisor_are_taken_between_steps() -> None
 
     made = program(on_cluster=False)
     with made.graph.as_default():
-        model = Model(made.graph, "memory://models/", saver=Saves())
+        model = ModelState(made.graph, "memory://models/", saver=Saves())
     assert await model.save(None, 7, list) == "path"  # type: ignore[arg-type]
     assert asked == [("memory://models/model.ckpt", 7, {"consistent": True, "taken": list})]
 

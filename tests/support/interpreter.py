@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.registry import kernel, opdef, plugins
 from actorflow.runtime.context import KernelContext
@@ -29,14 +29,14 @@ class Interpreter:
         self.contexts: dict[str, KernelContext] = {}
 
     def run(self, fetches: Sequence[Tensor | Operation], feeds: Mapping[Tensor, Any] | None = None) -> list[Any]:
-        values: dict[Endpoint, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype) for t, v in (feeds or {}).items()}
+        values: dict[TensorId, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype) for t, v in (feeds or {}).items()}
         done: set[str] = set()
         with np.errstate(all="ignore"):
             for fetch in fetches:
                 self._compute(fetch.op.name if isinstance(fetch, Tensor) else fetch.name, values, done, fetch)
         return [values[f.endpoint] if isinstance(f, Tensor) else None for f in fetches]
 
-    def _compute(self, name: str, values: dict[Endpoint, Any], done: set[str], fetch: Any) -> None:
+    def _compute(self, name: str, values: dict[TensorId, Any], done: set[str], fetch: Any) -> None:
         stack = [name] if not (isinstance(fetch, Tensor) and fetch.endpoint in values) else []
         while stack:
             node = self.graph.nodes[stack[-1]]
@@ -49,7 +49,7 @@ class Interpreter:
                 self._fire(node.name, values)
                 done.add(stack.pop())
 
-    def _fire(self, name: str, values: dict[Endpoint, Any]) -> None:
+    def _fire(self, name: str, values: dict[TensorId, Any]) -> None:
         node = self.graph.nodes[name]
         definition = opdef.lookup(node.op)
         entry = kernel.lookup(node.op, "CPU", node.dtypes or [self.graph.tensor_at(e).dtype for e in node.inputs])
@@ -64,7 +64,7 @@ class Interpreter:
             result = asyncio.run(result)
         outputs = result if len(node.dtypes) > 1 else (result,)
         for port in range(len(node.dtypes)):
-            values.setdefault(Endpoint(name, port), outputs[port])
+            values.setdefault(TensorId(name, port), outputs[port])
 
 
 class Unstopped:

@@ -12,7 +12,7 @@ import pytest
 
 import actorflow as af
 from actorflow.monitored.commands import Await, Emit, call, iterate, perform, perform_blocking
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.train.saving.checkpoints import latest_checkpoint
 
 tf = pytest.importorskip("actorflow.compat.v1")

@@ -15,14 +15,14 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
-from actorflow.cluster.wire.enclosed import disclose, enclose
+from actorflow.cluster.wire.inline_tensors import decode_inline, encode_inline
 from actorflow.errors import InvalidArgumentError
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]
 
 
 def over_the_wire(values: list[Any]) -> list[Any]:
-    found: list[Any] = msgpack.unpackb(msgpack.packb(enclose(values)))
+    found: list[Any] = msgpack.unpackb(msgpack.packb(encode_inline(values)))
     return found
 
 
@@ -35,7 +35,7 @@ def test_f51_a_small_tensor_has_the_same_bits_on_the_other_side(dtype: dtypes.DT
         value = np.ndarray(shape, dtype.numpy_dtype, bits)
         for given in (value, value.T, value[()]):
             (form,) = over_the_wire([given])
-            found = disclose(form)
+            found = decode_inline(form)
             assert found.dtype == given.dtype and found.shape == given.shape
             assert found.tobytes() == given.tobytes()
             assert isinstance(found, np.ndarray) == bool(shape)
@@ -53,11 +53,11 @@ def test_f51_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
         None,
         object(),
     ]:
-        (first, second, third) = enclose([small, value, small])
+        (first, second, third) = encode_inline([small, value, small])
         assert first == third == ["float32", (), small.tobytes()] and second is None
-    together = enclose([np.zeros(1000, np.float64)] * 5)
+    together = encode_inline([np.zeros(1000, np.float64)] * 5)
     assert [form is not None for form in together] == [True, True, False, False, False], "16 KiB in all"
-    assert len(enclose([small] * 5000)) == 1024, "the others go as tokens"
+    assert len(encode_inline([small] * 5000)) == 1024, "the others go as tokens"
 
 
 def test_f62_what_is_no_tensor_is_refused() -> None:
@@ -67,7 +67,7 @@ def test_f62_what_is_no_tensor_is_refused() -> None:
         (form,) = over_the_wire([np.arange(random.Random(seed).randrange(5), dtype=np.int32)])
         wrong = mutator.change(form, 2)
         try:
-            found = disclose(wrong)
+            found = decode_inline(wrong)
         except InvalidArgumentError:
             continue
         assert found.nbytes == len(wrong[2]), seed
@@ -88,7 +88,7 @@ def test_f62_what_is_no_tensor_is_refused() -> None:
         ["float32", [1], "1234"],
     ]:
         with pytest.raises(InvalidArgumentError, match="small tensor is none"):
-            disclose(junk)
+            decode_inline(junk)
 
 
 async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from channels import pair
 
-from actorflow.cluster.meeting import Meeting, Route
+from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route
 from actorflow.errors import UnavailableError
 from actorflow.transports.local import LocalRendezvous
 
@@ -18,7 +18,7 @@ EDGE, STEP = 3, 7
 
 async def test_f63_a_link_that_is_closed_is_unavailable_whatever_a_step_does_with_it() -> None:
     async with pair("local") as both:
-        meeting = Meeting(STEP, LocalRendezvous(), {"edge": Route(both.client, EDGE)})
+        meeting = RemoteRendezvous(STEP, LocalRendezvous(), {"edge": Route(both.client, EDGE)})
         heard: list[Any] = []
         meeting.expect("edge", b"1", lambda token, error: heard.append(error))
         async with anyio.create_task_group() as group:

@@ -19,9 +19,9 @@ from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import HandshakeRejected, ProtocolError
 from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.connection import Connection
-from actorflow.transports.protocol.events import Ended, Event, Received, State
+from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
 from actorflow.transports.protocol.frames import Flag, Kind, Record
-from actorflow.transports.protocol.handshake import Close, make_hello
+from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.tensors import encode_token
 
 LIMITS = Limits(data_window=64 << 10, control_window=64 << 10, message=1 << 20, queued_messages=1 << 20, tensor=1 << 20)
@@ -61,11 +61,11 @@ class Wire:
 
     @property
     def messages(self) -> list[Any]:
-        return [event.message for event in self.events if isinstance(event, Received)]
+        return [event.message for event in self.events if isinstance(event, MessageReceived)]
 
     @property
-    def ends(self) -> list[Ended]:
-        return [event for event in self.events if isinstance(event, Ended)]
+    def ends(self) -> list[ConnectionEnded]:
+        return [event for event in self.events if isinstance(event, ConnectionEnded)]
 
 
 def connected(**options: Any) -> tuple[Wire, Wire]:
@@ -74,7 +74,7 @@ def connected(**options: Any) -> tuple[Wire, Wire]:
     there, back = Wire(client, server), Wire(server, client)
     client.hello()
     settle(there, back)
-    assert client.state is server.state is State.OPEN
+    assert client.state is server.state is ConnectionState.OPEN
     return there, back
 
 
@@ -115,7 +115,7 @@ class TwoConnections(RuleBasedStateMachine):
 
     @rule(side=sides, size=st.integers(0, 60_000))
     def post(self, side: int, size: int) -> None:
-        if self.wires[side].source.state is State.OPEN:
+        if self.wires[side].source.state is ConnectionState.OPEN:
             message = [len(self.posted[side]), b"m" * size]
             self.wires[side].source.post(message)
             self.posted[side].append(message)
@@ -123,7 +123,7 @@ class TwoConnections(RuleBasedStateMachine):
     @rule(side=sides, size=st.sampled_from([None, 0, 1, 100, 4096, 4097, 20_000, 30_000]), early=st.booleans())
     def send(self, side: int, size: int | None, early: bool) -> None:
         wire = self.wires[side]
-        if wire.source.state is not State.OPEN or wire.sink.state is State.CLOSED:
+        if wire.source.state is not ConnectionState.OPEN or wire.sink.state is ConnectionState.CLOSED:
             return
         self.step += 1
         token = DEAD if size is None else np.full(size, self.step, np.float32)
@@ -147,7 +147,7 @@ class TwoConnections(RuleBasedStateMachine):
 
     @rule(side=sides)
     def take_messages(self, side: int) -> None:
-        received = [event for event in self.wires[side].events if isinstance(event, Received)]
+        received = [event for event in self.wires[side].events if isinstance(event, MessageReceived)]
         for event in received[self.taken[side] :]:
             self.wires[side].sink.taken(event.size)
         self.taken[side] = len(received)
@@ -249,10 +249,10 @@ TestTwoConnections.settings = settings(max_examples=60, stateful_step_count=40, 
 def test_f62_any_bytes_are_a_frame_or_a_typed_error(data: bytes) -> None:
     there, _ = connected()
     for event in there.sink.receive(memoryview(data)):
-        assert isinstance(event, Ended) and isinstance(event.error, ProtocolError)
+        assert isinstance(event, ConnectionEnded) and isinstance(event.error, ProtocolError)
     there, _ = connected()
     _, events = there.sink.receive_chunk(memoryview(data))
-    assert all(isinstance(event, Ended) and isinstance(event.error, ProtocolError) for event in events)
+    assert all(isinstance(event, ConnectionEnded) and isinstance(event.error, ProtocolError) for event in events)
 
 
 def _samples() -> list[bytes]:
@@ -267,7 +267,7 @@ def _samples() -> list[bytes]:
     client.release([1])
     client.announce_arena(1, 4096)
     client.sender.send_handle(0, 1, 3, b"", encode_token(np.ones(9), False), None, 1, 0)
-    server.close(Close.NORMAL, "bye")
+    server.close(CloseReason.NORMAL, "bye")
     found = []
     for one in (client, server):
         while (frame := one.outbox.next_control()) is not None:
@@ -293,7 +293,7 @@ def test_f62_a_mutated_record_is_taken_or_a_typed_error(
         data[place % len(data)] = value
     there, _ = connected(allocate=_small, map_handle=lambda form, arena, offset, lease: np.zeros(1))
     for event in there.sink.receive(memoryview(bytes(data[: len(data) - cut % len(data)]))):
-        assert not isinstance(event, Ended) or event.error is None or isinstance(event.error, ProtocolError)
+        assert not isinstance(event, ConnectionEnded) or event.error is None or isinstance(event.error, ProtocolError)
 
 
 def _small(edge: int, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -339,7 +339,7 @@ def test_f62_a_tensor_that_is_not_what_it_says_is_refused(meta: Any, total: int,
         total=total,
     )
     (end,) = there.sink.receive(memoryview(frames.encode(record)))
-    assert isinstance(end, Ended) and message in str(end.error)
+    assert isinstance(end, ConnectionEnded) and message in str(end.error)
 
 
 def test_f62_strings_whose_lengths_do_not_add_up_are_refused() -> None:
@@ -348,7 +348,7 @@ def test_f62_strings_whose_lengths_do_not_add_up_are_refused() -> None:
     meta = frames.pack(["string", [1]])
     record = Record(Kind.TENSOR, Flag.LAST, 1, 0, 1, meta=meta, body=body, body_size=len(body), total=len(body))
     (end,) = there.sink.receive(memoryview(frames.encode(record)))
-    assert isinstance(end, Ended) and "by their lengths" in str(end.error)
+    assert isinstance(end, ConnectionEnded) and "by their lengths" in str(end.error)
 
 
 def test_f62_a_sender_that_ignores_its_credit_is_shut_out() -> None:
@@ -383,7 +383,7 @@ def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
 def test_f62_the_first_record_must_be_a_hello() -> None:
     server = connection("/job:b/task:0", 2)
     (end,) = server.receive(memoryview(frames.encode(Record(Kind.BEAT, incarnation=1))))
-    assert isinstance(end, Ended) and "no HELLO" in str(end.error)
+    assert isinstance(end, ConnectionEnded) and "no HELLO" in str(end.error)
 
 
 def test_f62_a_later_version_may_add_to_its_hello() -> None:
@@ -395,14 +395,14 @@ def test_f62_a_later_version_may_add_to_its_hello() -> None:
     record.meta = frames.pack({**frames.unpack(record.meta), "new": [1, 2]})
     record.version = 9
     server.receive(memoryview(frames.encode(record)))
-    assert server.state is State.OPEN and server.outbox.version == 1
+    assert server.state is ConnectionState.OPEN and server.outbox.version == 1
 
 
 def test_f62_the_end_waits_for_chunks_that_left_before_it() -> None:
     there, back = connected()
     there.source.send(1, 1, b"", encode_token(np.zeros(20_000, np.uint8), False))
     there.collect()
-    there.source.close(Close.NORMAL, "")
+    there.source.close(CloseReason.NORMAL, "")
     there.collect()
     found: list[Any] = []
     there.sink.inbox.expect(0, 1, (1, b""), lambda token, error: found.append((token, error)))

@@ -13,13 +13,13 @@ from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Limits
 from actorflow.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.transports.protocol import frames
-from actorflow.transports.protocol.beats import Beats, ClockEstimate
 from actorflow.transports.protocol.connection import Connection
-from actorflow.transports.protocol.events import Ended, Event, Received, State
+from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived
 from actorflow.transports.protocol.frames import FRAME_LIMIT, HEADER, TAG_LIMIT, Flag, Kind, Record
-from actorflow.transports.protocol.handshake import Close, make_hello
+from actorflow.transports.protocol.handshake import CloseReason, make_hello
+from actorflow.transports.protocol.heartbeats import ClockEstimate, Heartbeats
 from actorflow.transports.protocol.inbox import Inbox
-from actorflow.transports.protocol.intake import CHUNK_LIMIT
+from actorflow.transports.protocol.receiver import CHUNK_LIMIT
 from actorflow.transports.protocol.sender import INLINE
 from actorflow.transports.protocol.tensors import encode_token, read_form
 
@@ -60,7 +60,7 @@ def pair(
     client.hello()
     carry(client, server)
     carry(server, client)
-    assert client.state is server.state is State.OPEN
+    assert client.state is server.state is ConnectionState.OPEN
     return client, server
 
 
@@ -76,7 +76,7 @@ def tensor(size: int) -> Any:
 
 
 def error_of(events: list[Event]) -> BaseException | None:
-    (end,) = (event for event in events if isinstance(event, Ended))
+    (end,) = (event for event in events if isinstance(event, ConnectionEnded))
     return end.error
 
 
@@ -94,7 +94,7 @@ def test_f62_one_lost_record_ends_the_connection_with_the_next_one() -> None:
     assert isinstance(error_of(events), ProtocolError) and "1 records of /job:a/task:0 were lost" in str(
         error_of(events)
     )
-    assert server.state is State.CLOSED
+    assert server.state is ConnectionState.CLOSED
 
 
 def test_f62_one_lost_chunk_ends_the_connection_with_the_next_one() -> None:
@@ -116,7 +116,7 @@ def test_f62_records_of_any_other_incarnation_are_dropped(other: int) -> None:
     _, server = pair((5, 9))
     record = Record(Kind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
     assert server.receive(memoryview(frames.encode(record))) == []
-    assert server.intake.dropped_old == 1 and server.state is State.OPEN
+    assert server.intake.dropped_old == 1 and server.state is ConnectionState.OPEN
 
 
 def test_f62_a_record_that_comes_again_is_dropped_and_counted() -> None:
@@ -124,7 +124,7 @@ def test_f62_a_record_that_comes_again_is_dropped_and_counted() -> None:
     client.post("once")
     frame = client.outbox.next_control()
     assert frame is not None
-    assert [event for _ in range(3) for event in server.receive(memoryview(frame))] == [Received("once", 5)]
+    assert [event for _ in range(3) for event in server.receive(memoryview(frame))] == [MessageReceived("once", 5)]
     assert server.dropped_twice == 2
 
 
@@ -215,13 +215,13 @@ def test_messages_that_nobody_takes_hold_up_their_sender() -> None:
     for _ in range(20):
         events += carry(client, server)
         carry(server, client)
-    waiting = [event for event in events if isinstance(event, Received)]
+    waiting = [event for event in events if isinstance(event, MessageReceived)]
     assert 1 <= len(waiting) <= 3 and client.outbox.messages, "at most two windows wait"
     for event in waiting:
         server.taken(event.size)
     for _ in range(20):
         for event in carry(client, server):
-            if isinstance(event, Received):
+            if isinstance(event, MessageReceived):
                 waiting.append(event)
                 server.taken(event.size)
         carry(server, client)
@@ -412,7 +412,7 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     carry(client, server)
     carry(server, client)
     assert asked == [] and client.sender.leases == {} and server.inbox.held == 0
-    assert server.intake.dropped_old >= 3 and server.state is State.OPEN
+    assert server.intake.dropped_old >= 3 and server.state is ConnectionState.OPEN
     client.send(1, 2, b"", tensor(10))
     client.sender.send_handle(0, 3, 2, b"", tensor(64), "kept", 1, 64)
     carry(client, server)
@@ -498,34 +498,34 @@ def test_f62_a_body_that_is_lent_has_the_size_that_its_head_says_and_a_late_one_
         lambda c: c.release([1]),
         lambda c: c.beat(),
         lambda c: c.abort(1, AbortedError("x")),
-        lambda c: c.close(Close.NORMAL, "again"),
+        lambda c: c.close(CloseReason.NORMAL, "again"),
         lambda c: c.broken(OSError()),
     ],
     ids=["release", "beat", "abort", "close", "broken"],
 )
 def test_f63_after_its_end_a_connection_says_no_more(act: Callable[[Connection], Any]) -> None:
     client, server = pair()
-    client.close(Close.GONE, "bye")
+    client.close(CloseReason.GONE, "bye")
     carry(client, server)
-    assert client.state is State.CLOSED and server.state is State.CLOSED
+    assert client.state is ConnectionState.CLOSED and server.state is ConnectionState.CLOSED
     assert not act(client)
     assert client.outbox.empty
 
 
 def test_f63_a_close_for_another_reason_than_good_order_is_a_loss() -> None:
     client, server = pair()
-    client.close(Close.GONE, "it was told to")
+    client.close(CloseReason.GONE, "it was told to")
     error = error_of(carry(client, server))
     assert isinstance(error, PeerLost) and "it was told to" in str(error)
 
 
 def test_f63_both_sides_may_close_in_good_order_at_once() -> None:
     client, server = pair()
-    client.close(Close.NORMAL, "")
-    server.close(Close.NORMAL, "")
-    assert client.state is server.state is State.CLOSING
+    client.close(CloseReason.NORMAL, "")
+    server.close(CloseReason.NORMAL, "")
+    assert client.state is server.state is ConnectionState.CLOSING
     assert error_of(carry(client, server)) is None and error_of(carry(server, client)) is None
-    assert client.state is server.state is State.CLOSED
+    assert client.state is server.state is ConnectionState.CLOSED
 
 
 # ---- beats
@@ -533,7 +533,7 @@ def test_f63_both_sides_may_close_in_good_order_at_once() -> None:
 
 def test_f96_the_clocks_difference_is_that_of_the_beat_that_was_fastest() -> None:
     now = [10_000]
-    here, there = Beats(lambda: (now[0], now[0])), Beats(lambda: (now[0] + 5000, now[0] + 7000))
+    here, there = Heartbeats(lambda: (now[0], now[0])), Heartbeats(lambda: (now[0] + 5000, now[0] + 7000))
     assert here.estimate() == ClockEstimate()
 
     def exchange(there_ns: int, back_ns: int) -> None:

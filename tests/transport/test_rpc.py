@@ -28,16 +28,16 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.parts import check_part, decode_part
+from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
-from actorflow.cluster.stepping import FEED
+from actorflow.cluster.task_partition import check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error, encode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
     REQUESTS,
-    Carried,
     Extend,
     Hello,
+    LinkTraffic,
     OpenSession,
     Pending,
     Request,
@@ -47,7 +47,7 @@ from actorflow.cluster.wire.messages import (
 )
 from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transports.local_endpoint import LocalEndpoint
@@ -84,7 +84,7 @@ async def calls(handlers: dict[str, Callable[[Any], Any]]) -> AsyncIterator[tupl
     accepted: list[Channel] = []
     there = LocalEndpoint(Identity("", "/job:a/task:0", 1), accept=accepted.append)
     here = LocalEndpoint(CLIENT)
-    root = RootTask()
+    root = BackgroundTasks()
     try:
         asking = Rpc(await here.connect(there.address))
         await until(lambda: accepted)
@@ -126,7 +126,7 @@ async def test_f61_what_cannot_be_sent_is_told_at_once() -> None:
     async def status(request: Status) -> Any:
         return {"a": object()}
 
-    async def carried(request: Carried) -> Any:
+    async def carried(request: LinkTraffic) -> Any:
         return ["\udcff"]
 
     async def pending(request: Pending) -> Any:
@@ -134,7 +134,7 @@ async def test_f61_what_cannot_be_sent_is_told_at_once() -> None:
 
     async with calls({"status": status, "carried": carried, "pending": pending}) as (asking, _):
         with anyio.fail_after(1.0):
-            for request in (Status(), Carried(), Pending()):
+            for request in (Status(), LinkTraffic(), Pending()):
                 with pytest.raises(errors.InternalError, match="reply can't be sent"):
                     await asking.call(request)
             with pytest.raises(ValueError, match="5,000 entries"):
@@ -261,7 +261,7 @@ async def test_f62_an_op_that_a_worker_does_not_know_is_named(
     pair: list[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error of a registration arrives as it is."""
-    from actorflow.cluster import parts
+    from actorflow.cluster import task_partition
 
     graph = af.Graph()
     with graph.as_default(), af.device("/job:worker/task:0"):
@@ -272,7 +272,7 @@ async def test_f62_an_op_that_a_worker_does_not_know_is_named(
 
     async with af.Session(pair[0].target, graph) as session:
         with monkeypatch.context() as patched:
-            patched.setattr(parts, "check_nodes", refuse)
+            patched.setattr(task_partition, "check_nodes", refuse)
             with pytest.raises(errors.NotFoundError, match=r"No op 'Mine' is registered in /job:worker(.|\n)*--import"):
                 await session.run(y)
         assert await session.run(y) == 1.0
@@ -619,7 +619,7 @@ async def test_f62_a_number_of_a_part_is_given_once(pair: list[Server]) -> None:
     """Also in another session: else the end of one would take the other's part."""
     _, parts = await genuine(pair)
     worker, master = pair[1].worker, _Master()
-    part = decode_part(parts[0])
+    part = decode_partition(parts[0])
     await worker.register(part, master)
     with pytest.raises(errors.AlreadyExistsError, match=f"Part {part.number} of a plan is registered here already"):
         await worker.register(replace(part, session=part.session + 1), master)
@@ -636,11 +636,11 @@ async def test_f62_changed_parts_and_graphs_are_refused_or_taken(pair: list[Serv
     mutator = Mutator(seed)
     taken = 0
     for content in parts:
-        check_part(decode_part(content), devices)
+        check_partition(decode_partition(content), devices)
     for _ in range(PARTS):
         content = mutator._bytes(mutator.rng.choice(parts))
         try:
-            check_part(decode_part(content), devices)
+            check_partition(decode_partition(content), devices)
             taken += 1
         except (errors.DataLossError, InvalidArgumentError):
             pass

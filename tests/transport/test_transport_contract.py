@@ -45,7 +45,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from actorflow.transport.installed import find
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.protocol import handshake
-from actorflow.transports.protocol.events import Received
+from actorflow.transports.protocol.events import MessageReceived
 from actorflow.transports.simulated import SIMULATED
 from actorflow.transports.zmq.auth import Keys
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
@@ -103,7 +103,7 @@ def test_f51_a_transport_that_breaks_the_contract_is_named_by_the_first_rule_tha
         def accepted(self, channel: BaseChannel) -> None:
             receive = channel.core.receive
             channel.core.receive = lambda frame: [  # type: ignore[method-assign]
-                Received(1, event.size) if isinstance(event, Received) and event.message == 1.5 else event
+                MessageReceived(1, event.size) if isinstance(event, MessageReceived) and event.message == 1.5 else event
                 for event in receive(frame)
             ]
             super().accepted(channel)
@@ -190,7 +190,7 @@ async def test_f65_a_message_that_comes_as_its_reader_is_cancelled_is_not_lost(k
             reader = asyncio.ensure_future(both.server.receive())
             await asyncio.sleep(0)
             assert isinstance(both.server, BaseChannel)
-            both.server.handle([Received(number, 0)])  # wakes the reader, which has not run yet
+            both.server.handle([MessageReceived(number, 0)])  # wakes the reader, which has not run yet
             reader.cancel()
             await asyncio.wait([reader])
             assert reader.cancelled()

@@ -212,5 +212,5 @@ def test_no_module_of_the_core_names_a_transport() -> None:
     assert found == [(str(Path(p)), "local") for p in RENDEZVOUS]
 
 
-RENDEZVOUS = ("cluster/processes/forking.py", "cluster/worker.py", "session/local.py")
+RENDEZVOUS = ("cluster/processes/fork_server.py", "cluster/worker.py", "session/local.py")
 """They load the rendezvous of one process, whose name is `local` too."""

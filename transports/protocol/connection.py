@@ -13,7 +13,6 @@ from actorflow.errors import ResourceExhaustedError
 from actorflow.transport.base import Allocate, Limits
 from actorflow.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 
-from .beats import Beats
 from .contents import (
     AbortContent,
     BeatContent,
@@ -26,16 +25,17 @@ from .contents import (
     content_of,
 )
 from .credit import Credit
-from .events import Arena, Ended, Event, Opened, Received, State
+from .events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, ConnectionState, Event, MessageReceived
 from .frames import Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
-from .handshake import Close, Hello, chosen_version, hello_record, judge
-from .intake import CHUNK_LIMIT, Intake, MapHandle
+from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
+from .heartbeats import Heartbeats
 from .outbox import Outbox
+from .receiver import CHUNK_LIMIT, MapHandle, Receiver
 from .sender import Sender
-from .tensors import Encoded
+from .tensors import EncodedTensor
 
 _HALF = 1 << 31
-_CLOSING, _FOLLOWS = State.CLOSING, Flag.FOLLOWS  # an enumeration takes its time for each record
+_CLOSING, _FOLLOWS = ConnectionState.CLOSING, Flag.FOLLOWS  # an enumeration takes its time for each record
 
 
 class Connection:
@@ -53,16 +53,16 @@ class Connection:
     ) -> None:
         self.mine = mine
         self.peer: Hello | None = None
-        self.state = State.OPENING
+        self.state = ConnectionState.OPENING
         self.epoch = mine.epoch
         self.limits = limits
-        self.intake = Intake(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
+        self.intake = Receiver(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
         self.inbox = self.intake.inbox
         self.inbox.epoch = self.epoch
         self.outbox = Outbox(mine.identity.incarnation, chunk)
         self.sender = Sender(self.outbox, mine.identity.incarnation)
         self.credit = Credit(limits)
-        self.beats = Beats(clock)
+        self.beats = Heartbeats(clock)
         self.error: BaseException | None = None
         self.dropped_twice = 0
         self._expected = [0, 0]  # the next sequence numbers of the control and the bulk lane
@@ -77,14 +77,14 @@ class Connection:
         self._greeted = True
         self.outbox.put_urgent(hello_record(self.mine))
 
-    def send(self, edge: int, step: int, tag: bytes, encoded: Encoded) -> None:
+    def send(self, edge: int, step: int, tag: bytes, encoded: EncodedTensor) -> None:
         """Queues a token. Nothing happens where its step has ended."""
         if not self.inbox.ended(self.epoch, step):
             self.sender.send(self.epoch, edge, step, tag, encoded)
 
     def take_token(self, epoch: int, edge: int, step: int, tag: bytes, token: Any) -> None:
         """A token came from the peer by another way than the wire."""
-        if self.state is State.OPEN:
+        if self.state is ConnectionState.OPEN:
             record = Record(Kind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
             if not self.intake.late(record):
                 self.intake.deliver(record, token)
@@ -109,7 +109,7 @@ class Connection:
 
     def abort(self, step: int, error: BaseException) -> None:
         """Ends a step on both sides."""
-        if not self.inbox.ended(self.epoch, step) and self.state is State.OPEN:
+        if not self.inbox.ended(self.epoch, step) and self.state is ConnectionState.OPEN:
             self._urgent(Kind.ABORT, abort_meta(error), step=step)
         self.outbox.drop(self.epoch, step)
         self.inbox.abort(step, error)
@@ -124,7 +124,7 @@ class Connection:
 
     def release(self, leases: list[int]) -> None:
         """Gives handles back to the peer."""
-        if self.state is State.OPEN:
+        if self.state is ConnectionState.OPEN:
             for start in range(0, len(leases), 1024):
                 self._urgent(Kind.RELEASE, pack(leases[start : start + 1024]))
 
@@ -134,15 +134,17 @@ class Connection:
 
     def beat(self) -> None:
         """Queues a beat with this side's clocks."""
-        if self.state is State.OPEN:
+        if self.state is ConnectionState.OPEN:
             self._urgent(Kind.BEAT, self.beats.make().meta())
 
-    def close(self, code: Close, text: str) -> None:
+    def close(self, code: CloseReason, text: str) -> None:
         """Drops what is queued and says why. In good order (NORMAL) this side then waits for the peer's answer."""
-        if self.state in (State.CLOSING, State.CLOSED):
+        if self.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
             return
         self._say_close(code, text)
-        self.state = State.CLOSING if code is Close.NORMAL and self.peer is not None else State.CLOSED
+        self.state = (
+            ConnectionState.CLOSING if code is CloseReason.NORMAL and self.peer is not None else ConnectionState.CLOSED
+        )
 
     # ---- what arrives
 
@@ -151,7 +153,7 @@ class Connection:
         events: list[Event] = []
         try:
             for record in records(frame):
-                if self.state is State.CLOSED:
+                if self.state is ConnectionState.CLOSED:
                     break
                 self._control(record, events)
         except ProtocolError as error:
@@ -170,11 +172,13 @@ class Connection:
                 raise FrameTooLarge(f"A chunk has {record.body_size:,} bytes; 1 to {CHUNK_LIMIT:,} are allowed.")
             if self.peer is None:
                 raise ProtocolError("A chunk has arrived before the handshake.")
-            if self.state is State.OPEN and self._in_order(record, 1, events):
+            if self.state is ConnectionState.OPEN and self._in_order(record, 1, events):
                 self.credit.token(record.cost)
                 self._chunk = record
                 return self.intake.place(record, lends=lends), events
-            return (self.intake.discarded(record.body_size) if self.state is State.OPEN else memoryview(b"")), events
+            return (
+                self.intake.discarded(record.body_size) if self.state is ConnectionState.OPEN else memoryview(b"")
+            ), events
         except ProtocolError as error:
             self._fail(error, events)
             return memoryview(b""), events
@@ -183,7 +187,7 @@ class Connection:
         """The body of the last chunk is in its place, or in the memory that is lent for good."""
         events: list[Event] = []
         record, self._chunk = self._chunk, None
-        if record is None or self.state is not State.OPEN:
+        if record is None or self.state is not ConnectionState.OPEN:
             return events
         self.credit.landed(record.cost)
         try:
@@ -201,12 +205,12 @@ class Connection:
 
     def broken(self, error: BaseException) -> list[Event]:
         """The wire is broken, or the peer dead."""
-        if self.state is State.CLOSED:
+        if self.state is ConnectionState.CLOSED:
             return []
-        was, self.state = self.state, State.CLOSED
+        was, self.state = self.state, ConnectionState.CLOSED
         self.outbox.clear()
         events: list[Event] = []
-        self._end(None if was is State.CLOSING else error, events)
+        self._end(None if was is ConnectionState.CLOSING else error, events)
         return events
 
     # ---- records of the control lane
@@ -226,7 +230,7 @@ class Connection:
                 credit = self.credit
                 message = credit.piece(piece)
                 if message is not None:
-                    events.append(Received(unpack(message), piece.total))
+                    events.append(MessageReceived(unpack(message), piece.total))
                 if credit.is_due:
                     self._grant()
             case TensorRecord() as token:
@@ -247,7 +251,7 @@ class Connection:
                 self._aborted(aborted)
             case BeatContent() as beat:
                 self.beats.take(beat)
-            case Arena() as arena:
+            case ArenaAnnounced() as arena:
                 events.append(arena)
             case CloseContent() as close:
                 self._closed_by_peer(close, events)
@@ -272,16 +276,16 @@ class Connection:
             raise ProtocolError("The first record is no HELLO.")
         theirs = content_of(record)
         if isinstance(theirs, CloseContent):
-            self.state = State.CLOSED
+            self.state = ConnectionState.CLOSED
             self.outbox.clear()
-            is_lost = theirs.code in (Close.GONE, Close.NORMAL)  # it ends, whoever asks
+            is_lost = theirs.code in (CloseReason.GONE, CloseReason.NORMAL)  # it ends, whoever asks
             self._end(PeerLost(theirs.text or "it has ended.") if is_lost else HandshakeRejected(theirs.text), events)
             return
         assert isinstance(theirs, Hello)
         verdict = judge(self.mine, theirs)
         if verdict is not None:
             self._say_close(*verdict)
-            self.state = State.CLOSED
+            self.state = ConnectionState.CLOSED
             self._end(HandshakeRejected(verdict[1]), events)
             return
         self.peer = theirs
@@ -293,8 +297,8 @@ class Connection:
         self.outbox.data_credit = theirs.data_window
         self.outbox.control_credit = theirs.control_window
         self.outbox.chunk = min(self.outbox.chunk, theirs.data_window // 2)
-        self.state = State.OPEN
-        events.append(Opened(theirs))
+        self.state = ConnectionState.OPEN
+        events.append(ConnectionOpened(theirs))
 
     # ---- order, credit, ends
 
@@ -325,7 +329,7 @@ class Connection:
 
     def _grant(self) -> None:
         """Gives credit back where enough of it is due."""
-        if self.state is State.OPEN and (due := self.credit.due()) is not None:
+        if self.state is ConnectionState.OPEN and (due := self.credit.due()) is not None:
             tokens, messages = due
             self.outbox.put_urgent(
                 Record(Kind.CREDIT, incarnation=self.mine.identity.incarnation, offset=tokens, total=messages)
@@ -340,7 +344,7 @@ class Connection:
     def _tell_abort(self, epoch: int, step: int, error: BaseException) -> None:
         self._urgent(Kind.ABORT, abort_meta(error), step=step, epoch=epoch)
 
-    def _say_close(self, code: Close, text: str) -> None:
+    def _say_close(self, code: CloseReason, text: str) -> None:
         self.outbox.end(
             Record(
                 Kind.CLOSE,
@@ -351,24 +355,28 @@ class Connection:
         )
 
     def _closed_by_peer(self, close: CloseContent, events: list[Event]) -> None:
-        if close.code == Close.NORMAL and self.state is State.OPEN and self._expected[1] < close.bulk_sent:
+        if (
+            close.code == CloseReason.NORMAL
+            and self.state is ConnectionState.OPEN
+            and self._expected[1] < close.bulk_sent
+        ):
             self._closing = close  # chunks that left before it are still under way on the other lane
             return
-        if self.state is State.OPEN and close.code == Close.NORMAL:
-            self._say_close(Close.NORMAL, "")
-        elif self.state is State.OPEN:
+        if self.state is ConnectionState.OPEN and close.code == CloseReason.NORMAL:
+            self._say_close(CloseReason.NORMAL, "")
+        elif self.state is ConnectionState.OPEN:
             self.outbox.clear()
-        was, self.state = self.state, State.CLOSED
-        if close.code == Close.NORMAL or was is State.CLOSING:
+        was, self.state = self.state, ConnectionState.CLOSED
+        if close.code == CloseReason.NORMAL or was is ConnectionState.CLOSING:
             self._end(None, events)
         else:
-            kind = ProtocolError if close.code == Close.PROTOCOL else PeerLost
+            kind = ProtocolError if close.code == CloseReason.PROTOCOL else PeerLost
             self._end(kind(f"{self._peer_name()} ended the channel: {close.text.rstrip('.')}."), events)
 
     def _fail(self, error: ProtocolError, events: list[Event]) -> None:
-        if self.state is not State.CLOSED:
-            self._say_close(Close.PROTOCOL, error.message)
-            self.state = State.CLOSED
+        if self.state is not ConnectionState.CLOSED:
+            self._say_close(CloseReason.PROTOCOL, error.message)
+            self.state = ConnectionState.CLOSED
             self._end(error, events)
 
     def _end(self, error: BaseException | None, events: list[Event]) -> None:
@@ -376,7 +384,7 @@ class Connection:
         self._chunk = self._closing = self.credit.partial = None
         closed = error or PeerLost(f"{self._peer_name()} has closed the channel.")
         self.intake.close(closed)
-        events.append(Ended(error))
+        events.append(ConnectionEnded(error))
 
     def _peer_name(self) -> str:
         return self.peer.identity.task if self.peer is not None else "the peer"

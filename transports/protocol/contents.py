@@ -12,9 +12,9 @@ from actorflow import errors
 from actorflow.errors import OpError, UnknownError
 from actorflow.transport.errors import ProtocolError
 
-from .events import Arena
+from .events import ArenaAnnounced
 from .frames import Kind, MessageRecord, Record, TensorRecord, pack, unpack, unpack_fields
-from .handshake import Close, Hello, read_hello
+from .handshake import CloseReason, Hello, read_hello
 
 _CLOSE_TEXT = 4096
 _ERROR_TEXT = 8 * 1024
@@ -115,7 +115,7 @@ Content = (
     | ReleaseContent
     | AbortContent
     | BeatContent
-    | Arena
+    | ArenaAnnounced
     | CloseContent
     | Hello
 )
@@ -134,7 +134,7 @@ def abort_meta(error: BaseException) -> bytes:
     return pack([code, text[:_ERROR_TEXT]])
 
 
-def close_meta(code: Close, text: str) -> bytes:
+def close_meta(code: CloseReason, text: str) -> bytes:
     """The metadata of a CLOSE."""
     return pack([int(code), text[:_CLOSE_TEXT]])
 
@@ -159,5 +159,5 @@ _READERS: dict[int, Callable[[Record], Content]] = {
     Kind.RELEASE: _release,
     Kind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
     Kind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
-    Kind.ARENA: lambda record: Arena(*unpack_fields(record, int, int)),
+    Kind.ARENA: lambda record: ArenaAnnounced(*unpack_fields(record, int, int)),
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .handshake import Hello
 
 
-class State(Enum):
+class ConnectionState(Enum):
     """Where a connection is in its life."""
 
     OPENING = "opening"
@@ -19,13 +19,13 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ConnectionOpened:
     """The handshake is done."""
 
     peer: Hello
 
 
-class Received(NamedTuple):
+class MessageReceived(NamedTuple):
     """A message. When the application has taken it, call `taken(size)`."""
 
     message: Any
@@ -33,7 +33,7 @@ class Received(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Arena:
+class ArenaAnnounced:
     """The peer names a shared arena; its descriptor came with the frame."""
 
     number: int
@@ -41,10 +41,10 @@ class Arena:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ConnectionEnded:
     """The connection is over. `error` is None where the peer closed it in good order."""
 
     error: BaseException | None
 
 
-Event = Opened | Received | Arena | Ended
+Event = ConnectionOpened | MessageReceived | ArenaAnnounced | ConnectionEnded

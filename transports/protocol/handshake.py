@@ -17,7 +17,7 @@ _MOST = 1 << 62
 _TEXT = 1024
 
 
-class Close(IntEnum):
+class CloseReason(IntEnum):
     """Why a connection ends."""
 
     NORMAL = 1
@@ -114,21 +114,24 @@ def read_hello(record: Record) -> Hello:
     )
 
 
-def judge(mine: Hello, theirs: Hello) -> tuple[Close, str] | None:
+def judge(mine: Hello, theirs: Hello) -> tuple[CloseReason, str] | None:
     """Why the two can't talk, in a sentence with both sides' values; None where they can."""
     me, peer = mine.identity, theirs.identity
     if min(mine.versions[1], theirs.versions[1]) < max(mine.versions[0], theirs.versions[0]):
-        return Close.VERSION, (
+        return CloseReason.VERSION, (
             f"{me.task} speaks versions {mine.versions[0]} to {mine.versions[1]} of the protocol, "
             f"{peer.task} versions {theirs.versions[0]} to {theirs.versions[1]}."
         )
     if me.cluster != peer.cluster and me.cluster and peer.cluster:
-        return Close.CLUSTER, f"{me.task} belongs to cluster {me.cluster!r}, {peer.task} to {peer.cluster!r}."
+        return CloseReason.CLUSTER, f"{me.task} belongs to cluster {me.cluster!r}, {peer.task} to {peer.cluster!r}."
     if mine.order != theirs.order:
-        return Close.ORDER, f"{me.task} is a {mine.order}-endian machine, {peer.task} a {theirs.order}-endian one."
+        return (
+            CloseReason.ORDER,
+            f"{me.task} is a {mine.order}-endian machine, {peer.task} a {theirs.order}-endian one.",
+        )
     for one, other in ((mine, theirs), (theirs, mine)):
         if one.expects is not None and one.expects != other.identity.incarnation:
-            return Close.INCARNATION, (
+            return CloseReason.INCARNATION, (
                 f"{one.identity.task} expects incarnation {one.expects:#x} of {other.identity.task}, "
                 f"but this is {other.identity.incarnation:#x}: it was started again."
             )

@@ -10,7 +10,7 @@ from actorflow.transport.statistics import EdgeCount
 
 from .frames import TAG_LIMIT, Flag, Kind, Record, pack, unpack
 from .outbox import Outbox
-from .tensors import Encoded
+from .tensors import EncodedTensor
 
 INLINE = 16 * 1024
 """Tokens of at most so many bytes travel with the records of the control lane."""
@@ -29,7 +29,7 @@ class Sender:
         self._incarnation = incarnation
         self._next_lease = 1
 
-    def send(self, epoch: int, edge: int, step: int, tag: bytes, encoded: Encoded) -> None:
+    def send(self, epoch: int, edge: int, step: int, tag: bytes, encoded: EncodedTensor) -> None:
         """Queues a token. Raises ValueError where its key does not fit into a record."""
         size = len(encoded.body)
         self.copies += encoded.copied
@@ -49,7 +49,7 @@ class Sender:
         edge: int,
         step: int,
         tag: bytes,
-        encoded: Encoded,
+        encoded: EncodedTensor,
         keep: Any,
         arena: int | bytes,
         offset: int,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
-from actorflow.device.sharing import Shared
+from actorflow.device.sharing import SharedTensor
 from actorflow.errors import UnimplementedError
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.errors import FrameTooLarge, ProtocolError
@@ -28,7 +28,7 @@ _SHORT = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedTensor:
     """A token ready for the wire: flags and metadata of its record, and its bytes. `copied` where these are a copy."""
 
     flags: int
@@ -40,7 +40,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TensorForm:
     """What arrives: its type and shape, and how many bytes it has on the wire."""
 
     dtype: dtypes.DType
@@ -54,12 +54,12 @@ class Form:
         return not self.lossy and self.dtype is not dtypes.string
 
 
-def encode_token(token: Any, lossy: bool) -> Encoded:
+def encode_token(token: Any, lossy: bool) -> EncodedTensor:
     """The wire form of DEAD, None, or an array. Raises UnimplementedError for what can't leave its process."""
     if token is DEAD:
-        return Encoded(Flag.DEAD | Flag.LAST, b"", memoryview(b""), False, None)
+        return EncodedTensor(Flag.DEAD | Flag.LAST, b"", memoryview(b""), False, None)
     if token is None:
-        return Encoded(Flag.NOTHING | Flag.LAST, b"", memoryview(b""), False, None)
+        return EncodedTensor(Flag.NOTHING | Flag.LAST, b"", memoryview(b""), False, None)
     if isinstance(token, bytes):
         token = np.array(token, object)
     elif not isinstance(token, np.ndarray | np.generic):
@@ -70,19 +70,19 @@ def encode_token(token: Any, lossy: bool) -> Encoded:
     array = np.asarray(token)
     name, meta = _named(array.dtype, array.shape)
     if name == "string":
-        return Encoded(0, meta, _encode_strings(array), True, None)
+        return EncodedTensor(0, meta, _encode_strings(array), True, None)
     if lossy and array.dtype == np.float32:
-        return Encoded(Flag.LOSSY, meta, _bytes_of(_upper_halves(array)), True, None)
+        return EncodedTensor(Flag.LOSSY, meta, _bytes_of(_upper_halves(array)), True, None)
     plain = np.ascontiguousarray(array) if array.ndim else array
     if plain.dtype.byteorder == ">":
         plain = plain.astype(plain.dtype.newbyteorder("<"))
-    return Encoded(0, meta, _bytes_of(plain), plain is not array and not np.shares_memory(plain, array), plain)
+    return EncodedTensor(0, meta, _bytes_of(plain), plain is not array and not np.shares_memory(plain, array), plain)
 
 
-def encode_in_place(token: Shared | np.ndarray[Any, Any]) -> Encoded:
+def encode_in_place(token: SharedTensor | np.ndarray[Any, Any]) -> EncodedTensor:
     """The wire form of a tensor that stays where it is: it has no bytes."""
     _, meta = _named(token.dtype, token.shape)
-    return Encoded(0, meta, _NO_BYTES, False, None)
+    return EncodedTensor(0, meta, _NO_BYTES, False, None)
 
 
 @lru_cache(4096)
@@ -102,18 +102,18 @@ def rounded(token: Any) -> Any:
     return result if array.ndim else result[()]
 
 
-def read_form(record: Record, limit: int) -> Form:
+def read_form(record: Record, limit: int) -> TensorForm:
     """What the first record of a tensor announces, checked before anything is allocated. Raises ProtocolError."""
     read = _announced if len(record.meta) <= _SHORT else _announced.__wrapped__
     return _formed(*read(record.kind, record.meta), record.flags, record.total, limit)
 
 
-def handle_form(record: Record, name: str, sizes: list[Any], limit: int) -> Form:
+def handle_form(record: Record, name: str, sizes: list[Any], limit: int) -> TensorForm:
     """The same of a handle, whose type and shape stand among other things. Raises ProtocolError."""
     return _formed(*_checked(name, sizes), record.flags, record.total, limit)
 
 
-def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int, total: int, limit: int) -> Form:
+def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int, total: int, limit: int) -> TensorForm:
     lossy = bool(flags & Flag.LOSSY)
     if lossy and dtype is not dtypes.float32:
         raise ProtocolError(f"A tensor of {dtype.name} is marked as lossy; only float32 can be.")
@@ -124,7 +124,7 @@ def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int,
         raise ProtocolError(
             f"A tensor of {dtype.name}{list(shape)} is announced with {total:,} bytes instead of {smallest:,}."
         )
-    return Form(dtype, shape, lossy, total)
+    return TensorForm(dtype, shape, lossy, total)
 
 
 @lru_cache(4096)
@@ -143,12 +143,12 @@ def _checked(name: str, sizes: list[Any]) -> tuple[dtypes.DType, tuple[int, ...]
     return dtype, tuple(sizes), math.prod(sizes)
 
 
-class Landing:
+class ReceiveBuffer:
     """Where the bytes of a tensor that arrives are put; `finished` makes it the token."""
 
     __slots__ = ("_array", "_form", "view")
 
-    def __init__(self, form: Form, allocate: Callable[[tuple[int, ...], Any], Any]) -> None:
+    def __init__(self, form: TensorForm, allocate: Callable[[tuple[int, ...], Any], Any]) -> None:
         self._form = form
         raw = form.lossy or form.dtype is dtypes.string
         self._array = np.empty(form.total, np.uint8) if raw else allocate(form.shape, np.dtype(form.dtype.numpy_dtype))
@@ -168,7 +168,7 @@ class Landing:
         return array if array.ndim or form.dtype is dtypes.string else array[()]
 
 
-def view_of(form: Form, memory: memoryview) -> Any:
+def view_of(form: TensorForm, memory: memoryview) -> Any:
     """The array that lies in `memory`. Its base is the memory itself, so a reference to it tells when it is used no more."""
     return np.ndarray(form.shape, form.dtype.numpy_dtype, memory)
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorflow.device.sharing import Border, Foreign, Shared
+from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.runtime.tokens import DEAD
 from actorflow.transport.base import Identity, Peer, Reach
 from actorflow.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
-from ..protocol.borrowed import Borrowed
-from ..protocol.events import Arena
+from ..protocol.events import ArenaAnnounced
 from ..protocol.frames import FRAME_LIMIT, follows, head_size
+from ..protocol.leases import PeerLeases
 from ..protocol.sender import INLINE
-from ..protocol.tensors import Encoded, Form, encode_in_place, encode_token, rounded, view_of
+from ..protocol.tensors import EncodedTensor, TensorForm, encode_in_place, encode_token, rounded, view_of
 from .arena import Block, map_arena
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Copy:
     edge: int
     step: int
     tag: bytes
-    encoded: Encoded
+    encoded: EncodedTensor
     block: Block
     epoch: int
     done: int = 0
@@ -73,10 +73,10 @@ class ShmChannel(BaseChannel):
         self._packet = bytearray(_PACKET)
         self._fds: list[int] = []
         self._maps: dict[int, memoryview] = {}
-        self._borrowed = Borrowed(self.loop, self._give_back)
+        self._borrowed = PeerLeases(self.loop, self._give_back)
         self._peer_done = self._said_done = self._reset = False
         self.fallbacks = 0
-        self._border = Border()
+        self._border = PeerMemory()
         self.border = self._border
         self.loop.add_reader(wire.fileno(), self._readable)
 
@@ -99,7 +99,7 @@ class ShmChannel(BaseChannel):
             return
         if lossy and token is not DEAD and token is not None:
             token = rounded(token)
-        if type(token) is Shared:
+        if type(token) is SharedTensor:
             core.sender.send_handle(
                 core.epoch,
                 edge,
@@ -281,7 +281,7 @@ class ShmChannel(BaseChannel):
         while len(self._fds) > _MOST_FDS:
             os.close(self._fds.pop())
 
-    def _arena(self, event: Arena) -> None:
+    def _arena(self, event: ArenaAnnounced) -> None:
         try:
             if not self._fds:
                 raise ProtocolError("The peer names an arena, but its descriptor did not come with it.")
@@ -295,7 +295,7 @@ class ShmChannel(BaseChannel):
         except ProtocolError as error:
             self.lost(error)
 
-    def _map(self, form: Form, arena: int | bytes, offset: int, lease: int) -> Any:
+    def _map(self, form: TensorForm, arena: int | bytes, offset: int, lease: int) -> Any:
         """The array behind a handle. It keeps the arena mapped; its end gives the lease back."""
         if isinstance(arena, bytes):
             return self._borrowed.add(self._foreign(form, arena, offset), lease)
@@ -304,13 +304,13 @@ class ShmChannel(BaseChannel):
             raise ProtocolError("A handle points to where no tensor can be.")
         return self._borrowed.add(view_of(form, memory[offset : offset + form.total]), lease)
 
-    def _foreign(self, form: Form, description: bytes, offset: int) -> Foreign:
+    def _foreign(self, form: TensorForm, description: bytes, offset: int) -> PeerTensor:
         """A tensor in the memory of a peer's device, for a device here to copy."""
         if not self._border.inward:
             raise ProtocolError(
                 "A handle to the memory of a device has come, and no device here said that it can read that."
             )
-        return Foreign(form.shape, np.dtype(form.dtype.numpy_dtype), form.total, description, offset, self._border)
+        return PeerTensor(form.shape, np.dtype(form.dtype.numpy_dtype), form.total, description, offset, self._border)
 
     def _give_back(self, leases: list[int]) -> None:
         if self.ended is not None:

@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class Gate:
+class ZapAuthenticator:
     """Answers libzmq's questions for one context: who has one of the `allowed` public keys comes in."""
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], allowed: frozenset[str]) -> None:

@@ -14,8 +14,8 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from ..channel import BaseChannel
 from ..protocol.frames import encode
 from ..protocol.handshake import hello_record
-from ..protocol.intake import CHUNK_LIMIT
-from .monitor import Monitor
+from ..protocol.receiver import CHUNK_LIMIT
+from .monitor import SocketMonitor
 from .sockets import MORE, NOW, Socket, fd_of, readable, rest, send
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _WATCHED = (
 )
 
 
-class Unlike(HandshakeRejected):
+class UnexplainedRejection(HandshakeRejected):
     """The peer ended the handshake and did not say why."""
 
 
@@ -166,7 +166,7 @@ class ConnectedChannel(_ZmqChannel):
         name = b"\1" + secrets.token_bytes(ID_SIZE - 2)
         self._sockets = [self._dealer(name, lane) for lane in (CONTROL, BULK)]
         self._monitors = [
-            Monitor(socket, _WATCHED, lambda event, value, lane=lane: self._seen(lane, event, value))  # type: ignore[misc]
+            SocketMonitor(socket, _WATCHED, lambda event, value, lane=lane: self._seen(lane, event, value))  # type: ignore[misc]
             for lane, socket in enumerate(self._sockets)
         ]
         self._fds = [fd_of(socket) for socket in self._sockets]
@@ -222,7 +222,7 @@ class ConnectedChannel(_ZmqChannel):
 
     def _unlike(self) -> None:
         """The peer ended the handshake: the two have different keys, or it is something else."""
-        self.lost(Unlike(f"{self.peer.address} refuses the connection."))
+        self.lost(UnexplainedRejection(f"{self.peer.address} refuses the connection."))
 
     def _rejected(self, why: str) -> None:
         self.lost(HandshakeRejected(f"{self.peer.address} refuses the connection: {why}."))

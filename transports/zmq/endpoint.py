@@ -22,13 +22,13 @@ from actorflow.transport.factory import KeyPair
 
 from ..endpoint import BaseEndpoint
 from ..protocol.frames import HEADER
-from ..protocol.intake import CHUNK_LIMIT
-from ..reaching import not_reached
-from .auth import Gate, check_bind
-from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, Unlike
-from .doorman import Doorman
+from ..protocol.receiver import CHUNK_LIMIT
+from ..unreachable import not_reached
+from .auth import ZapAuthenticator, check_bind
+from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, UnexplainedRejection
+from .connection_limiter import ConnectionLimiter
 from .greeting import refusal, security_at
-from .monitor import Monitor
+from .monitor import SocketMonitor
 from .sockets import NOW, Socket, fd_of, readable, rest
 
 _PER_TURN = 64
@@ -78,11 +78,11 @@ class ZmqEndpoint(BaseEndpoint):
         self._heartbeat = round(heartbeat_seconds * 1000)
         self.context: zmq.Context[Socket] = zmq.Context(io_threads=2)
         self.context.max_sockets = _MOST_SOCKETS
-        self._gate: Gate | None = None
+        self._gate: ZapAuthenticator | None = None
         self.router: Socket | None = None
         self._router_fd = -1
-        self._monitor: Monitor | None = None
-        self.doorman = Doorman(0)
+        self._monitor: SocketMonitor | None = None
+        self.doorman = ConnectionLimiter(0)
         self._accepted: dict[bytes, AcceptedChannel] = {}
         self._fds: dict[int, bytes] = {}
         self._pending: dict[bytes, dict[int, tuple[bytes, str | None]]] = {}
@@ -97,9 +97,9 @@ class ZmqEndpoint(BaseEndpoint):
             assert self.router is not None
             bound: str = self.router.last_endpoint.decode().rstrip("\0")
             self.address = advertise or bound
-            self.doorman = Doorman(parse_address(bound)[1])
+            self.doorman = ConnectionLimiter(parse_address(bound)[1])
             if keys is not None:
-                self._gate = Gate(self.context, allowed | {keys.public})
+                self._gate = ZapAuthenticator(self.context, allowed | {keys.public})
 
     # ---- to a peer
 
@@ -134,7 +134,7 @@ class ZmqEndpoint(BaseEndpoint):
                     await checkpoint()
                     tell("accepted")
                     return channel
-                except Unlike as error:
+                except UnexplainedRejection as error:
                     channel.close("not wanted any more")
                     why = error
                     await self._explain(address, host, port)
@@ -181,7 +181,7 @@ class ZmqEndpoint(BaseEndpoint):
             router.curve_server = True
             router.curve_publickey = self.keys.public.encode()
             router.curve_secretkey = self.keys.secret.encode()
-        self._monitor = Monitor(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED, self._changed)
+        self._monitor = SocketMonitor(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED, self._changed)
         host, port = parse_address(address)
         router.setsockopt(zmq.IPV6, ":" in host)
         router.bind(f"tcp://{_literal(host)}:{port or '*'}")

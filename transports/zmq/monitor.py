@@ -13,7 +13,7 @@ from .sockets import fd_of, readable
 _EVENT = struct.Struct("=HI")
 
 
-class Monitor:
+class SocketMonitor:
     """Calls `seen(event, value)` on the loop for each event of `socket` that is in `events`."""
 
     def __init__(self, socket: zmq.Socket[bytes], events: int, seen: Callable[[int, int], object]) -> None:

@@ -26,7 +26,7 @@ _MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TaskEnvironment:
     """A cluster and, where it is known, which of its tasks this process is."""
 
     cluster: ClusterSpec
@@ -45,7 +45,7 @@ class Place:
         return task_name(self.job, self.index)
 
 
-def read_file(path: str | os.PathLike[str]) -> Place:
+def read_file(path: str | os.PathLike[str]) -> TaskEnvironment:
     """The cluster in a JSON file.
 
     Raises:
@@ -65,7 +65,7 @@ def read_file(path: str | os.PathLike[str]) -> Place:
     return parse(text, name)
 
 
-def from_environment(environ: Mapping[str, str] | None = None) -> Place | None:
+def from_environment(environ: Mapping[str, str] | None = None) -> TaskEnvironment | None:
     """The cluster in `ACTORFLOW_CONFIG` (JSON, or the path of a file), else in `TF_CONFIG`; None where neither is set.
 
     Raises what `read_file` raises.
@@ -77,7 +77,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Place | None:
     return None
 
 
-def parse(text: str, source: str) -> Place:
+def parse(text: str, source: str) -> TaskEnvironment:
     """The cluster in JSON text; `source` is what errors call it. Raises InvalidArgumentError."""
     try:
         value = json.loads(text, object_pairs_hook=_no_twins)
@@ -98,7 +98,7 @@ def parse(text: str, source: str) -> Place:
     try:
         cluster = ClusterSpec({job: _numbered(job, tasks) for job, tasks in jobs.items()})
         job, index = _own_task(value["task"]) if wrapped and value.get("task") is not None else (None, None)
-        place = Place(cluster, job, index)
+        place = TaskEnvironment(cluster, job, index)
         if job is not None and job in cluster.jobs:  # TensorFlow's evaluators are in no cluster
             place.task  # noqa: B018  (raises)
     except (OpError, TypeError) as error:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from actorflow.cluster.config.environment import Place
+from actorflow.cluster.config.environment import TaskEnvironment
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.errors import InvalidArgumentError
 
@@ -22,7 +22,7 @@ _REPEATED = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 def from_slurm(
     jobs: Mapping[str, int] | None = None, first_port: int = FIRST_PORT, environ: Mapping[str, str] | None = None
-) -> Place:
+) -> TaskEnvironment:
     """The cluster of this Slurm step, and the place of this process in it.
 
     Args:
@@ -68,7 +68,7 @@ def from_slurm(
     rank = int(rank_text)
     if rank >= len(places):
         raise InvalidArgumentError(f"SLURM_PROCID is {rank}, but the step has only {len(places)} processes.")
-    return Place(ClusterSpec(cluster), *places[rank])
+    return TaskEnvironment(ClusterSpec(cluster), *places[rank])
 
 
 def expand_hosts(text: str) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import local
-from actorflow.cluster.processes.child import LocalProcess
+from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.transport import installed
 from actorflow.transport.base import Reach
 from actorflow.unpicklable import unpicklable

@@ -15,7 +15,7 @@ from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.reservation import Reservation
 from actorflow.errors import FailedPreconditionError
 from actorflow.public import public
-from actorflow.runtime.loops.polling import new_event_loop
+from actorflow.runtime.event_loops.polling import new_event_loop
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:

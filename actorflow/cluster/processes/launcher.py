@@ -239,7 +239,7 @@ class Launcher:
                         sys.executable,
                         "-P",
                         "-m",
-                        "actorflow.cluster.processes.forking",
+                        "actorflow.cluster.processes.fork_server",
                         str(theirs.fileno()),
                         str(parent),
                     ],

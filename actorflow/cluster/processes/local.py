@@ -15,10 +15,10 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
-from actorflow.cluster.processes.child import LocalProcess
 from actorflow.cluster.processes.launcher import Launcher, require_python
-from actorflow.cluster.processes.orders import Orders
+from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.wire.endpoints import chosen
 from actorflow.errors import (
     FailedPreconditionError,
@@ -113,7 +113,7 @@ class LocalCluster:
         self._seconds = 10.0 + 2.0 * count if startup_seconds is None else startup_seconds
         self._log_dir = None if log_dir is None else os.fspath(log_dir)
         self._reservations: list[Reservation] = []
-        self._orders: dict[str, Orders] = {}
+        self._orders: dict[str, TaskConfig] = {}
         self._processes: dict[str, LocalProcess] = {}
         self._here: dict[str, _Here] = {}
         self._group: TaskGroup | None = None
@@ -200,7 +200,7 @@ class LocalCluster:
             {job: [f"{self._scheme}://{_HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()}
         )
         for task in self._spec.tasks:
-            self._orders[task] = Orders(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
+            self._orders[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
         await self._come_up(self._spec.tasks)
 
     async def _come_up(self, tasks: Sequence[str]) -> None:
@@ -249,7 +249,7 @@ class LocalCluster:
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         for task in self._spec.tasks:
-            self._orders[task] = Orders(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
+            self._orders[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
             await self._group.start(self._serve, task)
 
     async def _serve(self, task: str, *, task_status: TaskStatus[None]) -> None:

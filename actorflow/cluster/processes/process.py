@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actorflow.cluster.processes.orders import Messages, Orders, send
+from actorflow.cluster.processes.task_config import MessageAssembler, TaskConfig, send
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.loops.polling import new_event_loop
+from actorflow.runtime.event_loops.polling import new_event_loop
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -33,7 +33,7 @@ _CLOSE_SECONDS = 2.0
 _SWITCH_INTERVAL = 0.0005
 
 
-def make_server(orders: Orders) -> Server:
+def make_server(orders: TaskConfig) -> Server:
     """The server of a task, not yet started."""
     from actorflow.cluster.server import Server
 
@@ -55,7 +55,7 @@ def make_server(orders: Orders) -> Server:
     )
 
 
-def run_task(orders: Orders, *, parent: Parent | None = None, up: Callable[[Server], object] | None = None) -> int:
+def run_task(orders: TaskConfig, *, parent: Parent | None = None, up: Callable[[Server], object] | None = None) -> int:
     """Runs a task until it is told to end, and gives the process's exit status. `up` is called when it can be reached.
 
     Raises:
@@ -67,7 +67,7 @@ def run_task(orders: Orders, *, parent: Parent | None = None, up: Callable[[Serv
     return 0
 
 
-async def _live(orders: Orders, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
+async def _live(orders: TaskConfig, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
     with _Signals() as signals:
         async with make_server(orders) as server:
             _settle()
@@ -172,7 +172,7 @@ class Parent:
         token = anyio.lowlevel.current_token()
 
         def wait() -> None:
-            messages = Messages()
+            messages = MessageAssembler()
             while data := self._heard():
                 for message in messages.feed(data):
                     allow_files(str(message["allow_files"]))

@@ -13,7 +13,7 @@ from enum import IntEnum
 from actorflow.cluster.config.spec import ClusterSpec
 
 
-class Reached(IntEnum):
+class ConnectProgress(IntEnum):
     """How far the way to a task has been gone, in the words of `Endpoint.connect(progress=...)`."""
 
     NOTHING = 0
@@ -24,35 +24,35 @@ class Reached(IntEnum):
 
 
 _LIKELY = {
-    Reached.NOTHING: "its host's name is unknown here",
-    Reached.RESOLVED: "nothing listens there, or a firewall drops what is sent",
-    Reached.CONNECTED: "it listens, but did not greet: other keys, another program, or it hangs",
-    Reached.AUTHENTICATED: "the keys are right, but it did not accept: see its log",
-    Reached.ACCEPTED: "",
+    ConnectProgress.NOTHING: "its host's name is unknown here",
+    ConnectProgress.RESOLVED: "nothing listens there, or a firewall drops what is sent",
+    ConnectProgress.CONNECTED: "it listens, but did not greet: other keys, another program, or it hangs",
+    ConnectProgress.AUTHENTICATED: "the keys are right, but it did not accept: see its log",
+    ConnectProgress.ACCEPTED: "",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class TaskState:
+class TaskReachability:
     """What is known of a task: how far it was reached, its version once that is known, and the last thing that failed."""
 
-    reached: Reached = Reached.NOTHING
+    reached: ConnectProgress = ConnectProgress.NOTHING
     version: str | None = None
     error: str | None = None
 
-    def told(self, progress: str) -> TaskState:
-        """The state after a word of progress: a step of `Reached`, or "version ..."; other words change nothing."""
+    def told(self, progress: str) -> TaskReachability:
+        """The state after a word of progress: a step of `ConnectProgress`, or "version ..."; other words change nothing."""
         if progress.startswith("version "):
             return replace(self, version=progress.removeprefix("version "))
-        known = Reached.__members__.get(progress.upper())
+        known = ConnectProgress.__members__.get(progress.upper())
         return self if known is None else replace(self, reached=max(self.reached, known))
 
-    def failed(self, error: BaseException | str) -> TaskState:
+    def failed(self, error: BaseException | str) -> TaskReachability:
         """The state after something failed."""
         return replace(self, error=str(error))
 
 
-def describe(task: str, address: str, state: TaskState) -> str:
+def describe(task: str, address: str, state: TaskReachability) -> str:
     """A sentence on a task that is being connected to."""
     reached = state.reached.name.lower()
     why = state.error or _LIKELY[state.reached] or "its answer to the first request has not come"
@@ -60,12 +60,14 @@ def describe(task: str, address: str, state: TaskState) -> str:
     return f"The run waited for a connection to {who}, which got as far as: {reached} ({why})."
 
 
-def missing(cluster: ClusterSpec, states: Mapping[str, TaskState]) -> list[str]:
+def missing(cluster: ClusterSpec, states: Mapping[str, TaskReachability]) -> list[str]:
     """The names of the tasks that have not been accepted."""
-    return [task for task in cluster.tasks if states.get(task, TaskState()).reached is not Reached.ACCEPTED]
+    return [
+        task for task in cluster.tasks if states.get(task, TaskReachability()).reached is not ConnectProgress.ACCEPTED
+    ]
 
 
-def table(cluster: ClusterSpec, states: Mapping[str, TaskState], *, most: int = 18) -> str:
+def table(cluster: ClusterSpec, states: Mapping[str, TaskReachability], *, most: int = 18) -> str:
     """A line for each task, those that are missing first; beyond `most` lines the rest is counted.
 
     `states` has what is known by the tasks' names; of a task that it leaves out nothing is known. The default fits the
@@ -77,7 +79,7 @@ def table(cluster: ClusterSpec, states: Mapping[str, TaskState], *, most: int = 
         ("task", "address", "resolved", "connected", "authenticated", "accepted", "version", "what is known")
     ]
     for task in order[:most]:
-        state = states.get(task, TaskState())
+        state = states.get(task, TaskReachability())
         marks = ("yes" if state.reached >= step else "no" if step == state.reached + 1 else "-" for step in _STEPS)
         why = " ".join((state.error or "").split()) or ("" if task not in absent else _LIKELY[state.reached])
         rows.append((task, cluster.address_of(task).rpartition("://")[2], *marks, state.version or "", why))
@@ -88,7 +90,7 @@ def table(cluster: ClusterSpec, states: Mapping[str, TaskState], *, most: int = 
     return "\n".join(lines)
 
 
-_STEPS = (Reached.RESOLVED, Reached.CONNECTED, Reached.AUTHENTICATED, Reached.ACCEPTED)
+_STEPS = (ConnectProgress.RESOLVED, ConnectProgress.CONNECTED, ConnectProgress.AUTHENTICATED, ConnectProgress.ACCEPTED)
 
 
 def columns(rows: Iterable[tuple[str, ...]], widest: int = 160) -> list[str]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from actorflow import logs
 from actorflow.cluster.processes import process
-from actorflow.cluster.processes.forking import die_with
+from actorflow.cluster.processes.fork_server import die_with
 from actorflow.cluster.processes.listening import check_files
-from actorflow.cluster.processes.orders import Orders, from_message, receive
+from actorflow.cluster.processes.task_config import TaskConfig, from_message, receive
 from actorflow.errors import OpError
 from actorflow.registry import plugins
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actorflow.cluster.server import Server
 
 
-def banner(orders: Orders, server: Server) -> str:
+def banner(orders: TaskConfig, server: Server) -> str:
     """The message of a process that is up."""
     import numpy
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import anyio
 
-from actorflow.cluster.processes.startup import TaskState, describe
+from actorflow.cluster.processes.startup import TaskReachability, describe
 from actorflow.cluster.wire.endpoints import Endpoints
-from actorflow.cluster.wire.messages import Attach, Hello, Request, Share
+from actorflow.cluster.wire.messages import Attach, Hello, OfferMemory, Request
 from actorflow.cluster.wire.rpc import Handler, Rpc
 from actorflow.device.sharing import SharingDevice
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
-from actorflow.runtime.loops.root import RootTask
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.waiting.deadline import note
 from actorflow.transport.base import Channel, Identity
 
@@ -81,7 +81,7 @@ class _Opening:
 
     done: asyncio.Future[None]
     progress: Callable[[str], object] | None
-    state: TaskState = TaskState()  # noqa: RUF009
+    state: TaskReachability = TaskReachability()  # noqa: RUF009
 
     def tell(self, word: str) -> None:
         """A word of progress."""
@@ -98,7 +98,7 @@ class Links:
         me: Identity,
         open_endpoints: Callable[[Identity, Callable[[Channel], object]], Endpoints],
         serve: Callable[[Link], Mapping[str, Handler]] | None = None,
-        root: RootTask | None = None,
+        root: BackgroundTasks | None = None,
     ) -> None:
         self.me = me
         self.outbound: dict[str, Link] = {}
@@ -229,7 +229,7 @@ class Links:
             return
         here = {device.name: device for device, _ in offers}
         try:
-            found = await link.call(Share([[d.name, made] for d, made in offers]), timeout=_ATTACH_SECONDS)
+            found = await link.call(OfferMemory([[d.name, made] for d, made in offers]), timeout=_ATTACH_SECONDS)
         except OpError as error:
             for device in here.values():
                 device.refused(link.task, error.message)
@@ -262,7 +262,7 @@ class Links:
                 raise FailedPreconditionError(f"{link.task} has no channel for tensors beside this one.")
             link.carry(tokens)
 
-        async def share(request: Share) -> list[Any]:
+        async def share(request: OfferMemory) -> list[Any]:
             if not all(type(o) is list and [type(v) for v in o] == [str, bytes] for o in request.offers):
                 raise InvalidArgumentError("Each offer is the name of a device and the description of some memory.")
             found = [[name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing]

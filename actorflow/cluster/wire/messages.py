@@ -50,7 +50,7 @@ class Attach(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Share(Request):
+class OfferMemory(Request):
     """Asks which devices can read memory of the caller's. `offers` are pairs [device, description of some memory of it]. The
     reply lists [device of the caller, device here, why that can't read it or ""]."""
 
@@ -226,7 +226,7 @@ class Waits(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Look(Request):
+class StepWaits(Request):
     """What these steps wait for on the worker: the reply is as that of Waits, for those that are under way there."""
 
     method = "look"
@@ -235,7 +235,7 @@ class Look(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Carried(Request):
+class LinkTraffic(Request):
     """What the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
 
     method = "carried"

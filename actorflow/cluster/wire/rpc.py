@@ -28,8 +28,8 @@ from actorflow.errors import (
     UnavailableError,
     UnimplementedError,
 )
-from actorflow.runtime.loops.root import RootTask
-from actorflow.session.steps import Later
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.session.step_runner import DeferredCall
 from actorflow.session.waiting.deadline import note, noted
 from actorflow.transport.base import Channel
 
@@ -45,7 +45,7 @@ _TAKEN_BACK = "The request was taken back."
 _REPLY_TO_CANCEL = encode_error(CancelledError(_TAKEN_BACK))
 
 Handler = Callable[[Any], Any]
-"""Answers a request: with the result, or with a coroutine (or `Later`) that gives it and gets a task of its own."""
+"""Answers a request: with the result, or with a coroutine (or `DeferredCall`) that gives it and gets a task of its own."""
 
 
 class Rpc:
@@ -55,7 +55,7 @@ class Rpc:
         self.channel = channel
         self.ended: BaseException | None = None
         self._handlers: Mapping[str, Handler] = {}
-        self._root: RootTask | None = None
+        self._root: BackgroundTasks | None = None
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[int, asyncio.Task[Any]] = {}
@@ -70,7 +70,9 @@ class Rpc:
         channel.on_end(self._end)
         channel.listen(lambda message: self._take(message, channel))
 
-    def start(self, handlers: Mapping[str, Handler] = MappingProxyType({}), root: RootTask | None = None) -> None:
+    def start(
+        self, handlers: Mapping[str, Handler] = MappingProxyType({}), root: BackgroundTasks | None = None
+    ) -> None:
         """Takes messages from now on. `handlers` answer the peer's requests, by method; their coroutines run under `root`."""
         self._handlers = handlers
         self._root = root
@@ -206,7 +208,7 @@ class Rpc:
         except Exception as error:
             self._reply([_ERROR, number, encode_error(error)], channel)
             return
-        if not isinstance(answer, CoroutineType | Later):
+        if not isinstance(answer, CoroutineType | DeferredCall):
             self._reply([_RESULT, number, answer], channel)
             return
         task = self._root.start(self._serve(number, answer, channel))

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.compile import Signature
 from actorflow.shapes import Shape, compatible, show
 
@@ -66,7 +66,7 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
     return signature
 
 
-def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[Endpoint]) -> None:
+def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[TensorId]) -> None:
     """Whether these are tensors of the types and shapes that the plan was made for; its code relies on them.
 
     Raises:
@@ -80,15 +80,15 @@ def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[En
             raise InvalidArgumentError(f"{name} was fed with shape {value.shape}, but it has {show(shape)}.")
 
 
-def decode_endpoint(found: Any) -> Endpoint:
+def decode_endpoint(found: Any) -> TensorId:
     """[node, port]. Raises ValueError."""
     node, port = found
     if type(port) is not int or port < 0:
         raise ValueError("a port is no number")
-    return Endpoint(_text(node), port)
+    return TensorId(_text(node), port)
 
 
-def decode_feed(found: Any) -> tuple[Endpoint, Form]:
+def decode_feed(found: Any) -> tuple[TensorId, Form]:
     """[node, port, type, shape]. Raises ValueError, TypeError."""
     node, port, dtype, shape = found
     if shape is not None and not all(size is None or (type(size) is int and size >= 0) for size in shape):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes
 from actorflow.passes.memory.order import order_memory
 from actorflow.passes.memory.rematerialize import COPY, rematerialize
@@ -56,7 +56,7 @@ class Memory:
 
 
 def fit(
-    graph: Subgraph, memory: Memory, merge: Callable[[Subgraph, Accepts], Subgraph], partial: frozenset[Endpoint]
+    graph: Subgraph, memory: Memory, merge: Callable[[Subgraph, Accepts], Subgraph], partial: frozenset[TensorId]
 ) -> Subgraph:
     """The part of a device with small nodes merged, in less memory as far as that is called for.
 
@@ -85,7 +85,7 @@ def fit(
     return min(reversed(tried), key=lambda one: expected_peak(one, memory))
 
 
-def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[Endpoint] = frozenset()) -> Subgraph:
+def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[TensorId] = frozenset()) -> Subgraph:
     """The part of a device in an order that takes less memory, and with tensors swapped to the host, as far as that is called
     for. Where all tensors of the step together take less than half of the room, nothing is."""
     room = memory.room(graph)

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES, is_free
-from actorflow.analysis.pauses import paced
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import writes_last
 from actorflow.placement.cost_model import expected_bytes
 from actorflow.registry import opdef
@@ -53,7 +53,7 @@ class Lifetimes:
         self.nodes: list[Node] = [node for node in graph.nodes.values() if not is_free(node)]
         self.index = {node.name: at for at, node in enumerate(self.nodes)}
         self.size: list[int] = []
-        self.held: dict[Endpoint, tuple[int, ...]] = {}
+        self.held: dict[TensorId, tuple[int, ...]] = {}
         self.extra = [0] * len(self.nodes)
         self._fed: list[int] = []
         self._waiting: tuple[list[int], list[list[int]]] | None = None
@@ -62,7 +62,7 @@ class Lifetimes:
             self._fed.extend(self.held[endpoint])
         self.takes: list[list[int]] = []
         self.makes: list[list[int]] = []
-        for at, node in paced(enumerate(self.nodes)):
+        for at, node in yielding(enumerate(self.nodes)):
             taken = dict.fromkeys(piece for e in node.inputs for piece in self.held.get(e, ()))
             first = len(self.size)
             self._outputs(at, node, tuple(taken))
@@ -99,7 +99,7 @@ class Lifetimes:
             self.extra[at] = nbytes if nbytes >= self.threshold else 0
         is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
         for port, dtype in enumerate(node.dtypes):
-            endpoint, found = Endpoint(node.name, port), taken
+            endpoint, found = TensorId(node.name, port), taken
             if not is_view:
                 shape = self.graph.sizes.get(endpoint, node.shapes[port])
                 found = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
@@ -120,7 +120,7 @@ class Lifetimes:
                     self.size.append(inner.size[piece])
                     pieces[piece] = (len(self.size) - 1,)
             found = dict.fromkeys(mine for piece in held for mine in pieces[piece])
-            self.held.setdefault(Endpoint(node.name, port), tuple(found))
+            self.held.setdefault(TensorId(node.name, port), tuple(found))
         left = sum(inner.size[piece] for piece in inner.kept)
         self.extra[at] = max(0, inner.peak(range(len(inner.nodes))) - left)
 
@@ -140,10 +140,10 @@ class Lifetimes:
 
     def _count_edges(self) -> tuple[list[int], list[list[int]]]:
         counts = [0] * len(self.nodes)
-        by_port: dict[Endpoint, list[int]] = {}
+        by_port: dict[TensorId, list[int]] = {}
         by_control: dict[str, list[int]] = {}
         graph = self.graph
-        for at, node in paced(enumerate(self.nodes)):
+        for at, node in yielding(enumerate(self.nodes)):
             needs = graph.predecessors(node)
             data = [e for e in node.inputs if e not in graph.feeds]
             if node.op == "Merge":
@@ -160,7 +160,7 @@ class Lifetimes:
         for node in self.nodes:
             users: list[int] = []
             for port in range(len(node.dtypes)):
-                users.extend(by_port.get(Endpoint(node.name, port), ()))
+                users.extend(by_port.get(TensorId(node.name, port), ()))
             told.append(users + by_control.get(node.name, []))
         return counts, told
 

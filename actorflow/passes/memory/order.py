@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from actorflow.analysis.ancestry import Waits, waits_and_deaths
+from actorflow.analysis.cooperative import yield_interpreter
 from actorflow.analysis.frames import PRIMITIVES, ROOT, frames
-from actorflow.analysis.pauses import pause
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes, inside
 from actorflow.registry import opdef
 
@@ -31,7 +31,7 @@ _MOST_CLASSES = 16
 
 
 def order_memory(
-    graph: Subgraph, threshold: int, feeds: Feeds = "free", partial: frozenset[Endpoint] = frozenset()
+    graph: Subgraph, threshold: int, feeds: Feeds = "free", partial: frozenset[TensorId] = frozenset()
 ) -> Subgraph:
     """The graph with control edges that lower the expected peak of its device's memory, or as it is where none do.
 
@@ -117,7 +117,7 @@ def greedy(known: Lifetimes, preference: Preference) -> list[int]:
             push(at)
     order: list[int] = []
     while heap:
-        pause()
+        yield_interpreter()
         at = heapq.heappop(heap)[3]
         if done[at]:
             continue
@@ -145,7 +145,7 @@ class Line:
     kill it: both wait for the same things, or the first one for fewer, none of which gives dead tokens.
     """
 
-    def __init__(self, known: Lifetimes, order: Sequence[int], partial: frozenset[Endpoint]) -> None:
+    def __init__(self, known: Lifetimes, order: Sequence[int], partial: frozenset[TensorId]) -> None:
         self.known = known
         self.order = order
         of = frames(known.graph)

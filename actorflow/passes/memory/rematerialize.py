@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from actorflow.analysis.cooperative import yield_interpreter, yielding
 from actorflow.analysis.frames import PRIMITIVES, ROOT, frames
-from actorflow.analysis.pauses import paced, pause
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes
 from actorflow.passes.memory.order import Line, best_order, delayed
 from actorflow.placement.cost_model import node_cost
@@ -48,7 +48,7 @@ def rematerialize(
     threshold: int,
     room: int,
     feeds: Feeds = "free",
-    partial: frozenset[Endpoint] = frozenset(),
+    partial: frozenset[TensorId] = frozenset(),
 ) -> Subgraph:
     """The graph in an order, and with copies of nodes, that bring the expected peak down to `room` bytes, or as near as they
     can; as it is where that is below already, or nothing helps. `threshold`, `feeds` and `partial` are as in `order_memory`."""
@@ -92,14 +92,14 @@ class _Copies:
     made: dict[str, Node] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
-    inputs: dict[str, tuple[Endpoint, ...]] = field(default_factory=dict)
+    inputs: dict[str, tuple[TensorId, ...]] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
 
 
 class _Search:
     """The choice of what is dropped, for one order of the nodes."""
 
-    def __init__(self, known: Lifetimes, order: Sequence[int], room: int, partial: frozenset[Endpoint]) -> None:
+    def __init__(self, known: Lifetimes, order: Sequence[int], room: int, partial: frozenset[TensorId]) -> None:
         self.known = known
         self._order = order
         self._room = room
@@ -124,7 +124,7 @@ class _Search:
         for some in (cheap, long, gaps):
             total = sum(self.known.size[gap.piece] for gap in some)
             for share in range(1, _SHARES + 1):
-                pause()
+                yield_interpreter()
                 dropped = self._dropped(some, total * share // _SHARES)
                 if not dropped or tuple(dropped) in tried:
                     continue
@@ -143,7 +143,7 @@ class _Search:
         in the order in which the pieces are made."""
         known = self.known
         found: list[tuple[int, _Gap]] = []
-        for piece, at in paced(self._makers.items()):
+        for piece, at in yielding(self._makers.items()):
             if piece in known.kept or not self._can_be_copied(known.nodes[at]):
                 continue
             gaps = [
@@ -215,7 +215,7 @@ class _Search:
         copies = _Copies(dropped)
         for place, at in enumerate(self._order):
             node = known.nodes[at]
-            inputs: list[Endpoint] = []
+            inputs: list[TensorId] = []
             for endpoint in node.inputs:
                 gone = {piece for piece in known.held.get(endpoint, ()) if dropped.get(piece, place) < place}
                 inputs.append(self._again(copies, endpoint, place) if gone else endpoint)
@@ -228,7 +228,7 @@ class _Search:
             copies.order.append(node.name)
         return copies
 
-    def _is_there(self, copies: _Copies, endpoint: Endpoint, place: int) -> bool:
+    def _is_there(self, copies: _Copies, endpoint: TensorId, place: int) -> bool:
         """Whether a tensor is in memory at a place without having to stay there for a copy."""
         return all(
             copies.dropped.get(piece, place) >= place and (piece in self.known.kept or self._last(piece) >= place)
@@ -238,7 +238,7 @@ class _Search:
     def _last(self, piece: int) -> int:
         return self._places[piece][-1] if piece in self._makers else len(self._order)
 
-    def _again(self, copies: _Copies, endpoint: Endpoint, place: int) -> Endpoint:
+    def _again(self, copies: _Copies, endpoint: TensorId, place: int) -> TensorId:
         """The tensor that a copy makes in the place of this one, by copies that run before the node at `place`."""
         name = copies.names.get(endpoint.node)
         if name is None:
@@ -253,7 +253,7 @@ class _Search:
             )
             copies.made[name] = replace(node, name=name, inputs=inputs)
             copies.order.append(name)
-        return Endpoint(name, endpoint.port)
+        return TensorId(name, endpoint.port)
 
     def _is_overwritten(self, node: Node, place: int) -> bool:
         """Whether a node takes a variable's value that has been overwritten: then that would have to stay in memory."""
@@ -282,8 +282,8 @@ class _Search:
         sizes = dict(graph.sizes)
         for origin, name in copies.names.items():
             for port in range(len(graph.nodes[origin].dtypes)):
-                if (size := graph.sizes.get(Endpoint(origin, port))) is not None:
-                    sizes[Endpoint(name, port)] = size
+                if (size := graph.sizes.get(TensorId(origin, port))) is not None:
+                    sizes[TensorId(name, port)] = size
         made = topological(replace(graph.with_nodes([*nodes, *copies.made.values()]), sizes=sizes))
         known = Lifetimes(made, self.known.threshold, self.known.feeds)
         mine = [known.index[name] for name in copies.order]

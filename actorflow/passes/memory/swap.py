@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 
+from actorflow.analysis.cooperative import yield_interpreter, yielding
 from actorflow.analysis.frames import PRIMITIVES
-from actorflow.analysis.pauses import paced, pause
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.memory.lifetimes import Feeds, Lifetimes, inside
 from actorflow.passes.memory.order import Line, best_order
 from actorflow.placement.cost_model import node_cost
@@ -42,7 +42,7 @@ class Gap:
     it) last before and first behind; `endpoint` is the only tensor by which its memory is held meanwhile."""
 
     piece: int
-    endpoint: Endpoint
+    endpoint: TensorId
     after: int
     before: int
 
@@ -62,7 +62,7 @@ def swap(
     threshold: int,
     room: int,
     feeds: Feeds = "free",
-    partial: frozenset[Endpoint] = frozenset(),
+    partial: frozenset[TensorId] = frozenset(),
 ) -> Subgraph:
     """The graph with swaps that bring the expected peak down to `room` bytes, or as near as they can; as it is where it is below
     already, or nothing can be swapped. `threshold`, `feeds` and `partial` are as in `order_memory`."""
@@ -89,7 +89,7 @@ class _Search:
         self._ends = list(accumulate(costs))
         self._begins = [end - cost for end, cost in zip(self._ends, costs)]
         self._place = {at: place for place, at in enumerate(order)}
-        self._uses: dict[Endpoint, list[int]] = {}
+        self._uses: dict[TensorId, list[int]] = {}
         for place, at in enumerate(order):
             for endpoint in dict.fromkeys(known.nodes[at].inputs):
                 self._uses.setdefault(endpoint, []).append(place)
@@ -100,7 +100,7 @@ class _Search:
         chosen: list[Swap] = []
         given_up: set[int] = set()
         while len(chosen) < _MOST_SWAPS:
-            pause()
+            yield_interpreter()
             live = self._live
             crowded = [place for place, nbytes in enumerate(live) if nbytes > self._room]
             peak = max((p for p in crowded if p not in given_up), key=lambda place: (live[place], -place), default=None)
@@ -120,13 +120,13 @@ class _Search:
     def _gaps(self) -> list[Gap]:
         """All times in which the memory of a tensor that can be swapped is held and not used."""
         known = self.known
-        holders: dict[int, list[Endpoint]] = {}
+        holders: dict[int, list[TensorId]] = {}
         for endpoint, pieces in known.held.items():
             for piece in pieces:
                 holders.setdefault(piece, []).append(endpoint)
         made = {piece: self._place[at] for at, pieces in enumerate(known.makes) for piece in pieces}
         found: list[Gap] = []
-        for piece, born in paced(made.items()):
+        for piece, born in yielding(made.items()):
             if piece in known.kept:
                 continue
             tensors = [e for e in holders.get(piece, ()) if e in self._uses]
@@ -137,10 +137,10 @@ class _Search:
                     found.append(Gap(piece, late[0], after, before))
         return found
 
-    def _made_at(self, endpoint: Endpoint) -> int:
+    def _made_at(self, endpoint: TensorId) -> int:
         return self._place[self.known.index[endpoint.node]]
 
-    def _can_swap(self, endpoint: Endpoint, before: int) -> bool:
+    def _can_swap(self, endpoint: TensorId, before: int) -> bool:
         """Whether a tensor holds one piece of memory alone, is an array, and is made and used outside of loops and branches."""
         dtype, _ = self.known.graph.type_of(endpoint)
         if dtype.is_ref or dtype.kind not in "biufc" or len(self.known.held[endpoint]) != 1:
@@ -205,10 +205,10 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
     graph = line.laid_down()
     names = [known.nodes[at].name for at in order]
     controls: dict[str, list[str]] = {}
-    inputs: dict[str, dict[Endpoint, Endpoint]] = {}
+    inputs: dict[str, dict[TensorId, TensorId]] = {}
     made: list[Node] = []
     released: dict[int, list[str]] = {}
-    by_tensor: dict[Endpoint, list[Swap]] = {}
+    by_tensor: dict[TensorId, list[Swap]] = {}
     for one in swaps:
         by_tensor.setdefault(one.gap.endpoint, []).append(one)
         released.setdefault(one.release, []).append(_out(one.gap.endpoint))
@@ -237,26 +237,26 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
                 out,
                 name=f"{endpoint.node}/_{endpoint.port}/swapped_in_{number}",
                 op="_SwapIn",
-                inputs=(Endpoint(out.name, 0),),
+                inputs=(TensorId(out.name, 0),),
                 controls=(names[one.trigger], *(other for other in others if other != out.name)),
             )
             made.append(back)
             until = some[number + 1].gap.before if number + 1 < len(some) else len(order)
             for place in range(one.gap.before, until):
                 if endpoint in known.nodes[order[place]].inputs:
-                    inputs.setdefault(names[place], {})[endpoint] = Endpoint(back.name, 0)
+                    inputs.setdefault(names[place], {})[endpoint] = TensorId(back.name, 0)
     nodes = [
         replace(
             node,
             inputs=tuple(inputs.get(node.name, {}).get(e, e) for e in node.inputs),
             controls=tuple(dict.fromkeys((*node.controls, *controls.get(node.name, ())))),
         )
-        for node in paced(graph.nodes.values())
+        for node in yielding(graph.nodes.values())
     ]
-    sizes = {Endpoint(node.name, 0): graph.size_of(node.inputs[0]) for node in made if node.op == "_SwapOut"}
-    sizes |= {Endpoint(node.name, 0): sizes[node.inputs[0]] for node in made if node.op == "_SwapIn"}
+    sizes = {TensorId(node.name, 0): graph.size_of(node.inputs[0]) for node in made if node.op == "_SwapOut"}
+    sizes |= {TensorId(node.name, 0): sizes[node.inputs[0]] for node in made if node.op == "_SwapIn"}
     return topological(replace(graph.with_nodes([*nodes, *made]), sizes={**graph.sizes, **sizes}))
 
 
-def _out(endpoint: Endpoint) -> str:
+def _out(endpoint: TensorId) -> str:
     return f"{endpoint.node}/_{endpoint.port}/swapped_out"

@@ -10,28 +10,28 @@ import numpy as np
 
 from actorflow.device.base import Device
 from actorflow.errors import InternalError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 from actorflow.runtime.codegen import codegen
-from actorflow.runtime.codegen.jit import Loop
-from actorflow.runtime.codegen.jit_groups import Fused
+from actorflow.runtime.codegen.jit import CompiledLoop
+from actorflow.runtime.codegen.jit_groups import FusedLoop
 from actorflow.runtime.diagnostics.misfit import Given, given
-from actorflow.runtime.launch import ContextOf, bind, kernel_of, list_position, needs_memory
+from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of, list_position, needs_memory
 from actorflow.shapes import Shape, is_static, num_elements
 
 _TRUSTED = "actorflow."
 """Kernels of these modules are tested to give what their ops declare; others are checked each time."""
 
 
-class Places:
+class SourceMap:
     """Which node each line of a piece of code belongs to, and how tensors are spelled there."""
 
     __slots__ = ("nodes", "rank0", "spelling")
 
-    def __init__(self, spelling: dict[Endpoint, str]) -> None:
+    def __init__(self, spelling: dict[TensorId, str]) -> None:
         self.nodes: dict[int, Node] = {}
         self.spelling = spelling
-        self.rank0: dict[Endpoint, str] = {}
+        self.rank0: dict[TensorId, str] = {}
         """Another spelling of constants, beside scalars."""
 
     def at(self, line: int, variables: Mapping[str, Any]) -> tuple[Node, list[Given] | None] | None:
@@ -49,10 +49,10 @@ class Emitter:
 
     def __init__(
         self,
-        inputs: Sequence[Endpoint],
+        inputs: Sequence[TensorId],
         shapes: Sequence[Shape],
         members: Sequence[Node],
-        kept: Iterable[Endpoint],
+        kept: Iterable[TensorId],
         device: Device,
         context_of: ContextOf,
         without: AbstractSet[str] = frozenset(),
@@ -64,11 +64,11 @@ class Emitter:
         self._context_of = context_of
         self._without = without
         self._writer = codegen.Writer(parameters)
-        self._spelling: dict[Endpoint, str] = dict(zip(inputs, parameters, strict=True))
-        self.places = Places(self._spelling)
+        self._spelling: dict[TensorId, str] = dict(zip(inputs, parameters, strict=True))
+        self.places = SourceMap(self._spelling)
         self._rank0 = self.places.rank0
-        self._shapes: dict[Endpoint, Shape] = dict(zip(inputs, shapes, strict=True))
-        self._kept: frozenset[Endpoint] = frozenset(kept)
+        self._shapes: dict[TensorId, Shape] = dict(zip(inputs, shapes, strict=True))
+        self._kept: frozenset[TensorId] = frozenset(kept)
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
         self._last_use = {endpoint: member.name for member in members for endpoint in member.inputs}
@@ -93,7 +93,7 @@ class Emitter:
             expression = self._call(member, entry, arguments, keywords)
         results = []
         for port, shape in enumerate(member.shapes):
-            endpoint = Endpoint(member.name, port)
+            endpoint = TensorId(member.name, port)
             results.append(f"v{len(self._shapes)}")
             self._shapes[endpoint] = shape
             self._spelling.setdefault(endpoint, results[-1])  # a fed output keeps the value that was fed
@@ -104,10 +104,10 @@ class Emitter:
             writer.add(f"{writer.bind(_check_single)}({results[0]}, {writer.bind(member.op)})")
         self._release(member)
 
-    def emit_loop(self, fused: Fused, loop: Loop) -> None:
+    def emit_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
         """Writes the call of the compiled loop that stands for several members."""
         writer = self._writer
-        types = {Endpoint(m.name, 0): m for m in fused.members}
+        types = {TensorId(m.name, 0): m for m in fused.members}
         results = []
         for endpoint in fused.outputs:
             member = types[endpoint]
@@ -133,7 +133,7 @@ class Emitter:
         """Says that the next line belongs to `node`."""
         self.places.nodes[self._writer.line] = node
 
-    def finish(self, outputs: Sequence[Endpoint]) -> tuple[Callable[..., Any], str]:
+    def finish(self, outputs: Sequence[TensorId]) -> tuple[Callable[..., Any], str]:
         """The function, which returns `outputs`, and the name of its file in tracebacks."""
         results = [self._spelling[e] for e in outputs]
         return self._writer.build(
@@ -162,7 +162,7 @@ class Emitter:
 
     def _constant(self, member: Node) -> None:
         """A constant takes no line. One of rank 0 has two spellings: an array beside arrays, a scalar beside scalars."""
-        endpoint = Endpoint(member.name, 0)
+        endpoint = TensorId(member.name, 0)
         value = member.attrs["value"]
         if endpoint in self._spelling:
             return  # it is fed
@@ -188,7 +188,7 @@ class Emitter:
         """Lets go of values at their last use, so that buffers return and snapshots end before a write."""
         ended = [
             self._spelling[e]
-            for e in dict.fromkeys((*member.inputs, *(Endpoint(member.name, p) for p in range(len(member.shapes)))))
+            for e in dict.fromkeys((*member.inputs, *(TensorId(member.name, p) for p in range(len(member.shapes)))))
             if self._last_use.get(e, member.name) == member.name
             and e not in self._kept
             and self._shapes.get(e) != ()

@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow import machine
-from actorflow.analysis import pauses as pace
+from actorflow.analysis import cooperative as pace
 from actorflow.dtypes import DType
 from actorflow.logs import get_logger
 from actorflow.registry import plugins
@@ -30,7 +30,7 @@ RUNS = 3
 """So often a version of a region's code runs, or anything else is asked for, before it is compiled."""
 
 
-class Loop(Protocol):
+class CompiledLoop(Protocol):
     """A compiled recipe."""
 
     def function(self, elements: int) -> Callable[..., int]:
@@ -48,7 +48,7 @@ class LaunchedLoop(Protocol):
         """Launches it on arrays of `xp` that broadcast to the shape of all results, and gives fresh arrays of that shape."""
 
 
-class Rules(Protocol):
+class ElementwiseRules(Protocol):
     """What can be said of elementwise ops, element by element."""
 
     name: str
@@ -76,14 +76,14 @@ class Rules(Protocol):
         """Writes what the op computes into its inputs' block; None where these attributes or types have no rule."""
 
 
-class Compiler(Rules, Protocol):
+class Compiler(ElementwiseRules, Protocol):
     """What turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for those of NaN."""
 
-    def compile(self, recipe: Recipe) -> Loop:
+    def compile(self, recipe: Recipe) -> CompiledLoop:
         """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
 
 
-class LaunchCompiler(Rules, Protocol):
+class LaunchCompiler(ElementwiseRules, Protocol):
     """The same for a device whose kernels are only launched."""
 
     def launched(self, recipe: Recipe) -> LaunchedLoop:
@@ -164,7 +164,7 @@ def _report(error: Exception) -> None:
         )
 
 
-class Demanded(Generic[T]):
+class TieredCache(Generic[T]):
     """What takes long to make: made in the background when it has been asked for a few times."""
 
     __slots__ = ("_asked", "_make", "made")
@@ -187,7 +187,7 @@ class Demanded(Generic[T]):
         self.made = self._make()
 
 
-class Counted:
+class TierCounter:
     """A version of a region's code that asks for a better one when it has run a few times."""
 
     __slots__ = ("_left", "_wanted", "function")

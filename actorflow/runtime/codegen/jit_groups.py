@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.dtypes import DType
-from actorflow.graph.node import Endpoint, Node
-from actorflow.runtime.codegen.jit import Rules
+from actorflow.graph.node import Node, TensorId
+from actorflow.runtime.codegen.jit import ElementwiseRules
 from actorflow.runtime.codegen.jit_recipe import Block, Recipe, Value
 from actorflow.shapes import Shape, is_static
 
@@ -27,11 +27,11 @@ MOST_ARRAYS = 24
 _PASSING = frozenset(("Identity", "StopGradient"))
 """They cost nothing as they are, and would be copies in a loop."""
 
-Types = Mapping[Endpoint, tuple[DType, Shape]]
+Types = Mapping[TensorId, tuple[DType, Shape]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedLoop:
     """Members that one loop computes. `inputs` are the arrays that it reads, of which `scalars` may be numpy scalars;
     `outputs` those that it fills."""
 
@@ -39,9 +39,9 @@ class Fused:
     recipe: Recipe
     rows: int
     columns: int
-    inputs: tuple[Endpoint, ...]
-    scalars: frozenset[Endpoint]
-    outputs: tuple[Endpoint, ...]
+    inputs: tuple[TensorId, ...]
+    scalars: frozenset[TensorId]
+    outputs: tuple[TensorId, ...]
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ class _Unit:
     above: int = 0
     shape: Any = None
     columns: int | None = None
-    arrays: set[Endpoint] = field(default_factory=set)
+    arrays: set[TensorId] = field(default_factory=set)
 
 
-def candidates(members: Sequence[Node], compiler: Rules, followed: Callable[[Node], bool]) -> list[str]:
+def candidates(members: Sequence[Node], compiler: ElementwiseRules, followed: Callable[[Node], bool]) -> list[str]:
     """The members that may go into loops: large enough, of types that the compiler knows. `followed` says of a member
     whether the compiler has the rule of its kernel."""
     return [
@@ -76,11 +76,11 @@ def candidates(members: Sequence[Node], compiler: Rules, followed: Callable[[Nod
 def arrange(
     members: Sequence[Node],
     types: Types,
-    kept: AbstractSet[Endpoint],
-    given: AbstractSet[Endpoint],
-    compiler: Rules,
+    kept: AbstractSet[TensorId],
+    given: AbstractSet[TensorId],
+    compiler: ElementwiseRules,
     chosen: Sequence[str],
-) -> list[Node | Fused]:
+) -> list[Node | FusedLoop]:
     """The members in an order that computes what the given order does, those of loops together.
 
     `types` are of all tensors in the region, `kept` are needed after it, `given` come from outside. `chosen` are candidates.
@@ -92,21 +92,21 @@ def arrange(
     used = set(kept)
     for member in members:
         used.update(e for e in member.inputs if where.get(e.node) != where.get(member.name))
-    arranged: list[Node | Fused] = [m for m in members if m.op == "Const"]
+    arranged: list[Node | FusedLoop] = [m for m in members if m.op == "Const"]
     for unit in units:
         fused = arranger.fuse(unit, used) if unit.shape is not None else None
         arranged.extend(unit.members if fused is None else [fused])
     return arranged
 
 
-def _without_detours(members: Sequence[Node], given: AbstractSet[Endpoint], chosen: Sequence[str]) -> list[Node]:
+def _without_detours(members: Sequence[Node], given: AbstractSet[TensorId], chosen: Sequence[str]) -> list[Node]:
     """The members, of which those that may go into loops take what an Identity passes on from its source."""
-    source: dict[Endpoint, Endpoint] = {}
+    source: dict[TensorId, TensorId] = {}
     names = frozenset(chosen)
     found = []
     for member in members:
-        if member.op in _PASSING and not member.controls and Endpoint(member.name, 0) not in given:
-            source[Endpoint(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
+        if member.op in _PASSING and not member.controls and TensorId(member.name, 0) not in given:
+            source[TensorId(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
         elif member.name in names and any(e in source for e in member.inputs):
             member = replace(member, inputs=tuple([source.get(e, e) for e in member.inputs]))
         found.append(member)
@@ -139,8 +139,8 @@ class _Arranger:
         self,
         members: Sequence[Node],
         types: Types,
-        given: AbstractSet[Endpoint],
-        compiler: Rules,
+        given: AbstractSet[TensorId],
+        compiler: ElementwiseRules,
         chosen: frozenset[str],
     ) -> None:
         self._members = members
@@ -155,7 +155,7 @@ class _Arranger:
 
     def units(self) -> list[_Unit]:
         """The units in an order that their edges allow, otherwise in that of the members."""
-        for position, member in enumerate(paced(self._members)):
+        for position, member in enumerate(yielding(self._members)):
             if member.op != "Const":
                 self._place(position, member)
         waiting = {i: unit.before.bit_count() for i, unit in self._units.items()}
@@ -192,7 +192,7 @@ class _Arranger:
         if columns is None:
             return
         unit.shape, unit.columns = member.shapes[0], columns or None
-        unit.arrays = {e for e in (*member.inputs, Endpoint(member.name, 0)) if e.node not in self._constants}
+        unit.arrays = {e for e in (*member.inputs, TensorId(member.name, 0)) if e.node not in self._constants}
         for other in sorted(_bits(before)):
             if other in self._units:
                 self._join(other, self._unit_of[member.name])
@@ -201,7 +201,7 @@ class _Arranger:
         """How many columns a member that may go into a loop asks for, 0 for any; None for others."""
         if (
             member.name not in self._chosen
-            or Endpoint(member.name, 0) in self._given
+            or TensorId(member.name, 0) in self._given
             or len(member.inputs) >= MOST_ARRAYS
         ):
             return None
@@ -258,15 +258,15 @@ class _Arranger:
             if unit.above & both:
                 unit.above = unit.above & ~(1 << other) | 1 << one | a.above
 
-    def fuse(self, unit: _Unit, outside: AbstractSet[Endpoint]) -> Fused | None:
+    def fuse(self, unit: _Unit, outside: AbstractSet[TensorId]) -> FusedLoop | None:
         """The loop of a unit; None where it would do no more than one numpy function."""
         members = sorted(unit.members, key=lambda m: self._position[m.name])
         whole: Any = unit.shape
         columns = unit.columns or (whole[-1] if len(whole) > 1 else _elements(whole))
         block = Block()
-        values: dict[Endpoint, Value] = {}
-        inputs: list[Endpoint] = []
-        scalars: set[Endpoint] = set()
+        values: dict[TensorId, Value] = {}
+        inputs: list[TensorId] = []
+        scalars: set[TensorId] = set()
         inside = {m.name for m in members}
         for member in members:
             for endpoint in member.inputs:
@@ -286,13 +286,13 @@ class _Arranger:
                     scalars.add(endpoint)
             result = self._compiler.lower(member.op, [values[e] for e in member.inputs], member.attrs)
             assert result is not None, member.op
-            values[Endpoint(member.name, 0)] = result
-        outputs = [e for m in members if (e := Endpoint(m.name, 0)) in outside]
+            values[TensorId(member.name, 0)] = result
+        outputs = [e for m in members if (e := TensorId(m.name, 0)) in outside]
         if block.work < 2 or not outputs:
             return None
         recipe = block.finish([(values[e], None) for e in outputs])
         rows = _elements(whole) // columns
-        return Fused(tuple(members), recipe, rows, columns, tuple(inputs), frozenset(scalars), tuple(outputs))
+        return FusedLoop(tuple(members), recipe, rows, columns, tuple(inputs), frozenset(scalars), tuple(outputs))
 
 
 def _bits(mask: int) -> list[int]:

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.device.base import AsynchronousDevice, Replay, as_asynchronous
 from actorflow.errors import InternalError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.runtime.codegen.jit import LaunchedLoop
-from actorflow.runtime.codegen.jit_groups import Fused, arrange, candidates
+from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
 from actorflow.runtime.codegen.region import Region
 from actorflow.runtime.diagnostics import misfit
 from actorflow.runtime.diagnostics.misfit import Given
-from actorflow.runtime.launch import bind, kernel_of
+from actorflow.runtime.kernel_binding import bind, kernel_of
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.shapes import Shape
 
@@ -32,7 +32,7 @@ MOST_RECORDINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Launch:
     """A member, or a group of them, and where its inputs and outputs are among the values of a run. `ended` are the values
     that nobody needs behind it."""
 
@@ -47,11 +47,11 @@ class Piece:
     """Whether its kernel takes a buffer for its output."""
 
 
-class Straight:
+class LaunchSequence:
     """A version of a region: its pieces in order. Called with a list of inputs, which it empties."""
 
     def __init__(
-        self, device: AsynchronousDevice, pieces: Sequence[Piece], blank: Sequence[Any], results: Sequence[int]
+        self, device: AsynchronousDevice, pieces: Sequence[Launch], blank: Sequence[Any], results: Sequence[int]
     ) -> None:
         """`blank` are the values behind the inputs as a run finds them: constants, and None for what is computed; `results` the
         places of what the region gives."""
@@ -88,7 +88,7 @@ class Straight:
         """The values of a run as it begins."""
         return [*inputs, *self._blank]
 
-    def launch(self, piece: Piece, values: list[Any]) -> None:
+    def launch(self, piece: Launch, values: list[Any]) -> None:
         """Launches a piece, and puts its outputs among the values."""
         given = [values[place] for place in piece.inputs]
         result = piece.launch(*given)
@@ -106,7 +106,7 @@ class Straight:
         return found[0] if len(found) == 1 else tuple(found) if found else None
 
 
-def _wrong_outputs(piece: Piece, result: Any) -> InternalError:
+def _wrong_outputs(piece: Launch, result: Any) -> InternalError:
     given = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
     return InternalError(
         f"The kernel of {piece.node.op} returned {given}, but the op has {len(piece.outputs)} outputs.",
@@ -126,7 +126,7 @@ class LaunchedRegion(Region):
         found: tuple[Node, list[Given] | None] | None = None
         while traceback is not None:
             frame = traceback.tb_frame
-            if frame.f_code is Straight.launch.__code__:
+            if frame.f_code is LaunchSequence.launch.__code__:
                 piece = frame.f_locals["piece"]
                 given: Any = frame.f_locals.get("given")
                 same = given is not None and len(piece.nodes) == 1 and len(given) == len(piece.node.inputs)
@@ -140,18 +140,18 @@ class LaunchedRegion(Region):
         chosen = candidates(members, compiler, self._followed) if compiler is not None else []
         if not chosen:
             return self._code(shapes, members)
-        types = {Endpoint(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
+        types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
         given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
         arranged = arrange(members, types, kept, given, compiler, chosen)
-        self.loops = sum(isinstance(piece, Fused) for piece in arranged)
+        self.loops = sum(isinstance(piece, FusedLoop) for piece in arranged)
         return self._code(shapes, arranged)
 
     def _followed(self, member: Node) -> bool:
         compiler: Any = self._compiler
         return bool(compiler.follows(kernel_of(member, self._device, ())))
 
-    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | Fused]) -> Callable[..., Any]:
+    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | FusedLoop]) -> Callable[..., Any]:
         device = as_asynchronous(self._device)
         assert device is not None
         straight = _Line(self, device, shapes).lay(pieces)
@@ -164,25 +164,25 @@ class _Line:
     def __init__(self, region: LaunchedRegion, device: AsynchronousDevice, shapes: Sequence[Shape]) -> None:
         self._region = region
         self._device = device
-        self._inputs: Sequence[Endpoint] = region.node.attrs["inputs"]
-        self._outputs: Sequence[Endpoint] = region.node.attrs["outputs"]
-        self._places: dict[Endpoint, int] = {e: i for i, e in enumerate(self._inputs)}
-        self._shapes: dict[Endpoint, Shape] = dict(zip(self._inputs, shapes, strict=True))
+        self._inputs: Sequence[TensorId] = region.node.attrs["inputs"]
+        self._outputs: Sequence[TensorId] = region.node.attrs["outputs"]
+        self._places: dict[TensorId, int] = {e: i for i, e in enumerate(self._inputs)}
+        self._shapes: dict[TensorId, Shape] = dict(zip(self._inputs, shapes, strict=True))
         self._blank: list[Any] = []
 
-    def lay(self, pieces: Sequence[Node | Fused]) -> Straight:
+    def lay(self, pieces: Sequence[Node | FusedLoop]) -> LaunchSequence:
         for piece in pieces:
             if isinstance(piece, Node) and piece.op == "Const":
-                self._place(Endpoint(piece.name, 0), self._device.constant(piece.attrs["value"]))
-                self._shapes[Endpoint(piece.name, 0)] = piece.attrs["value"].shape
+                self._place(TensorId(piece.name, 0), self._device.constant(piece.attrs["value"]))
+                self._shapes[TensorId(piece.name, 0)] = piece.attrs["value"].shape
         made = [
-            self._fused(piece) if isinstance(piece, Fused) else self._member(piece)
-            for piece in paced(pieces)
-            if isinstance(piece, Fused) or piece.op != "Const"
+            self._fused(piece) if isinstance(piece, FusedLoop) else self._member(piece)
+            for piece in yielding(pieces)
+            if isinstance(piece, FusedLoop) or piece.op != "Const"
         ]
-        return Straight(self._device, self._ending(made), self._blank, [self._places[e] for e in self._outputs])
+        return LaunchSequence(self._device, self._ending(made), self._blank, [self._places[e] for e in self._outputs])
 
-    def _place(self, endpoint: Endpoint, value: Any = None) -> int | None:
+    def _place(self, endpoint: TensorId, value: Any = None) -> int | None:
         """A place for a value; None for one that is fed, and has its place among the inputs."""
         if endpoint in self._places:
             return None
@@ -190,30 +190,30 @@ class _Line:
         self._blank.append(value)
         return place
 
-    def _member(self, member: Node) -> Piece:
+    def _member(self, member: Node) -> Launch:
         region = self._region
         shapes = [self._shapes.get(e) for e in member.inputs]
         entry = kernel_of(member, self._device, (), shapes, region._without)
         launch = bind(member, entry, self._device, region._context_of)
         inputs = tuple(self._places[e] for e in member.inputs)
         for port, shape in enumerate(member.shapes):
-            self._shapes.setdefault(Endpoint(member.name, port), shape)
-        outputs = tuple(self._place(Endpoint(member.name, port)) for port in range(len(member.dtypes)))
-        return Piece(member, launch, inputs, outputs, (), (member,), entry.takes_out)
+            self._shapes.setdefault(TensorId(member.name, port), shape)
+        outputs = tuple(self._place(TensorId(member.name, port)) for port in range(len(member.dtypes)))
+        return Launch(member, launch, inputs, outputs, (), (member,), entry.takes_out)
 
-    def _fused(self, fused: Fused) -> Piece:
+    def _fused(self, fused: FusedLoop) -> Launch:
         compiler: Any = self._region._compiler
         whole: Any = fused.members[0].shapes[0]
         node = Node(name=", ".join(m.name for m in fused.members), op="_Fused", where=fused.members[-1].where)
         launch = self._device.launcher(node, _shaped(compiler.launched(fused.recipe), self._device.xp, whole), None)
         inputs = tuple(self._places[e] for e in fused.inputs)
         for member in fused.members:
-            self._shapes[Endpoint(member.name, 0)] = member.shapes[0]
+            self._shapes[TensorId(member.name, 0)] = member.shapes[0]
         outputs = tuple(self._place(e) for e in fused.outputs)
         several = launch if len(outputs) > 1 else lambda *given: launch(*given)[0]
-        return Piece(node, several, inputs, outputs, (), fused.members)
+        return Launch(node, several, inputs, outputs, (), fused.members)
 
-    def _ending(self, pieces: Sequence[Piece]) -> list[Piece]:
+    def _ending(self, pieces: Sequence[Launch]) -> list[Launch]:
         """The pieces, of which each lets go of what nobody needs behind it, so that buffers return and snapshots end before a
         write."""
         kept = {self._places[e] for e in self._outputs}

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorflow.device.base import Device
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce_loops import LoopBody
 from actorflow.runtime.codegen.emitter import Emitter
 from actorflow.runtime.codegen.jit import Compiler
-from actorflow.runtime.codegen.jit_groups import Fused
-from actorflow.runtime.launch import ContextOf, kernel_of
+from actorflow.runtime.codegen.jit_groups import FusedLoop
+from actorflow.runtime.kernel_binding import ContextOf, kernel_of
 from actorflow.shapes import Shape, is_static
 
 if TYPE_CHECKING:
-    from actorflow.runtime.codegen.while_loop import Loop
+    from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop
 
 BATCH = 0.0003
 """Seconds that the iterations between two yields should take."""
@@ -33,9 +33,9 @@ class LoopEmitter(Emitter):
 
     def __init__(
         self,
-        loop: Loop,
+        loop: CoalescedLoop,
         body: LoopBody,
-        pieces: Sequence[Node | Fused],
+        pieces: Sequence[Node | FusedLoop],
         shapes: Sequence[Shape],
         device: Device,
         context_of: ContextOf,
@@ -51,7 +51,7 @@ class LoopEmitter(Emitter):
             *body.aliases.values(),
             *(pred for pred, _, _ in body.chosen.values()),
         ]
-        members = [m for piece in pieces for m in (piece.members if isinstance(piece, Fused) else (piece,))]
+        members = [m for piece in pieces for m in (piece.members if isinstance(piece, FusedLoop) else (piece,))]
         super().__init__(inputs, shapes, members, kept, device, context_of, without)
         self._loop = loop
         self._body = body
@@ -101,7 +101,7 @@ class LoopEmitter(Emitter):
         body, writer = self._body, self._writer
         uses = Counter(e for m in body.members for e in map(body.resolved, m.inputs))
         uses.update(map(body.resolved, (body.condition, *(v.updated for v in body.variables))))
-        adding = {Endpoint(p.name, 0): p for p in self._pieces if isinstance(p, Node) and p.op in _ADDING}
+        adding = {TensorId(p.name, 0): p for p in self._pieces if isinstance(p, Node) and p.op in _ADDING}
         for variable in body.variables:
             member = adding.get(body.resolved(variable.updated))
             if member is None or variable.merged not in member.inputs[: _ADDING[member.op]]:
@@ -119,9 +119,9 @@ class LoopEmitter(Emitter):
                 copy = f"{writer.bind(_copied)}({name}, {writer.bind(self._device.allocator.allocate)})"
                 writer.add(f"{name} = {copy}")
 
-    def _block(self, pieces: Sequence[Node | Fused]) -> None:
+    def _block(self, pieces: Sequence[Node | FusedLoop]) -> None:
         """Writes members under their guards; neighbours with equal ones share them."""
-        open_guards: tuple[tuple[Endpoint, int], ...] = ()
+        open_guards: tuple[tuple[TensorId, int], ...] = ()
         base = self._writer.indent
         for piece in pieces:
             member = _first(piece)
@@ -138,7 +138,7 @@ class LoopEmitter(Emitter):
                     self._writer.add(f"if {'' if side else 'not '}{self._spelled(pred)}:")
                     self._writer.indent += 1
                 open_guards = guards
-            if isinstance(piece, Fused):
+            if isinstance(piece, FusedLoop):
                 assert self._compiler is not None
                 self.emit_loop(piece, self._compiler.compile(piece.recipe))
             else:
@@ -152,27 +152,27 @@ class LoopEmitter(Emitter):
             yes, no = (self._spelled(member.inputs[sides[side]]) for side in (1, 0))
             value, position = f"v{len(self._shapes)}", f"v{len(self._shapes) + 1}"
             for port, name in enumerate((value, position)):
-                self._spelling[Endpoint(member.name, port)] = name
-                self._shapes[Endpoint(member.name, port)] = member.shapes[port]
+                self._spelling[TensorId(member.name, port)] = name
+                self._shapes[TensorId(member.name, port)] = member.shapes[port]
             self._mark(member)
             self._writer.add(f"{value} = {yes} if {self._spelled(pred)} else {no}")
             positions = [self._writer.bind(np.int32(sides[side])) for side in (1, 0)]
-            if Endpoint(member.name, 1) in self._last_use:
+            if TensorId(member.name, 1) in self._last_use:
                 self._writer.add(f"{position} = {positions[0]} if {self._spelled(pred)} else {positions[1]}")
         elif member.op == "_Loop":
             results = []
             arguments = ", ".join(self._spelled(e) for e in member.inputs)
             for port, shape in enumerate(member.shapes):
                 results.append(f"v{len(self._shapes)}")
-                self._spelling[Endpoint(member.name, port)] = results[-1]
-                self._shapes[Endpoint(member.name, port)] = shape
+                self._spelling[TensorId(member.name, port)] = results[-1]
+                self._shapes[TensorId(member.name, port)] = shape
             self._mark(member)
             call = f"yield from {self._writer.bind(self._loop.inner(member.name))}([{arguments}])"
             self._writer.add(f"{', '.join(results)} = {call}" if results else call)
         else:
             self.emit(member)
 
-    def _spelled(self, endpoint: Endpoint) -> str:
+    def _spelled(self, endpoint: TensorId) -> str:
         found = self._body.resolved(endpoint)
         return self._rank0.get(found, self._spelling[found])
 
@@ -183,5 +183,5 @@ def _copied(array: Any, allocate: Callable[..., Any]) -> Any:
     return copy
 
 
-def _first(piece: Node | Fused) -> Node:
-    return piece.members[0] if isinstance(piece, Fused) else piece
+def _first(piece: Node | FusedLoop) -> Node:
+    return piece.members[0] if isinstance(piece, FusedLoop) else piece

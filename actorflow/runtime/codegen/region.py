@@ -10,19 +10,19 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
 from actorflow.graph.constant_value import constant_value
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import writes_last
 from actorflow.registry import opdef
 from actorflow.runtime.codegen import codegen
-from actorflow.runtime.codegen.emitter import Emitter, Places
-from actorflow.runtime.codegen.jit import Compiler, Counted
-from actorflow.runtime.codegen.jit_groups import Fused, arrange, candidates
+from actorflow.runtime.codegen.emitter import Emitter, SourceMap
+from actorflow.runtime.codegen.jit import Compiler, TierCounter
+from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
 from actorflow.runtime.diagnostics.misfit import Given
-from actorflow.runtime.launch import ContextOf, bind, kernel_of
+from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge
 
@@ -59,7 +59,7 @@ class Region:
         self._context_of = context_of
         self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
         self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._places: dict[str, Places] = {}
+        self._places: dict[str, SourceMap] = {}
         self._check_kernels()
 
     def _check_kernels(self) -> None:
@@ -100,15 +100,15 @@ class Region:
         """Puts code that calls compiled loops in the place of the version for these shapes."""
         assert self._compiler is not None
         members = self._with_shapes(shapes)
-        types = {Endpoint(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
+        types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
         given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
         arranged = arrange(members, types, kept, given, self._compiler, self._candidates(members))
-        fused = [m for m in arranged if isinstance(m, Fused)]
+        fused = [m for m in arranged if isinstance(m, FusedLoop)]
         if fused:
             self._versions[key] = self._code(shapes, arranged)
             self.loops = len(fused)
-        elif isinstance(counted := self._versions[key], Counted):
+        elif isinstance(counted := self._versions[key], TierCounter):
             self._versions[key] = counted.function
 
     def prepare(self) -> None:
@@ -116,7 +116,7 @@ class Region:
         if not self._open:
             self.version(())
             return
-        for member in paced(self.members):
+        for member in yielding(self.members):
             if member.op != "Const":
                 codegen.prepare(kernel_of(member, self._device, ()).function)
 
@@ -147,15 +147,15 @@ class Region:
     def _counted(self, code: Callable[..., Any], shapes: Sequence[Shape]) -> Callable[..., Any]:
         """The code, which is replaced by code with compiled loops when it has run a few times."""
         key = tuple([shapes[i] for i in self._open])
-        return Counted(code, functools.partial(_replace, weakref.ref(self), key, shapes))
+        return TierCounter(code, functools.partial(_replace, weakref.ref(self), key, shapes))
 
-    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | Fused]) -> Callable[..., Any]:
+    def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | FusedLoop]) -> Callable[..., Any]:
         attrs = self.node.attrs
         outputs = attrs["outputs"]
-        members = [m for piece in pieces for m in (piece.members if isinstance(piece, Fused) else (piece,))]
+        members = [m for piece in pieces for m in (piece.members if isinstance(piece, FusedLoop) else (piece,))]
         emitter = Emitter(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
-        for piece in paced(pieces):
-            if isinstance(piece, Fused):
+        for piece in yielding(pieces):
+            if isinstance(piece, FusedLoop):
                 assert self._compiler is not None
                 emitter.emit_loop(piece, self._compiler.compile(piece.recipe))
             else:
@@ -164,7 +164,7 @@ class Region:
         self._places[file] = emitter.places
         return one_at_a_time(function) if self._shares_state else function
 
-    def _types(self, shapes: Sequence[Shape]) -> dict[Endpoint, tuple[DType, Shape]]:
+    def _types(self, shapes: Sequence[Shape]) -> dict[TensorId, tuple[DType, Shape]]:
         """The types of the inputs, with these shapes."""
         inputs = zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
         return {endpoint: (dtype, shape) for endpoint, (dtype, _), shape in inputs}
@@ -191,7 +191,7 @@ class Region:
                 inferred = member.shapes  # wrong shapes were fed: the kernel says so
             refined[member.name] = replace(member, shapes=inferred)
             for port, (dtype, shape) in enumerate(zip(member.dtypes, inferred)):
-                types[Endpoint(member.name, port)] = (dtype, shape)
+                types[TensorId(member.name, port)] = (dtype, shape)
         return list(refined.values())
 
 

@@ -1,14 +1,14 @@
 """What is observed of steps: traces, costs, waits, faults.
 
-causality.py    several tasks' times on one clock: how far a task's clock is ahead, and no effect before its cause
-costs.py        measured costs of nodes: what decides whether a kernel runs on the loop or on the device's thread
-faults.py       from what a kernel raised to an error that names the node, its device, its inputs and the user's line
-misfit.py       `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
-numerics.py     `Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is the
-                step's error
-observed.py     what the runs of a plan have shown of its nodes, for placement (paper section 3.2.1)
-starvation.py   the starvation report: which nodes of a step wait, for which channel or resource, and who should fill it
-trace.py        what ran when: the events of one traced step
-traced.py       `TracedPart`: a part of a traced step, which notes when tokens come
-waits.py        `Wait`: what an asynchronous kernel waits for, as it says itself when it is asked
+causality.py           several tasks' times on one clock: how far a task's clock is ahead, and no effect before its cause
+costs.py               measured costs of nodes: what decides whether a kernel runs on the loop or on the device's thread
+faults.py              from what a kernel raised to an error that names the node, its device, its inputs and the user's line
+misfit.py              `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
+node_measurements.py   what the runs of a plan have shown of its nodes, for placement (paper section 3.2.1)
+numerics.py            `Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is
+                       the step's error
+starvation.py          the starvation report: which nodes of a step wait, for which channel or resource, and who should fill it
+trace.py               what ran when: the events of one traced step
+traced_executor.py     `TracedExecutorState`: a part of a traced step, which notes when tokens come
+waits.py               `Wait`: what an asynchronous kernel waits for, as it says itself when it is asked
 """

@@ -11,23 +11,23 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class ClockOffset:
     """How many nanoseconds a task's clock is ahead of ours, and by how many that may be wrong at most."""
 
     offset: int
     error: int
 
     @staticmethod
-    def between(low: int, high: int) -> Ahead:
+    def between(low: int, high: int) -> ClockOffset:
         """Anything from `low` to `high`."""
         middle = (low + high) // 2
-        return Ahead(middle, max(high - middle, 0))
+        return ClockOffset(middle, max(high - middle, 0))
 
 
-SAME_CLOCK = Ahead(0, 0)
+SAME_CLOCK = ClockOffset(0, 0)
 
 
-def ahead_of(estimate: Ahead | None, asked: int, answered: int, first: int, last: int) -> Ahead:
+def ahead_of(estimate: ClockOffset | None, asked: int, answered: int, first: int, last: int) -> ClockOffset:
     """How far a task's clock is ahead, which did something from `first` to `last`, by its clock, between our `asked` and
     `answered`. An `estimate` is the better for it, where the two agree: they don't where clocks run apart in a long step.
     """
@@ -35,9 +35,9 @@ def ahead_of(estimate: Ahead | None, asked: int, answered: int, first: int, last
         return estimate
     low, high = last - answered, first - asked
     if estimate is None:
-        return Ahead.between(low, high)
+        return ClockOffset.between(low, high)
     low, high = max(low, estimate.offset - estimate.error), min(high, estimate.offset + estimate.error)
-    return estimate if low > high else Ahead.between(low, high)
+    return estimate if low > high else ClockOffset.between(low, high)
 
 
 class Clock:

@@ -12,7 +12,7 @@ from actorflow.runtime.plan import SINK
 from actorflow.runtime.tokens import EMPTY
 
 if TYPE_CHECKING:
-    from actorflow.runtime.part import Part
+    from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.step import Step
 
@@ -54,14 +54,14 @@ def error(step: Step) -> StarvationError:
     )
 
 
-def _named(part: Part, plan_node: PlanNode) -> str:
+def _named(part: ExecutorState, plan_node: PlanNode) -> str:
     """A node with its op, the user's line, and in a cluster its task."""
     node, device = plan_node.node, part.plan.device.name
     task = "" if device.startswith(_LOCALHOST) else f", {device.rpartition('/device:')[0].replace('/replica:0', '')}"
     return f"{node.name} ({node.op}, {node.where}{task})"
 
 
-def _busy(part: Part) -> list[tuple[PlanNode, WaitingNode]]:
+def _busy(part: ExecutorState) -> list[tuple[PlanNode, WaitingNode]]:
     """The nodes whose kernels have begun and not ended."""
     found = []
     for plan_node, wait in part.step.asynchronous_nodes(part):
@@ -87,7 +87,7 @@ def _busy(part: Part) -> list[tuple[PlanNode, WaitingNode]]:
     return found
 
 
-def _waiting(part: Part) -> list[WaitingNode]:
+def _waiting(part: ExecutorState) -> list[WaitingNode]:
     busy = _busy(part)
     running = {plan_node.index for plan_node, _ in busy}
     nodes = [node for _, node in busy]
@@ -123,7 +123,7 @@ def _waiting(part: Part) -> list[WaitingNode]:
     return nodes + later
 
 
-def _unfinished(part: Part) -> list[str]:
+def _unfinished(part: ExecutorState) -> list[str]:
     """The nodes with a resource among their inputs that have not run yet."""
     busy = {plan_node.index for plan_node, _ in _busy(part)}
     handles = {
@@ -144,7 +144,7 @@ def _unfinished(part: Part) -> list[str]:
     return found
 
 
-def _iterations(part: Part) -> list[tuple[str, int, Part]]:
+def _iterations(part: ExecutorState) -> list[tuple[str, int, ExecutorState]]:
     """The iterations of loops that go on inside: the loop's name, the iteration's number, and its part."""
     if not part.plan.controlled:
         return []

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.passes.coalesce import members_of
 from actorflow.public import public
-from actorflow.runtime.diagnostics.causality import SAME_CLOCK, Ahead, in_order
+from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
 
 if TYPE_CHECKING:
-    from actorflow.runtime.part import Part
+    from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
 
 
@@ -83,7 +83,7 @@ class Trace:
     events: list[Event] = field(default_factory=list)
     clock_error: int = 0
 
-    def add(self, part: Part, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
+    def add(self, part: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
         """Takes the run of a node.
 
         Args:
@@ -100,7 +100,7 @@ class Trace:
             place = len(self.events)
             self.events.append(Event(member.name, member.op, device, begun, ended, place, thread, arrived, ready, key))
 
-    def take(self, events: Iterable[Sequence[Any]], ahead: Ahead = SAME_CLOCK) -> None:
+    def take(self, events: Iterable[Sequence[Any]], ahead: ClockOffset = SAME_CLOCK) -> None:
         """Adds events of another task, as `rows` gives them, whose clock is `ahead` of this process's."""
         self.clock_error = max(self.clock_error, ahead.error)
         by = ahead.offset

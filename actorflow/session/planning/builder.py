@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.analysis.pauses import paced
+from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous, as_swapping
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.passes.compile import Options, finish
 from actorflow.passes.memory.budget import Memory, explained
 from actorflow.registry import kernel, opdef
 from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.context import KernelContext, NodeContexts
-from actorflow.runtime.launch import bind, kernel_of
+from actorflow.runtime.kernel_binding import bind, kernel_of
 from actorflow.runtime.plan import Plan, build_plan
-from actorflow.runtime.state.residence import wanted_on_host
+from actorflow.runtime.state.host_copies import wanted_on_host
 from actorflow.runtime.state.resources import ResourceManager
 
 
@@ -35,7 +35,7 @@ class PlanBuilder:
         self._resources = resources
 
     def build(
-        self, parts: Mapping[str, Subgraph], options: Options, fed_later: frozenset[Endpoint] = frozenset()
+        self, parts: Mapping[str, Subgraph], options: Options, fed_later: frozenset[TensorId] = frozenset()
     ) -> tuple[Plan, ...]:
         """The plans of these parts, by device name, in their order. `fed_later` are the feeds of a partial run.
 
@@ -62,7 +62,7 @@ class PlanBuilder:
             )
             plans.append(plan if memory is None else replace(plan, explain=partial(explained, graph, part, memory)))
         for plan in plans:
-            for node in paced(plan.nodes):
+            for node in yielding(plan.nodes):
                 if node.region is not None:
                     node.region.prepare()
         return tuple(plans)

@@ -12,10 +12,10 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
-from actorflow.placement.measuring import Observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.placer import Placer
 from actorflow.runtime.context import NodeContexts
-from actorflow.runtime.diagnostics.observed import observed
+from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.plan import Plan
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.planning.builder import PlanBuilder
@@ -23,7 +23,7 @@ from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledPlans:
     """A signature's plans. `places` says, for each fetch in order, which part gives it and in which slot; `feeds` how many
     tensors are fed later, in a partial run."""
 
@@ -46,17 +46,17 @@ class Planner:
         self.placer = Placer(devices, soft=options.soft_placement)
         self._options = options
         self._lock = threading.Lock()
-        self._plans: dict[Any, Compiled] = {}
+        self._plans: dict[Any, CompiledPlans] = {}
 
     @property
     def contexts(self) -> NodeContexts:
         """The kernel contexts of the session's nodes."""
         return self._builder.contexts
 
-    def observed(self) -> list[Observed]:
+    def observed(self) -> list[NodeMeasurement]:
         """What runs have shown of nodes."""
         with self._lock:
-            return [one for made in self._plans.values() for plan in made.plans for one in observed(plan)]
+            return [one for made in self._plans.values() for plan in made.plans for one in node_measurements(plan)]
 
     def forget(self) -> None:
         """Lets go of all plans; the next ones are placed by what runs have shown. See `Placer.forget`."""
@@ -65,7 +65,7 @@ class Planner:
             self.placer.forget(found)
             self._plans.clear()
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True) -> Compiled:
+    async def plan(self, signature: Signature, *, coalesce: bool = True) -> CompiledPlans:
         """The plan for `signature`, made now where there is none. Callers that ask for one being made wait for it."""
         key = (signature.key, coalesce)
         found = self._plans.get(key)
@@ -77,7 +77,7 @@ class Planner:
         nodes = dict(self._graph.nodes)
         return await on_thread(lambda: self._make(key, signature, options, nodes))
 
-    def _make(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> Compiled:
+    def _make(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> CompiledPlans:
         with self._lock:  # held for long by planning threads only, which a graph has once it is large
             found = self._plans.get(key)
             if found is not None:
@@ -92,6 +92,8 @@ class Planner:
                 nodes, self.placer.placed, signature, options, self._builder.evaluate, first, refused
             )
             plans = self._builder.build(parts, options, signature.fed_later)
-            made = self._plans[key] = Compiled(plans, places, sum(p.executed for p in plans), len(signature.fed_later))
+            made = self._plans[key] = CompiledPlans(
+                plans, places, sum(p.executed for p in plans), len(signature.fed_later)
+            )
             self.compiled_plans += 1
             return made

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from typing import TypeVar
 
 from actorflow import machine
-from actorflow.analysis import pauses as pace
+from actorflow.analysis import cooperative as pace
 
 T = TypeVar("T")
 LARGE_GRAPH = 30

@@ -12,7 +12,7 @@ from actorflow import shapes
 from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError
 from actorflow.graph.foreign import host_array
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.shapes import Shape
 
@@ -50,7 +50,7 @@ class Feed:
     __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "endpoint", "tensor")
 
     tensor: Tensor
-    endpoint: Endpoint
+    endpoint: TensorId
 
     def __init__(self, tensor: Tensor) -> None:
         if tensor.dtype.is_ref:
@@ -149,9 +149,9 @@ def _kind_in(array: np.ndarray[Any, Any]) -> str:
     return next((type(item).__name__ for item in array.flat if not isinstance(item, (str, bytes))), "str")
 
 
-def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[Endpoint, Shape]:
+def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[TensorId, Shape]:
     """The shapes of the values of feeds whose static shapes leave something open, where they are arrays."""
-    found: dict[Endpoint, Shape] = {}
+    found: dict[TensorId, Shape] = {}
     for feed, value in zip(feeds, values):
         shape = getattr(value, "shape", None)
         if (

@@ -13,7 +13,7 @@ from actorflow.dtypes import DType, resource
 from actorflow.errors import describe
 from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Endpoint
+from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.session.structure.composites import is_composite
 
@@ -32,7 +32,7 @@ class Fetches:
     ) -> None:
         self._graph = graph
         self._handle = handle  # makes of a kept tensor's text and type what the caller gets
-        self._positions: dict[Endpoint, int] = {}
+        self._positions: dict[TensorId, int] = {}
         self._targets: dict[str, None] = {}
         build = self._parse(structure)
         self.build: Build = (lambda values: build(list(map(_owned, values)))) if writable else build

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.node import Endpoint, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.runtime.plan import Plan
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD
@@ -18,7 +18,7 @@ _COMBINED = {"_Region": "outputs", "_Loop": "exits"}
 """The nodes that stand for others, and the attribute that says for which outputs."""
 
 
-def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[Endpoint, Any]) -> list[Any]:
+def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[TensorId, Any]) -> list[Any]:
     """The values of a finished step's fetches.
 
     Raises:
@@ -28,7 +28,7 @@ def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[Endpoi
     return [result_of(step, part, position, parts[part].slots[position], feeds) for part, position in places]
 
 
-def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[Endpoint, Any]) -> Any:
+def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[TensorId, Any]) -> Any:
     """One fetched value as its caller gets it."""
     if type(value) is np.ndarray:
         if not value.ndim:
@@ -46,12 +46,12 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[E
     return value
 
 
-def _original(endpoint: Endpoint, nodes: Mapping[str, Node]) -> Endpoint:
+def _original(endpoint: TensorId, nodes: Mapping[str, Node]) -> TensorId:
     """The tensor of the user's graph that an output of a region is."""
     node = nodes.get(endpoint.node)
     if node is None or node.op not in _COMBINED:
         return endpoint
-    original: Endpoint = node.attrs[_COMBINED[node.op]][endpoint.port]
+    original: TensorId = node.attrs[_COMBINED[node.op]][endpoint.port]
     return original
 
 
@@ -63,7 +63,7 @@ def _nodes_of(plan: Plan) -> dict[str, Node]:
     return found
 
 
-def _dead(step: Step, fetch: Endpoint) -> InvalidArgumentError:
+def _dead(step: Step, fetch: TensorId) -> InvalidArgumentError:
     """The error of a fetch that has no value: it names the nearest Switch of this process that sent its token elsewhere."""
     nodes: dict[str, Node] = {}
     chosen: dict[str, bool] = {}
@@ -91,7 +91,7 @@ def _dead(step: Step, fetch: Endpoint) -> InvalidArgumentError:
             )
         sender = senders.get(source.attrs["key"]) if source.op == "_Recv" else None
         inputs = (*source.inputs, *(sender.inputs if sender is not None else ()))
-        for before in (*inputs, *(Endpoint(control, -1) for control in source.controls)):
+        for before in (*inputs, *(TensorId(control, -1) for control in source.controls)):
             if before.node in nodes and before not in seen:
                 seen.add(before)
                 waiting.append(before)

@@ -1,9 +1,11 @@
 """From a loss to the step after the last checkpoint.
 
-attempts.py   `Attempt`: one step of a training loop under a supervisor
-epochs.py     `EpochStore`: the last epoch that the chief has given, in the checkpoint folder, so that none is given twice
-gate.py       `Gate`: what runs of a session pass
-judge.py      `Judge`: whether an error of a run is a loss, which is no concern of the program's, or the program's own
-keeper.py     `Keeper`: from a loss to the next epoch
-restarts.py   `RestartPolicy`: how often a task is started again, and after which pause
+attempts.py             `Attempt`: one step of a training loop under a supervisor
+epochs.py               `EpochStore`: the last epoch that the chief has given, in the checkpoint folder, so that none is given
+                        twice
+failure_classifier.py   `FailureClassifier`: whether an error of a run is a loss, which is no concern of the program's, or the
+                        program's own
+manager.py              `RecoveryManager`: from a loss to the next epoch
+restarts.py             `RestartPolicy`: how often a task is started again, and after which pause
+run_gate.py             `RunGate`: what runs of a session pass
 """

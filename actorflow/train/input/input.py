@@ -19,7 +19,7 @@ from actorflow.ops.io.files import matching_files
 from actorflow.ops.random.distributions import random_shuffle
 from actorflow.public import public
 from actorflow.queues import FIFOQueue
-from actorflow.session.ahead import Prefetch
+from actorflow.session.prefetch import Prefetch
 from actorflow.session.session import Session
 from actorflow.shapes import ShapeLike, as_shape, is_static, merge, show
 from actorflow.train.input.queue_runner import QueueRunner, add_queue_runner

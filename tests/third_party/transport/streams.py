@@ -24,7 +24,7 @@ from actorflow.transport.factory import TransportFactory
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.endpoint import BaseEndpoint
 from actorflow.transports.protocol.frames import FRAME_LIMIT
-from actorflow.transports.protocol.intake import CHUNK_LIMIT
+from actorflow.transports.protocol.receiver import CHUNK_LIMIT
 
 _LENGTHS = struct.Struct("<II")
 _MOST_QUEUED = 1 << 20

@@ -1,0 +1,146 @@
+"""From a signature to what each task has to do: the passes over the whole graph, and the parts by task."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.cluster.config.spec import task_name
+from actorflow.device.base import Device
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import Node, TensorId
+from actorflow.passes.compile import Options, Signature, divide
+from actorflow.passes.inline import inline
+from actorflow.placement.measuring import NodeMeasurement
+from actorflow.placement.placer import Placer
+from actorflow.runtime.state.resources import ResourceManager
+from actorflow.session.planning.builder import PlanBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteDevice:
+    """A device as those see it who only place nodes on it (`actorflow.placement.feasible.Candidate`)."""
+
+    name: str
+    type: str
+    spec: DeviceSpec
+    host: str | None = None
+    budget: int | None = None
+    speed: float = 1.0
+    asynchronous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEdge:
+    """An edge between two tasks, by the key of its Send and Recv."""
+
+    key: str
+    source: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskShare:
+    """What one task does: its subgraphs by device, which of the step's feeds it gets, and where its fetches come out."""
+
+    task: str
+    graphs: Mapping[str, Subgraph]
+    feeds: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+    def nodes(self) -> Iterator[Node]:
+        """The nodes of all its devices."""
+        for graph in self.graphs.values():
+            yield from graph.nodes.values()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedGraph:
+    """The shares of a signature; for each of its fetches which share gives it, and as which of its fetches."""
+
+    shares: tuple[TaskShare, ...]
+    places: tuple[tuple[int, int], ...]
+    edges: tuple[TaskEdge, ...]
+    feeds: tuple[TensorId, ...]
+
+
+@functools.cache
+def task_of(device: str) -> str:
+    """The task that a full device name names."""
+    spec = DeviceSpec.parse(device)
+    assert spec.job is not None and spec.task is not None
+    return task_name(spec.job, spec.task)
+
+
+class GraphPartitioner:
+    """Places the nodes of one session on the devices of all tasks, each once until it is told to do so anew, and divides
+    signatures."""
+
+    def __init__(self, devices: Sequence[RemoteDevice], mine: Sequence[Device], options: Options) -> None:
+        self.placer = Placer(devices, soft=options.soft_placement)
+        self.options = options
+        self._devices = devices
+        self._host = mine[0]
+        self._folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
+        self._lock = threading.Lock()
+
+    def divide(self, nodes: Mapping[str, Node], signature: Signature, options: Options) -> PartitionedGraph:
+        """The division of a signature. Safe on any thread. Raises what the passes raise."""
+        with self._lock:
+            nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
+            signature = replace(signature, fetches=fetches)
+            refused = self.placer.place(nodes)
+            first = self._devices[0].name
+            parts, places = divide(nodes, self.placer.placed, signature, options, self._evaluate, first, refused)
+        return by_task(parts, places, tuple(signature.feeds))
+
+    def forget(self, observed: Iterable[NodeMeasurement]) -> None:
+        """Lets the next division place nodes anew; see `Placer.forget`."""
+        with self._lock:
+            self.placer.forget(observed)
+
+    def _evaluate(self, node: Node, inputs: list[Any]) -> Any:
+        """Constants are folded on this task, whatever device their node is placed on."""
+        return self._folding.evaluate(replace(node, device=self._host.name), inputs)
+
+
+def by_task(
+    parts: Mapping[str, Subgraph], places: Sequence[tuple[int, int]], feeds: tuple[TensorId, ...]
+) -> PartitionedGraph:
+    """Groups the parts of devices by task."""
+    devices = list(parts)
+    tasks = list(dict.fromkeys(map(task_of, devices)))
+    members = {task: [d for d in devices if task_of(d) == task] for task in tasks}
+    outputs: dict[str, list[tuple[int, int]]] = {task: [] for task in tasks}
+    found: list[tuple[int, int]] = []
+    for part, position in places:
+        device = devices[part]
+        task = task_of(device)
+        found.append((tasks.index(task), len(outputs[task])))
+        outputs[task].append((members[task].index(device), position))
+    shares = []
+    for task in tasks:
+        graphs = {device: parts[device] for device in members[task]}
+        used = {endpoint for graph in graphs.values() for endpoint in _used_feeds(graph)}
+        wanted = tuple(i for i, endpoint in enumerate(feeds) if endpoint in used)
+        shares.append(TaskShare(task, graphs, wanted, tuple(outputs[task])))
+    return PartitionedGraph(tuple(shares), tuple(found), tuple(_edges(parts)), feeds)
+
+
+def _used_feeds(graph: Subgraph) -> Iterator[TensorId]:
+    for node in graph.nodes.values():
+        yield from (endpoint for endpoint in node.inputs if endpoint in graph.feeds)
+    yield from (endpoint for endpoint in graph.fetches if endpoint in graph.feeds)
+
+
+def _edges(parts: Mapping[str, Subgraph]) -> Iterator[TaskEdge]:
+    for graph in parts.values():
+        for node in graph.nodes.values():
+            if node.op == "_Send":
+                source, destination, _ = node.attrs["key"].split(";", 2)
+                if task_of(source) != task_of(destination):
+                    yield TaskEdge(node.attrs["key"], source, destination)

@@ -1,0 +1,95 @@
+"""The rendezvous of a step on one of several tasks: some edges end here, others lead over links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from actorflow.device.sharing import PeerMemory
+from actorflow.errors import UnavailableError
+from actorflow.transport.base import Callback, Channel
+from actorflow.transport.rendezvous import Rendezvous
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An edge that leads to or from another task."""
+
+    channel: Channel
+    edge: int
+
+
+_CLOSED = (anyio.ClosedResourceError, anyio.EndOfStream)
+"""How a channel says that it was closed in good order: no error of the graph, and none that a program should have to know."""
+
+
+def _unavailable(route: Route) -> UnavailableError:
+    peer = route.channel.peer.identity.task
+    return UnavailableError(f"The link to {peer} is being closed, by this task or by {peer}.")
+
+
+class RemoteRendezvous:
+    """Sends and receives by the keys of edges: over `routes` where one is named there, else at `local`."""
+
+    def __init__(self, step: int, local: Rendezvous, routes: Mapping[str, Route]) -> None:
+        self._step = step
+        self._local = local
+        self._routes = routes
+
+    @property
+    def is_local(self) -> bool:
+        return not self._routes
+
+    def border(self, key: str) -> PeerMemory | None:
+        """What devices here and at the other end of an edge have of each other; None where they share no host, or no process lies
+        between them."""
+        route = self._routes.get(key)
+        return None if route is None else route.channel.border
+
+    def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
+        route = self._routes.get(key)
+        if route is None:
+            self._local.send(key, token, tag, lossy=lossy)
+        else:
+            try:
+                route.channel.send(route.edge, self._step, tag, token, lossy=lossy)
+            except _CLOSED as error:
+                raise _unavailable(route) from error
+
+    async def recv(self, key: str, tag: bytes = b"") -> Any:
+        route = self._routes.get(key)
+        if route is None:
+            return await self._local.recv(key, tag)
+        try:
+            return await route.channel.recv(route.edge, self._step, tag)
+        except _CLOSED as error:
+            raise _unavailable(route) from error
+
+    def expect(self, key: str, tag: bytes, callback: Callback) -> None:
+        route = self._routes.get(key)
+        if route is None:
+            self._local.expect(key, tag, callback)
+            return
+
+        def arrived(token: Any, error: BaseException | None) -> None:
+            if isinstance(error, _CLOSED):
+                cause, error = error, _unavailable(route)
+                error.__cause__ = cause
+            callback(token, error)
+
+        try:
+            route.channel.expect(route.edge, self._step, tag, arrived)
+        except _CLOSED as error:
+            raise _unavailable(route) from error
+
+    def abort(self, error: BaseException) -> None:
+        self._local.abort(error)
+        self.finish()
+
+    def finish(self) -> None:
+        """The step is over here: what it did not take is dropped, and who still waits is woken."""
+        for channel in {id(route.channel): route.channel for route in self._routes.values()}.values():
+            channel.finish(self._step)

@@ -1,0 +1,165 @@
+"""A step asked of another task: its feeds go there and its fetches come back, small ones within the request and its reply,
+others as tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import anyio
+import msgpack
+
+from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller, StepCaller
+from actorflow.cluster.wire.inline_tensors import decode_inline, encode_inline
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import RunPart, RunPlan
+from actorflow.cluster.wire.signatures import Form, check_feeds
+from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
+from actorflow.graph.node import TensorId
+from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.session.step_runner import DeferredCall, Outcome
+from actorflow.transport.base import Channel
+
+_BEGUN, _ENDED, _ARRIVED, _READY = 3, 4, 6, 7
+"""Where the times of an event are in its row."""
+
+
+async def call_step(
+    link: Link, request: RunPlan | RunPart, feeds: Sequence[Any], fetches: int, trace: Trace | None = None
+) -> list[Any]:
+    """Runs a step there; the request has the small ones of `feeds` in it. Cancelled, it returns when the step has stopped there,
+    or after a moment."""
+    tokens, step = link.tokens, request.step
+    all_told = False
+    try:
+        sent = _send_others(tokens, FEED, step, feeds, request.values)
+        asked = perf_counter_ns() if trace is not None else 0
+        forms, traced = _reply(await link.rpc.call(request), link)
+        if trace is not None and traced is not None:
+            _take_trace(trace, traced, link, asked)
+        if len(forms) == fetches and None not in forms:
+            values = [decode_inline(form) for form in forms]
+            all_told = not sent
+            return values
+        return [await _value(tokens, FETCH + index, step, forms, index) for index in range(fetches)]
+    finally:
+        if not all_told:
+            tokens.finish(step)
+
+
+def serve_step(
+    tokens: Channel,
+    request: RunPlan | RunPart,
+    feeds: Sequence[TensorId],
+    forms: Sequence[Form],
+    run: Callable[[list[Any], Trace | None], Outcome],
+) -> Outcome:
+    """Serves such a request: takes the feeds, whose forms are known, and sends what `run` gives for them. The result is the
+    reply, or who gives it where feeds are still to come, or the step takes its time."""
+    values = request.values
+    if len(values) > len(feeds):
+        raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
+    trace = Trace() if request.trace else None
+    if len(values) < len(feeds) or None in values:
+        return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
+    found = [decode_inline(form) for form in values]
+    check_feeds(found, forms, feeds)
+    outcome = run(found, trace)
+    if isinstance(outcome, DeferredCall):
+        return DeferredCall(lambda: _answer_later(tokens, request.step, outcome, trace))
+    return _answer(tokens, request.step, outcome, trace)
+
+
+def serve_partial_step(
+    tokens: Channel, request: RunPlan | RunPart, run: Callable[[StepCaller], Awaitable[None]]
+) -> DeferredCall:
+    """Serves such a request of a partial run, which takes its feeds and gives its fetches one by one."""
+    return DeferredCall(lambda: _serve_parts(tokens, request, run))
+
+
+async def _serve_parts(
+    tokens: Channel, request: RunPlan | RunPart, run: Callable[[StepCaller], Awaitable[None]]
+) -> None:
+    try:
+        await run(RemoteStepCaller(tokens, request.step))
+    finally:
+        tokens.finish(request.step)
+
+
+async def _serve_with_tokens(
+    tokens: Channel,
+    request: RunPlan | RunPart,
+    feeds: Sequence[TensorId],
+    forms: Sequence[Form],
+    run: Callable[[list[Any], Trace | None], Outcome],
+    trace: Trace | None,
+) -> list[Any]:
+    step = request.step
+    try:
+        found = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
+        check_feeds(found, forms, feeds)
+        outcome = run(found, trace)
+        return _answer(tokens, step, outcome if isinstance(outcome, list) else await outcome, trace)
+    finally:
+        tokens.finish(step)
+
+
+async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace: Trace | None) -> list[Any]:
+    return _answer(tokens, step, await outcome, trace)
+
+
+def _answer(tokens: Channel, step: int, results: list[Any], trace: Trace | None) -> list[Any]:
+    """The reply; what is not in it is on its way."""
+    forms = encode_inline(results)
+    if len(forms) < len(results) or None in forms:
+        try:
+            _send_others(tokens, FETCH, step, results, forms)
+        finally:
+            tokens.finish(step)
+    return [forms, None if trace is None else msgpack.packb([trace.clock_error, trace.rows()])]
+
+
+def _take_trace(trace: Trace, traced: bytes, link: Link, asked: int) -> None:
+    """Adds the events of the task that was asked then and has answered now."""
+    answered = perf_counter_ns()
+    error, rows = msgpack.unpackb(traced)
+    trace.clock_error = max(trace.clock_error, error)
+    if not rows:
+        return
+    found = link.control.statistics()
+    estimate = None
+    if found.clock_offset is not None and found.clock_error is not None:
+        estimate = ClockOffset(round(found.clock_offset * 1e9), math.ceil(found.clock_error * 1e9))
+    times = [time for row in rows for time in (row[_BEGUN], row[_ENDED], row[_ARRIVED], row[_READY]) if time]
+    ahead = ahead_of(estimate, asked, answered, min(times) + error, max(times) - error)
+    trace.take(rows, ClockOffset(ahead.offset, ahead.error and ahead.error + error))
+
+
+def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], forms: Sequence[Any]) -> bool:
+    """Sends those values as tokens that have no form. Whether there are any."""
+    if len(forms) == len(values) and None not in forms:
+        return False
+    try:
+        for index, value in enumerate(values):
+            if index >= len(forms) or forms[index] is None:
+                tokens.send(first + index, step, b"", value)
+    except anyio.ClosedResourceError as error:
+        raise UnavailableError(f"The link to {tokens.peer.identity.task} is being closed.") from error
+    return True
+
+
+async def _value(tokens: Channel, edge: int, step: int, forms: Sequence[Any], index: int) -> Any:
+    if index < len(forms) and forms[index] is not None:
+        return decode_inline(forms[index])
+    return await tokens.recv(edge, step)
+
+
+def _reply(reply: Any, link: Link) -> tuple[list[Any], bytes | None]:
+    match reply:
+        case [list(forms), None | bytes() as rows]:
+            return forms, rows
+    raise InternalError(f"{link.task} has answered a step with something that is no reply to it.")

@@ -1,0 +1,188 @@
+"""A task's part of a plan: what the master registers there, and its form on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import msgpack
+
+from actorflow.analysis.subgraph import Subgraph, topological
+from actorflow.cluster.wire.signatures import Form, decode_endpoint, decode_feed
+from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
+from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
+from actorflow.graph.node import Node, TensorId
+from actorflow.passes.compile import Options
+from actorflow.user_line import Where
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTaskEdge:
+    """An edge between two tasks. `key` is that of its Send and Recv; `outgoing` where the Send is here. `peer` is the other
+    task with its address and incarnation."""
+
+    key: str
+    edge: int
+    outgoing: bool
+    peer: str
+    address: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPartition:
+    """What one task does for a signature: a subgraph for each of its devices, the feeds that it is given, in order, where
+    its fetches come out (which device, which of its fetches), and the edges that lead to other tasks."""
+
+    session: int
+    number: int
+    graphs: Mapping[str, Subgraph]
+    feeds: tuple[TensorId, ...]
+    places: tuple[tuple[int, int], ...]
+    crossings: tuple[CrossTaskEdge, ...]
+    options: Options
+    partial: bool = False
+    """Whether it is fed and fetched while it runs."""
+    users: Mapping[str, Sequence[Node]] = field(default_factory=dict)
+    """The nodes of the whole graph that use each of its resources, for reports: their names, ops and lines."""
+
+    def forms(self) -> tuple[Form, ...]:
+        """The types and shapes of its feeds."""
+        known = {endpoint: form for graph in self.graphs.values() for endpoint, form in graph.feeds.items()}
+        return tuple(known[endpoint] for endpoint in self.feeds)
+
+
+def encode_partition(part: TaskPartition) -> bytes:
+    """The part in msgpack."""
+    options = part.options
+    content = {
+        "session": part.session,
+        "number": part.number,
+        "graphs": [[device, _encode_graph(graph)] for device, graph in part.graphs.items()],
+        "feeds": [list(endpoint) for endpoint in part.feeds],
+        "places": [list(place) for place in part.places],
+        "crossings": [[c.key, c.edge, c.outgoing, c.peer, c.address, c.incarnation] for c in part.crossings],
+        "options": asdict(options),
+        "partial": part.partial,
+        "users": [[name, [_encode_user(user) for user in users]] for name, users in part.users.items()],
+    }
+    packed: bytes = msgpack.packb(content)
+    return packed
+
+
+def decode_partition(content: bytes) -> TaskPartition:
+    """The part of `encode_partition`. Raises DataLossError where it is none."""
+    try:
+        found = msgpack.unpackb(content, strict_map_key=True)
+        return TaskPartition(
+            session=int(found["session"]),
+            number=int(found["number"]),
+            graphs={str(device): _decode_graph(graph) for device, graph in found["graphs"]},
+            feeds=tuple(map(decode_endpoint, found["feeds"])),
+            places=tuple((int(part), int(position)) for part, position in found["places"]),
+            crossings=tuple(
+                CrossTaskEdge(str(key), int(edge), bool(out), str(peer), str(address), int(incarnation))
+                for key, edge, out, peer, address, incarnation in found["crossings"]
+            ),
+            options=Options(**{str(name): bool(value) for name, value in found["options"].items()}),
+            partial=bool(found.get("partial", False)),
+            users={str(name): tuple(map(_decode_user, users)) for name, users in found.get("users", ())},
+        )
+    except Exception as error:
+        raise DataLossError(f"What was to be registered is no part of a plan: {error}") from error
+
+
+def _encode_user(user: Node) -> list[Any]:
+    where = (
+        ["", 0] if user.where is None else [str(user.where.file).encode("utf-8", "replace").decode(), user.where.line]
+    )
+    return [user.name, user.op, *where]
+
+
+def _decode_user(found: Any) -> Node:
+    name, op, file, line = found
+    return Node(str(name), str(op), where=Where(str(file), int(line)) if file else None)
+
+
+def check_partition(part: TaskPartition, devices: Sequence[str]) -> None:
+    """Whether a part that has arrived can be built on these devices. What comes from a master of this version can.
+
+    Raises:
+        InvalidArgumentError: something in it leads nowhere.
+        NotFoundError: an op is not known here.
+    """
+    try:
+        _check(part.graphs.keys() <= set(devices), "it is for devices that are not here")
+        feeds = frozenset(part.feeds)
+        known = {endpoint for graph in part.graphs.values() for endpoint in graph.feeds}
+        _check(len(feeds) == len(part.feeds) and feeds <= known, "its feeds are not those of its graphs")
+        graphs = list(part.graphs.values())
+        for index, position in part.places:
+            _check(0 <= index < len(graphs) and 0 <= position < len(graphs[index].fetches), "a place is nowhere")
+        for crossing in part.crossings:
+            _check(0 <= crossing.edge < 1 << 30 and crossing.incarnation >= 0, "an edge has no such number")
+        for device, graph in part.graphs.items():
+            _check_graph(graph, device, feeds)
+    except UnknownNameError as error:
+        raise unknown_op(error, devices[0].partition("/device")[0]) from error
+    except (TypeError, ValueError, KeyError, AssertionError) as error:
+        raise InvalidArgumentError(f"The part of a plan can't be built here: {error}") from error
+
+
+def unknown_op(error: UnknownNameError, task: str) -> NotFoundError:
+    """What to do about an op of the program's own, which tasks know only if they import it."""
+    what = str(error.args[0]).partition(";")[0]
+    return NotFoundError(
+        f"{what} in {task}.",
+        hint="Let the tasks import the module that declares it: `--import MODULE`, or LocalCluster(..., imports=[...]).",
+    )
+
+
+def _check_graph(graph: Subgraph, device: str, feeds: Set[TensorId]) -> None:
+    nodes = graph.nodes
+    fed: Any = {endpoint.node: _Fed() for endpoint in feeds}
+    check_nodes([replace(node, colocate=()) for node in nodes.values()], fed)
+    for node in nodes.values():
+        _check(node.device == device, f"{node.name} is for another device")
+        _check(all(e in feeds or e.node in nodes for e in node.inputs), f"{node.name} lacks an input")
+        _check(nodes.keys() >= set(node.controls), f"{node.name} lacks a control input")
+    for endpoint in graph.fetches:
+        there = endpoint in feeds or (endpoint.node in nodes and endpoint.port < len(nodes[endpoint.node].dtypes))
+        _check(there, f"there is no {endpoint}")
+    _check(all(target in nodes for target in graph.targets), "a target is not there")
+    topological(graph)
+
+
+class _Fed:
+    """Stands for a node of which only outputs are there, because they are fed."""
+
+    dtypes = range(1 << 31)
+
+
+def _check(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
+
+
+def _encode_graph(graph: Subgraph) -> dict[str, Any]:
+    return {
+        "nodes": encode_nodes(list(graph.nodes.values())),
+        "feeds": [
+            [*endpoint, dtype.name, None if shape is None else list(shape)]
+            for endpoint, (dtype, shape) in graph.feeds.items()
+        ],
+        "fetches": [list(endpoint) for endpoint in graph.fetches],
+        "targets": list(graph.targets),
+        "entered": {name: list(enters) for name, enters in graph.entered.items()},
+    }
+
+
+def _decode_graph(found: Mapping[str, Any]) -> Subgraph:
+    return Subgraph(
+        {node.name: node for node in decode_nodes(found["nodes"])},
+        dict(map(decode_feed, found["feeds"])),
+        tuple(map(decode_endpoint, found["fetches"])),
+        tuple(map(str, found["targets"])),
+        {str(name): tuple(map(str, enters)) for name, enters in found["entered"].items()},
+    )

@@ -1,0 +1,29 @@
+"""`errstate_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing.
+
+An infinity or a NaN is a value of a graph like any other. `np.errstate` would do, but each step of a program asks for this, and
+to enter and leave that takes longer than a small step's kernels: here its variable is set to the value that it gives it.
+"""
+
+from __future__ import annotations
+
+from contextvars import Context, copy_context
+
+import numpy as np
+
+
+def errstate_context() -> Context:
+    """A copy of the context of the caller in which numpy ignores overflows, divisions by zero and the like."""
+    context = copy_context()
+    for variable, value in _IGNORED:
+        context.run(variable.set, value)
+    return context
+
+
+def errors_ignored() -> Context:
+    """A context in which nothing is set but what `np.errstate` sets."""
+    context = Context()
+    context.run(np.errstate(all="ignore").__enter__)
+    return context
+
+
+_IGNORED = tuple(errors_ignored().items())

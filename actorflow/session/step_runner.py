@@ -1,0 +1,378 @@
+"""The steps of one session: admitted, started, waited for, stopped, and counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+import anyio
+
+from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
+from actorflow.graph.node import Node, TensorId
+from actorflow.reports import StepReport
+from actorflow.runtime import actors
+from actorflow.runtime.actors import TaskState
+from actorflow.runtime.diagnostics import starvation
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.runtime.errstate import errstate_context
+from actorflow.runtime.event_loops.running import running_loop
+from actorflow.runtime.step import Step, StepAccounting
+from actorflow.session.planning.planner import CompiledPlans
+from actorflow.session.structure.values import fetched
+from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadline import deadline, note
+from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS, DeadlockDetector, WaitingStep
+from actorflow.session.waiting.diagnosis import explained, in_a_circle
+from actorflow.transport.rendezvous import Rendezvous, Transport
+
+_FRESH_SECONDS = 0.05
+_FRESH_TIMES = 20  # so that looking takes a small part of the time, however many steps end
+_MOST_LOOKED = 256
+GRACE = 1.0
+"""Seconds that a stopped step waits for kernels that can't be stopped."""
+
+
+class DeferredCall:
+    """A call of a coroutine function that is made when it is awaited: who never comes to that leaves nothing behind."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        self._call = call
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._call().__await__()
+
+
+Outcome: TypeAlias = "list[Any] | DeferredCall"
+"""The fetches of a step that has ended already, or what waits for its end and gives them."""
+
+
+class StepRunner:
+    """Runs steps on the event loop that it was first used on. Counters: `count` steps were started, `failed`, `cancelled`
+    and `abandoned` of them ended so, and they executed `nodes` nodes."""
+
+    def __init__(self, admission: Admission, transport: Transport) -> None:
+        self.admission = admission
+        self.closed = False
+        self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
+        self.running: dict[int, Step] = {}
+        self._left_behind: list[Step] = []
+        """Steps that are over, with kernels that perhaps go on."""
+        self.dispatcher: Dispatcher | None = None
+        self.users: Callable[[], Mapping[str, Sequence[Node]]] = dict
+        """Gives the nodes that use each resource, as far as they are known here."""
+        self.standstill: DeadlockDetector | None = None
+        """Tells of steps that only wait, where somebody wants to know."""
+        self._looking: asyncio.TimerHandle | None = None
+        self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
+        """Until when that is taken for fresh, what steps waited for, and the users of resources."""
+        self._transport = transport
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def was_used(self) -> bool:
+        """Whether it belongs to an event loop yet."""
+        return self._loop is not None
+
+    def open(self) -> None:
+        """Binds this to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another."""
+        if self.closed:
+            raise FailedPreconditionError(
+                "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
+            )
+        loop = running_loop()
+        if self._loop is None:
+            self._loop = loop
+            self.dispatcher = Dispatcher.of(loop)
+        elif self._loop is not loop:
+            raise self._wrong_loop()
+
+    def _wrong_loop(self) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
+        )
+
+    async def run(
+        self,
+        compiled: CompiledPlans,
+        feeds: Mapping[TensorId, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+        *,
+        meeting: Rendezvous | None = None,
+        number: int | None = None,
+    ) -> list[Any]:
+        """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up.
+
+        A step that other tasks take part in has the `number` that they know it by, and a `meeting` with them.
+        """
+        admission = self.admission
+        if begun is None:
+            begun = self._loop.time()  # type: ignore[union-attr]
+        dispatcher = self.dispatcher
+        if (dispatcher is not None and not dispatcher.may_start()) or not admission.enter_nowait():
+            await self._enter(timeout, begun)
+        step = self._begin(compiled, feeds, trace, meeting, number)
+        return await self._end(step, compiled, feeds, timeout, begun, number is None)
+
+    def run_now(
+        self,
+        compiled: CompiledPlans,
+        feeds: Mapping[TensorId, Any],
+        timeout: float | None,
+        trace: Trace | None,
+        *,
+        meeting: Rendezvous,
+        number: int,
+    ) -> Outcome:
+        """`run` without a task, for callbacks of the event loop: the values of a step that ends at once, else what waits."""
+        dispatcher = self.dispatcher
+        assert dispatcher is not None and self._loop is not None
+        begun = self._loop.time()
+        if not dispatcher.may_start() or not self.admission.enter_nowait():
+            return DeferredCall(
+                lambda: self.run(compiled, feeds, timeout, trace, begun, meeting=meeting, number=number)
+            )
+        step = self._begin(compiled, feeds, trace, meeting, number)
+        if not step.finished:
+            return DeferredCall(lambda: self._end(step, compiled, feeds, timeout, begun, False))
+        self.left(step)
+        self.admission.leave()
+        return self._values(step, compiled, feeds, begun)
+
+    def _begin(
+        self,
+        compiled: CompiledPlans,
+        feeds: Mapping[TensorId, Any],
+        trace: Trace | None,
+        meeting: Rendezvous | None,
+        number: int | None,
+    ) -> Step:
+        """Starts an admitted step, and runs what is ready of it."""
+        step = None
+        try:
+            step = self.start(compiled, feeds, trace, meeting=meeting, number=number, places=self)
+            step.dispatcher.pump()
+            return step
+        except BaseException:
+            if step is not None:
+                step.stop(CancelledError("The run was cancelled."))
+                self.left(step)
+            self.admission.leave()
+            raise
+
+    async def _end(
+        self,
+        step: Step,
+        compiled: CompiledPlans,
+        feeds: Mapping[TensorId, Any],
+        timeout: float | None,
+        begun: float,
+        yields: bool,
+    ) -> list[Any]:
+        """Waits for a step that has begun; stops it where the caller is cancelled or the time is up. Gives its values."""
+        timer = None
+        try:
+            if step.finished:
+                if yields:  # a step that other tasks take part in has waited for them
+                    await _yield()
+            else:
+                if timeout is not None:
+                    left = max(0.0, timeout - (step.loop.time() - begun))
+                    timer = step.loop.call_later(left, self._expire, step, timeout)
+                await step.wait()
+        except BaseException as error:
+            self.cancelled += 1
+            if isinstance(error, asyncio.CancelledError) and not step.finished:
+                note(error, [f"Step {step.id} was not done:", *self.report(step)])
+            try:
+                await self.drain(step, CancelledError("The run was cancelled."))
+            finally:
+                step.release()
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self.left(step)
+            self.admission.leave()
+        return self._values(step, compiled, feeds, begun)
+
+    def _values(self, step: Step, compiled: CompiledPlans, feeds: Mapping[TensorId, Any], begun: float) -> list[Any]:
+        """The fetches of a step that has ended. Raises its error."""
+        if step.error is not None:
+            self.failed += 1
+            raise step.release().with_traceback(None)  # type: ignore[union-attr]
+        elapsed = step.loop.time() - begun
+        self.admission.seconds_per_step += (elapsed - self.admission.seconds_per_step) * 0.05
+        self.nodes += compiled.executed
+        try:
+            return fetched(step, compiled.places, feeds)
+        finally:
+            step.release()
+
+    async def _enter(self, timeout: float | None, begun: float) -> None:
+        """Waits for a place. Raises DeadlineExceededError where the time is up before there is one."""
+        self.open()
+        what = f"before it could start: {self.admission.inflight} steps are running"
+        with deadline(timeout, begun, what):
+            if self.dispatcher is not None and not self.dispatcher.may_start():
+                await self.dispatcher.wait_for_start()
+            await self.admission.enter()
+
+    def start(
+        self,
+        compiled: CompiledPlans,
+        feeds: Mapping[TensorId, Any],
+        trace: Trace | None = None,
+        expected_feeds: int = 0,
+        *,
+        meeting: Rendezvous | None = None,
+        number: int | None = None,
+        places: StepAccounting | None = None,
+    ) -> Step:
+        """Starts a step; `expected_feeds` is how many come later in a partial run. `places` counts it where it only waits."""
+        if self.closed or self._loop is not asyncio._get_running_loop():
+            self.open()
+        assert self.dispatcher is not None and self._loop is not None
+        self.count += 1
+        step = Step(
+            self.count if number is None else number,
+            compiled.plans,
+            self.dispatcher,
+            self._loop,
+            errstate_context(),
+            self._transport.rendezvous(self.count) if meeting is None else meeting,
+            trace=trace,
+            expected_feeds=expected_feeds,
+            grace=GRACE,
+            places=places,
+        )
+        self.running[step.id] = step
+        step.start(feeds)
+        return step
+
+    def left(self, step: Step) -> None:
+        """A step is over, or its grace is."""
+        if self.running.pop(step.id, None) is not None and step.abandoned:
+            self.abandoned += 1
+            self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]
+
+    def _expire(self, step: Step, timeout: float) -> None:
+        step.stop(
+            DeadlineExceededError(
+                f"Step {step.id} was not done after {round(timeout, 3)} s.",
+                details=self.report(step),
+                hint="The lines name what had not finished and what it waits for.",
+            )
+        )
+
+    async def drain(self, step: Step, error: BaseException) -> None:
+        """Stops a step and waits until its tasks are gone; after the grace a kernel on a thread is left behind. A
+        cancellation that comes meanwhile is raised then."""
+        step.stop(error)
+        cancelled: asyncio.CancelledError | None = None
+        with anyio.CancelScope(shield=True):
+            while not step.finished:
+                try:
+                    await step.wait()
+                except asyncio.CancelledError as again:
+                    cancelled = again
+        if cancelled is not None:
+            raise cancelled
+
+    def pending(self) -> str:
+        """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them; and the kernels
+        that go on after their steps."""
+        lines = [line for one in self.look() for line in (f"step {one.step}:", *one.lines)]
+        for step in self._left_behind:
+            if left := starvation.left_behind(step):
+                lines += (f"step {step.id} is over, but not all that it began:", *left)
+        return "\n".join(lines) or "no step is in flight"
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes of the steps in flight that are ready, run or wait."""
+        return [state for step in self.running.values() for state in actors.look(step)]
+
+    def look(self, wanted: Container[int] | None = None) -> list[WaitingStep]:
+        """What each step in flight waits for, or each of those that are `wanted`."""
+        reports = [starvation.look(step) for step in self.running.values()]
+        users = self.users() if reports else {}
+        shown = reports if wanted is None else [one for one in reports if one.step in wanted]
+        return [WaitingStep(one.step, one.idle, explained(one, reports, users)) for one in shown]
+
+    def report(self, step: Step) -> list[str]:
+        """The lines of `pending` for one step. Where many end at once, they see the same state of the others."""
+        begun = step.loop.time()
+        if self._looked is None or begun > self._looked[0]:
+            others = [starvation.look(other) for other in islice(self.running.values(), _MOST_LOOKED)]
+            users = self.users()
+            ended = step.loop.time()
+            self._looked = ended + max(_FRESH_SECONDS, _FRESH_TIMES * (ended - begun)), others, users
+        return explained(starvation.look(step), *self._looked[1:])
+
+    # ---- steps that only wait
+
+    def begin_waiting(self) -> OpError | None:
+        if self.standstill is not None and self._looking is None and self._loop is not None:
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        return self.admission.begin_waiting()
+
+    def end_waiting(self) -> None:
+        self.admission.end_waiting()
+
+    def _look_for_standstill(self) -> None:
+        self._looking = None
+        assert self._loop is not None and self.standstill is not None
+        if not self.closed and self.standstill.look(self.look()):
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        stuck = in_a_circle(self.running.values())
+        if stuck:
+            victim = stuck[-1]
+            victim.stop(
+                StarvationError(
+                    f"Step {victim.id} can't go on: it waits for {'itself' if stuck == [victim] else 'steps that wait for it'}.",
+                    details=[line for step in stuck for line in self.report(step)],
+                    hint="Let all steps take several mutexes in one order, and no step one that it has already.",
+                )
+            )
+
+    async def close(self) -> None:
+        """Stops the steps in flight, and waits for their end.
+
+        Raises:
+            FailedPreconditionError: it belongs to another event loop, which still runs steps.
+        """
+        here = self._loop is None or self._loop is asyncio.get_running_loop()
+        if not here and self.running and not self._loop.is_closed():  # type: ignore[union-attr]
+            raise self._wrong_loop()
+        self.closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+        self.admission.refuse(CancelledError("The session was closed while the run waited for its turn."))
+        steps = list(self.running.values()) if here else []
+        error = CancelledError("The operation was cancelled: the session was closed while the step was running.")
+        try:
+            for step in steps:
+                step.stop(error)
+            for step in steps:
+                await self.drain(step, error)
+        finally:
+            for step in steps:
+                self.left(step)
+            self.running.clear()
+
+
+class _Yield:
+    """One turn of the event loop for everybody else."""
+
+    def __await__(self) -> Any:
+        yield
+
+
+def _yield() -> _Yield:
+    return _Yield()

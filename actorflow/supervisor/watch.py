@@ -1,0 +1,83 @@
+"""`watch`: a keeper and a monitor for the cluster behind a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.cluster.client import RemoteEngine, connect, query_status
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.endpoints import open_endpoints
+from actorflow.supervisor.events import Events
+from actorflow.supervisor.liveness import Rules
+from actorflow.supervisor.monitor import Monitor
+from actorflow.supervisor.recovery.epochs import EpochStore
+from actorflow.supervisor.recovery.manager import RecoveryManager
+from actorflow.supervisor.recovery.restarts import Restarts
+from actorflow.transport import installed
+
+_CONNECT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a watch is told of, and what it calls; see `RecoveryManager`."""
+
+    events: Events
+    restarts: Restarts
+    rules: Rules
+    heartbeat_seconds: float
+    folder: str | None
+    restore: Callable[[], Any]
+    holds_state: Callable[[str], bool]
+    on_abort: Callable[[Exception], object]
+    on_up: Callable[[], object]
+    on_failure: Callable[[Exception], object]
+
+    async def begin(self, target: Target, cluster: LocalCluster | None, engine: RemoteEngine) -> RecoveryManager:
+        """Begins to watch the tasks of `cluster`, or of the one that `target` belongs to. `engine` is the session's.
+
+        Raises:
+            UnavailableError: `target` is not reached.
+        """
+        if cluster is not None:
+            tasks = {task: cluster.spec.address_of(task) for task in cluster.spec.tasks}
+        else:
+            tasks = (await query_status(target, timeout=_CONNECT_SECONDS))["tasks"]
+        keys = target.credentials
+        links = connect(
+            target,
+            open_endpoints(
+                installed.for_target(engine.transport, target.address),
+                credentials=keys,
+                control_only=True,
+                options={"heartbeat_seconds": self.heartbeat_seconds},
+            ),
+        )
+        keeper = RecoveryManager(
+            EpochStore(self.folder),
+            self.restarts,
+            self.events,
+            cluster=cluster,
+            client=lambda: engine.name,
+            restore=self.restore,
+            holds_state=self.holds_state,
+            on_abort=self.on_abort,
+            on_up=self.on_up,
+            on_failure=self.on_failure,
+        )
+        monitor = Monitor(
+            tasks,
+            links,
+            None if keys is None else keys.peer_key(),
+            process=lambda task: None if cluster is None else cluster.processes.get(task),
+            restarts=cluster is not None,
+            on_change=keeper.changed,
+            on_epoch=keeper.heard_epoch,
+            epoch=lambda: keeper.epoch,
+            rules=self.rules,
+        )
+        keeper.start(monitor)
+        return keeper
