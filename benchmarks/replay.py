@@ -33,13 +33,13 @@ class Replay:
         import numpy as np
 
         graph = (fetches[0].op if hasattr(fetches[0], "op") else fetches[0]).graph
-        values: dict[TensorId, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype)[()] for t, v in feeds.items()}
+        values: dict[TensorId, Any] = {t.tensor_id: np.asarray(v, t.dtype.numpy_dtype)[()] for t, v in feeds.items()}
         calls: list[Bound] = []
         for node in _in_order(graph.nodes, [getattr(f, "op", f).name for f in fetches], {e.node for e in values}):
             function, arguments = self._bind(graph, node, values)
             result = function(*arguments)
             outputs = result if len(node.dtypes) > 1 else (result,)
-            values.update(zip((t.endpoint for t in graph.get_operation_by_name(node.name).outputs), outputs))
+            values.update(zip((t.tensor_id for t in graph.get_operation_by_name(node.name).outputs), outputs))
             if node.op not in SOURCES:
                 calls.append((function, arguments))
         return calls

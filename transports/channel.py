@@ -39,7 +39,7 @@ class BaseChannel(ABC):
 
     transport: str
     reach = Reach.ANY
-    border: PeerMemory | None = None
+    peer_memory: PeerMemory | None = None
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class BaseChannel(ABC):
 
         def guarded(token: Any, error: BaseException | None) -> None:
             if started is not None and error is None:
-                self.core.intake.waited(edge, self.loop.time() - started)
+                self.core.receiver.waited(edge, self.loop.time() - started)
             try:
                 callback(token, error)
             except Exception as fault:
@@ -148,7 +148,7 @@ class BaseChannel(ABC):
 
     def forget(self, edge: int) -> None:
         self.core.sender.sent.pop(edge, None)
-        self.core.intake.received.pop(edge, None)
+        self.core.receiver.received.pop(edge, None)
 
     def waiting_tokens(self) -> list[int]:
         return self.core.inbox.waiting_tokens()
@@ -384,7 +384,7 @@ class BaseChannel(ABC):
             handles_sent=core.sender.handles,
             handles_out=len(core.sender.leases),
             copies=core.sender.copies,
-            dropped_old=core.intake.dropped_old,
+            dropped_old=core.receiver.dropped_old,
             dropped_twice=core.dropped_twice,
             waits=self._waits,
             wait_seconds=self._wait_seconds,
@@ -394,5 +394,5 @@ class BaseChannel(ABC):
             clock_error=clocks.clock_error,
             wall_offset=clocks.wall_offset,
             sent=core.sender.sent,
-            received=core.intake.received,
+            received=core.receiver.received,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from actorflow.errors import AbortedError
 from actorflow.transport.base import Callback
 
-Meeting: TypeAlias = "tuple[str, bytes]"
+TokenKey: TypeAlias = "tuple[str, bytes]"
 
 
 _TAKEN, _NONE = object(), object()
@@ -33,26 +33,26 @@ class LocalRendezvous:
     is_local = True
 
     def __init__(self) -> None:
-        self._entries: dict[Meeting, Any] = {}
-        self._waiting: dict[Meeting, Callback] = {}
+        self._entries: dict[TokenKey, Any] = {}
+        self._waiting: dict[TokenKey, Callback] = {}
         self._error: BaseException | None = None
 
     def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
         """Hands `token` over. After an abort it is dropped. Raises AbortedError for a second token of a key and tag."""
         if self._error is not None:
             return
-        meeting = (key, tag)
-        if meeting in self._entries:
-            raise AbortedError(f"The edge {_shown(meeting)} carried a second token in one step.")
+        token_key = (key, tag)
+        if token_key in self._entries:
+            raise AbortedError(f"The edge {_shown(token_key)} carried a second token in one step.")
         if lossy and isinstance(token, (np.ndarray, np.float32)):
             from .protocol.tensors import rounded
 
             token = rounded(token)
-        waiting = self._waiting.pop(meeting, None)
+        waiting = self._waiting.pop(token_key, None)
         if waiting is None:
-            self._entries[meeting] = token
+            self._entries[token_key] = token
         else:
-            self._took(meeting)
+            self._took(token_key)
             waiting(token, None)
 
     async def recv(self, key: str, tag: bytes = b"") -> Any:
@@ -72,23 +72,23 @@ class LocalRendezvous:
 
     def expect(self, key: str, tag: bytes, callback: Callback) -> None:
         """Calls `callback` with the token of `key` and `tag` as soon as it is there, or with what `recv` raises."""
-        meeting = (key, tag)
-        token = self._entries.get(meeting, _NONE)
+        token_key = (key, tag)
+        token = self._entries.get(token_key, _NONE)
         if self._error is not None:
             callback(None, self._error)
-        elif token is _TAKEN or meeting in self._waiting:
-            callback(None, AbortedError(f"The edge {_shown(meeting)} is received twice in one step."))
+        elif token is _TAKEN or token_key in self._waiting:
+            callback(None, AbortedError(f"The edge {_shown(token_key)} is received twice in one step."))
         elif token is _NONE:
-            self._waiting[meeting] = callback
+            self._waiting[token_key] = callback
         else:
-            self._took(meeting)
+            self._took(token_key)
             callback(token, None)
 
-    def _took(self, meeting: Meeting) -> None:
-        if meeting[1]:  # a loop may go on for long, so nothing is kept of its iterations
-            self._entries.pop(meeting, None)
+    def _took(self, token_key: TokenKey) -> None:
+        if token_key[1]:  # a loop may go on for long, so nothing is kept of its iterations
+            self._entries.pop(token_key, None)
         else:
-            self._entries[meeting] = _TAKEN
+            self._entries[token_key] = _TAKEN
 
     def abort(self, error: BaseException) -> None:
         """Ends the step here: all that wait are woken with `error`, and what was handed over is dropped."""
@@ -99,7 +99,7 @@ class LocalRendezvous:
             callback(None, error)
 
 
-def _shown(meeting: Meeting) -> str:
-    key, tag = meeting
+def _shown(token_key: TokenKey) -> str:
+    key, tag = token_key
     numbers = [str(int.from_bytes(tag[at : at + 8], "little")) for at in range(0, len(tag), 8)]
     return f"{key} (iteration {'/'.join(numbers)})" if numbers else key

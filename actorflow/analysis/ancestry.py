@@ -85,15 +85,15 @@ class _Walk:
                 self.deadly |= self._only(node.name)
         return mine
 
-    def _edge(self, endpoint: TensorId) -> Waits:
-        if endpoint in self._graph.feeds:
-            return self._only(str(endpoint)) if endpoint in self._partial else 0
-        source = self._graph.nodes[endpoint.node]
-        mine = self._found[endpoint.node]
+    def _edge(self, tensor_id: TensorId) -> Waits:
+        if tensor_id in self._graph.feeds:
+            return self._only(str(tensor_id)) if tensor_id in self._partial else 0
+        source = self._graph.nodes[tensor_id.node]
+        mine = self._found[tensor_id.node]
         if source.op == "Switch":
-            return mine | self._deadly((source.inputs[1], endpoint.port))
+            return mine | self._deadly((source.inputs[1], tensor_id.port))
         if source.op not in ("Merge", "Exit") and opdef.lookup(source.op).emits_dead:
-            return mine | self._deadly(str(endpoint))
+            return mine | self._deadly(str(tensor_id))
         return mine
 
     def _deadly(self, source: Hashable) -> Waits:
@@ -111,10 +111,10 @@ class _Walk:
                     return mine & ~left & ~right
         return mine | self._deadly(node.name)
 
-    def _leads_back(self, node: Node, endpoint: TensorId) -> bool:
-        if node.op != "Merge" or endpoint in self._graph.feeds:
+    def _leads_back(self, node: Node, tensor_id: TensorId) -> bool:
+        if node.op != "Merge" or tensor_id in self._graph.feeds:
             return False
-        return self._graph.nodes[endpoint.node].op == "NextIteration"
+        return self._graph.nodes[tensor_id.node].op == "NextIteration"
 
 
 def asynchronous_frames(graph: Subgraph, known: Frames) -> set[str]:

@@ -97,6 +97,6 @@ def reachability(nodes: Mapping[str, Node]) -> tuple[list[str], list[list[int]]]
     return names, matrix
 
 
-def needed_by(graph: Subgraph, endpoint: TensorId) -> set[str]:
-    """The names of the nodes that `endpoint` alone needs."""
-    return set(prune(replace(graph, fetches=(endpoint,), targets=())).nodes)
+def needed_by(graph: Subgraph, tensor_id: TensorId) -> set[str]:
+    """The names of the nodes that `tensor_id` alone needs."""
+    return set(prune(replace(graph, fetches=(tensor_id,), targets=())).nodes)

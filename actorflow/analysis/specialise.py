@@ -53,9 +53,9 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Tens
         return {}
     known = frames(graph)
     made: dict[str, Node] = {e.node: nodes[e.node] for e in graph.feeds}
-    for endpoint, shape in fed.items():
-        node = made[endpoint.node]
-        shapes = [shape if port == endpoint.port else old for port, old in enumerate(node.shapes)]
+    for tensor_id, shape in fed.items():
+        node = made[tensor_id.node]
+        shapes = [shape if port == tensor_id.port else old for port, old in enumerate(node.shapes)]
         made[node.name] = replace(node, shapes=tuple(shapes))
     for name, node in yielding(graph.nodes.items()):
         if name in made:

@@ -29,18 +29,18 @@ class Subgraph:
     def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
         return replace(self, nodes={node.name: node for node in nodes})
 
-    def type_of(self, endpoint: TensorId) -> tuple[DType, Shape]:
+    def type_of(self, tensor_id: TensorId) -> tuple[DType, Shape]:
         """The element type and static shape of a tensor that is fed or made here."""
-        fed = self.feeds.get(endpoint)
+        fed = self.feeds.get(tensor_id)
         if fed is not None:
             return fed
-        node = self.nodes[endpoint.node]
-        return node.dtypes[endpoint.port], node.shapes[endpoint.port]
+        node = self.nodes[tensor_id.node]
+        return node.dtypes[tensor_id.port], node.shapes[tensor_id.port]
 
-    def size_of(self, endpoint: TensorId) -> Shape:
+    def size_of(self, tensor_id: TensorId) -> Shape:
         """The shape that a tensor is expected to have: its static one where nothing better is known."""
-        found = self.sizes.get(endpoint)
-        return self.type_of(endpoint)[1] if found is None else found
+        found = self.sizes.get(tensor_id)
+        return self.type_of(tensor_id)[1] if found is None else found
 
     def predecessors(self, node: Node) -> list[str]:
         """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration

@@ -93,7 +93,7 @@ def gradients(
         seeds = seeds_of(y_list, grad_ys)
         walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, Mirror(graph, None, None))
         walk.run(y_list, seeds)
-        found = [walk.total(x.endpoint) for x in x_list]
+        found = [walk.total(x.tensor_id) for x in x_list]
     for x, gradient in zip(x_list, found):
         if gradient is None:
             graph.none_gradients.append(NoneGradient(x, tuple(y_list), tuple(stops), user_line()))

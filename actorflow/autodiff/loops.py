@@ -42,10 +42,10 @@ class BackwardContext(WhileContext):
         flow = self.graph.flow_of(tensor.op.name)
         if flow is self or is_free(tensor.op.node) or flow is None or self.forward not in flow.chain():
             return super().capture(tensor)
-        known = self.captured.get(tensor.endpoint)
+        known = self.captured.get(tensor.tensor_id)
         if known is None:
             with self.entered(), self.graph.name_scope(f"{self.name}/"):
-                known = self.captured[tensor.endpoint] = self._recall(tensor)
+                known = self.captured[tensor.tensor_id] = self._recall(tensor)
         return known
 
     def _recall(self, tensor: Tensor) -> Tensor:
@@ -66,11 +66,11 @@ class BackwardContext(WhileContext):
 
 def history(loop: WhileContext, tensor: Tensor) -> LoopVariable:
     """The variable of `loop` that keeps the values of `tensor`, of its body, in all iterations; made once."""
-    known = loop.histories.get(tensor.endpoint)
+    known = loop.histories.get(tensor.tensor_id)
     if known is None:
         graph = loop.graph
         with scopes.changed(graph, flow=loop.parent, controls=()), graph.name_scope(f"{loop.name}/"):
-            known = loop.histories[tensor.endpoint] = loop.variable(empty_list())
+            known = loop.histories[tensor.tensor_id] = loop.variable(empty_list())
         assert known.value is not None
         with loop.entered(), graph.name_scope(f"{loop.name}/"):
             loop.close(known, push_back(known.value, tensor))
@@ -84,14 +84,14 @@ def lifted(tensor: Tensor, loop: WhileContext) -> Tensor:
     flow = graph.flow_of(tensor.op.name)
     while flow is not loop:
         assert isinstance(flow, CondContext) and flow.twin is not None
-        known = flow.lifted.get(tensor.endpoint)
+        known = flow.lifted.get(tensor.tensor_id)
         if known is None:
             with scopes.changed(graph, flow=flow.twin, controls=()), graph.name_scope(f"{flow.name}/"):
                 nothing = empty_list() if tensor.dtype is variant else identity(zeros((0,), tensor.dtype))
             with scopes.changed(graph, flow=flow, controls=()), graph.name_scope(f"{flow.name}/"):
                 inside = identity(tensor)
                 known = join(graph, flow.parent, [nothing, inside] if flow.branch else [inside, nothing])
-            flow.lifted[tensor.endpoint] = known
+            flow.lifted[tensor.tensor_id] = known
         tensor, flow = known, flow.parent
     return tensor
 
@@ -127,14 +127,14 @@ def loop_gradients(
         inner.run([_updated(variable) for variable, _ in carried], [_value(mine) for _, mine in carried])
         for variable, mine in carried:
             with back.entered():
-                found = inner.total(_value(variable).endpoint)
+                found = inner.total(_value(variable).tensor_id)
                 value = zero_gradient(_value(variable)) if found is None else convert_to_tensor(found)
                 if value is _value(mine):
                     value = identity(value)
                 back.close(mine, value)
             yield variable.initial, _exit(mine)
         for inside, outer in invariants:
-            found = inner.total(inside.endpoint)
+            found = inner.total(inside.tensor_id)
             if found is not None:
                 yield outer, _summed(back, outer, found)
 

@@ -39,10 +39,10 @@ def why_none(ys: Sequence[Tensor], x: Tensor, stops: Sequence[Tensor] = ()) -> s
         return f"{results} is {ys[0].dtype}, and only floating-point and complex values have derivatives"
     graph = x.graph
     above = _ancestors(graph, ys)
-    stopped = {tensor.endpoint for tensor in stops}
+    stopped = {tensor.tensor_id for tensor in stops}
     ends: list[str] = []
-    seen = {x.endpoint}
-    waiting = [x.endpoint]
+    seen = {x.tensor_id}
+    waiting = [x.tensor_id]
     while waiting:
         for operation in graph.consumers(waiting.pop()):
             if operation.name not in above:
@@ -51,13 +51,13 @@ def why_none(ys: Sequence[Tensor], x: Tensor, stops: Sequence[Tensor] = ()) -> s
                 ends.append(f"{_shown(operation)}, which has no gradient")
                 continue
             for output in operation.outputs:
-                if output.endpoint in seen:
+                if output.tensor_id in seen:
                     continue
-                seen.add(output.endpoint)
-                if output.endpoint in stopped:
+                seen.add(output.tensor_id)
+                if output.tensor_id in stopped:
                     ends.append(f"{_shown(operation)}, which is one of stop_gradients")
                 elif differentiable(output):
-                    waiting.append(output.endpoint)
+                    waiting.append(output.tensor_id)
                 else:
                     ends.append(f"{_shown(operation)}, which gives {output.dtype}")
     if ends:
@@ -70,10 +70,10 @@ def _ancestors(graph: Graph, ys: Sequence[Tensor]) -> set[str]:
     found = {y.op.name for y in ys}
     waiting = list(found)
     while waiting:
-        for endpoint in graph.nodes[waiting.pop()].inputs:
-            if endpoint.node not in found:
-                found.add(endpoint.node)
-                waiting.append(endpoint.node)
+        for tensor_id in graph.nodes[waiting.pop()].inputs:
+            if tensor_id.node not in found:
+                found.add(tensor_id.node)
+                waiting.append(tensor_id.node)
     return found
 
 

@@ -51,8 +51,8 @@ class Walk:
         self.stops = list(stops)
         self._colocate = colocate
         self._gate = gate
-        self._xs = {x.endpoint for x in xs}
-        self._stops = {s.endpoint for s in stops}
+        self._xs = {x.tensor_id for x in xs}
+        self._stops = {s.tensor_id for s in stops}
         self._reached = self._find_reached()
         self._parts: dict[TensorId, list[Gradient]] = {}
 
@@ -64,7 +64,7 @@ class Walk:
         """Gives each unit between its gradients, consumers first."""
         for y, seed in zip(ys, seeds):
             if seed is not None and self.wanted(y):
-                self._parts.setdefault(y.endpoint, []).append(seed)
+                self._parts.setdefault(y.tensor_id, []).append(seed)
         between, pending = self._pending(ys)
         ready = deque(unit for unit in between if not pending[unit])
         while ready:
@@ -91,15 +91,15 @@ class Walk:
                 )
             )
 
-    def total(self, endpoint: TensorId) -> Gradient | None:
+    def total(self, tensor_id: TensorId) -> Gradient | None:
         """The sum of the parts of one tensor's gradient."""
-        parts = self._parts.get(endpoint)
+        parts = self._parts.get(tensor_id)
         if not parts:
             return None
         if len(parts) > 1:
             with ExitStack() as entered:
-                entered.enter_context(self.graph.gradient_of(endpoint.node))
-                entered.enter_context(self.made_in(self.graph.flow_of(endpoint.node)))
+                entered.enter_context(self.graph.gradient_of(tensor_id.node))
+                entered.enter_context(self.made_in(self.graph.flow_of(tensor_id.node)))
                 if self._colocate:  # where the first part is: the parts of a tensor mostly come from one device
                     entered.enter_context(self.graph.colocate_with(parts[0].op))
                 parts[:] = [total(parts)]
@@ -108,7 +108,7 @@ class Walk:
     def add(self, tensor: Tensor, gradient: Gradient) -> None:
         """Takes a part of a tensor's gradient in, if anything is to be known of it."""
         if self.wanted(tensor):
-            self._parts.setdefault(tensor.endpoint, []).append(gradient)
+            self._parts.setdefault(tensor.tensor_id, []).append(gradient)
 
     @contextmanager
     def made_in(self, flow: Context | None) -> Iterator[None]:
@@ -161,7 +161,7 @@ class Walk:
                     continue
                 reached.add(unit)
                 stack.extend(
-                    t.endpoint for t in self._outputs(unit) if differentiable(t) and t.endpoint not in self._stops
+                    t.tensor_id for t in self._outputs(unit) if differentiable(t) and t.tensor_id not in self._stops
                 )
         return reached
 
@@ -182,23 +182,23 @@ class Walk:
 
     def wanted(self, tensor: Tensor) -> bool:
         """Whether anything is to be known of this tensor's gradient."""
-        endpoint = tensor.endpoint
+        tensor_id = tensor.tensor_id
         if not differentiable(tensor):
             return False
-        return endpoint in self._xs or self._unit(tensor.op) in self._reached and endpoint not in self._stops
+        return tensor_id in self._xs or self._unit(tensor.op) in self._reached and tensor_id not in self._stops
 
     def _visit_loop(self, loop: WhileContext) -> None:
         from actorflow.autodiff.loops import loop_gradients
 
         exits = [v.exit for v in loop.variables]
-        found = [None if e is None or e.endpoint in self._stops else self.total(e.endpoint) for e in exits]
+        found = [None if e is None or e.tensor_id in self._stops else self.total(e.tensor_id) for e in exits]
         if any(g is not None for g in found):
             with self.graph.gradient_of(loop.variables[0].enter.op.name):
                 for tensor, gradient in loop_gradients(self, loop, found):
                     self.add(tensor, gradient)
 
     def _visit(self, operation: Operation) -> None:
-        outputs = [None if t.endpoint in self._stops else self.total(t.endpoint) for t in operation.outputs]
+        outputs = [None if t.tensor_id in self._stops else self.total(t.tensor_id) for t in operation.outputs]
         if all(dy is None for dy in outputs):
             return
         if is_branching(operation):
@@ -209,7 +209,7 @@ class Walk:
         found = self._input_gradients(operation, outputs)
         for tensor, gradient in zip(operation.inputs, found):
             if gradient is not None:
-                self._parts.setdefault(tensor.endpoint, []).append(gradient)
+                self._parts.setdefault(tensor.tensor_id, []).append(gradient)
 
     def _input_gradients(self, operation: Operation, outputs: Sequence[Gradient | None]) -> list[Gradient | None]:
         graph, definition = self.graph, operation.definition
@@ -256,8 +256,8 @@ def differentiable(tensor: Tensor) -> bool:
     if tensor.dtype is not variant:
         return tensor.dtype.kind in "fc"
     seen: set[TensorId] = set()
-    while tensor.op.type in _CARRIERS and tensor.endpoint not in seen:
-        seen.add(tensor.endpoint)
+    while tensor.op.type in _CARRIERS and tensor.tensor_id not in seen:
+        seen.add(tensor.tensor_id)
         tensor = tensor.op.inputs[0]
     for other in tensor.op.inputs[1:]:  # what is put into a list
         if other.dtype.kind in "fcV":

@@ -18,41 +18,41 @@ from actorflow.transport.installed import for_target
 CHECK_SECONDS = 4.0
 
 
-def check(orders: TaskConfig) -> int:
+def check(config: TaskConfig) -> int:
     """Prints a table of all tasks and the problems of this one; returns 0 without problems, else 1."""
     troubles = []
-    assert orders.listen is not None
+    assert config.listen is not None
     try:
-        check_listen(orders.listen)
+        check_listen(config.listen)
     except OpError as error:
         troubles.append(str(error))
-    if orders.credentials is None and not orders.listen.partition("://")[2].startswith(
+    if config.credentials is None and not config.listen.partition("://")[2].startswith(
         ("127.", "localhost:", "[::1]:")
     ):
-        troubles.append(f"{orders.listen} can be reached from other machines, but no keys are given: give --keys FILE.")
-    states = anyio.run(probe, orders)
-    states[orders.task] = TaskReachability(
+        troubles.append(f"{config.listen} can be reached from other machines, but no keys are given: give --keys FILE.")
+    states = anyio.run(probe, config)
+    states[config.task] = TaskReachability(
         ConnectProgress.ACCEPTED, None, "this task" if not troubles else "this task can't start"
     )
-    print(table(orders.cluster, states, most=1000))
+    print(table(config.cluster, states, most=1000))
     for trouble in troubles:
         print(trouble)
-    return int(bool(troubles or missing(orders.cluster, states)))
+    return int(bool(troubles or missing(config.cluster, states)))
 
 
-async def probe(orders: TaskConfig, seconds: float | None = None) -> dict[str, TaskReachability]:
+async def probe(config: TaskConfig, seconds: float | None = None) -> dict[str, TaskReachability]:
     """How far each other task is reached, all tried at once."""
-    states = {task: TaskReachability() for task in orders.cluster.tasks if task != orders.task}
+    states = {task: TaskReachability() for task in config.cluster.tasks if task != config.task}
     me = Identity("", f"/client:check-{secrets.token_hex(4)}", secrets.randbits(63))
-    transport = for_target(orders.transport, orders.address)
-    links = Links(me, open_endpoints(transport, credentials=orders.credentials, control_only=True))
+    transport = for_target(config.transport, config.address)
+    links = Links(me, open_endpoints(transport, credentials=config.credentials, control_only=True))
 
     async def reach(task: str) -> None:
         def told(word: str) -> None:
             states[task] = states[task].told(word)
 
         try:
-            await links.to(task, orders.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
+            await links.to(task, config.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
         except OpError as error:
             if states[task].reached is ConnectProgress.ACCEPTED:  # it greeted, and is another task than it should be
                 states[task] = TaskReachability(ConnectProgress.AUTHENTICATED, states[task].version)

@@ -110,23 +110,23 @@ def add_log_level(parser: argparse._ActionsContainer) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.orders_from is not None:
         return run_child(arguments.orders_from)
-    orders = read_orders(arguments)
-    listen = listen_address(orders.address, arguments.listen)
-    orders = replace(orders, listen=listen)
-    check_files(orders.cluster)
+    config = read_config(arguments)
+    listen = listen_address(config.address, arguments.listen)
+    config = replace(config, listen=listen)
+    check_files(config.cluster)
     if arguments.check:
         from actorflow.cli.check import check
 
-        return check(orders)
+        return check(config)
     check_listen(listen)
     if arguments.log_dir is not None:
-        _log_to(arguments.log_dir, f"{orders.job}-{orders.index}.log")
-    _configure_logs(orders.log_level)
-    return process.run_task(orders, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True))
+        _log_to(arguments.log_dir, f"{config.job}-{config.index}.log")
+    _configure_logs(config.log_level)
+    return process.run_task(config, up=lambda server: print(banner(config, server), file=sys.stderr, flush=True))
 
 
-def read_orders(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> TaskConfig:
-    """The orders in the command line and the environment. Raises OpError where they are invalid."""
+def read_config(arguments: argparse.Namespace, environ: Mapping[str, str] | None = None) -> TaskConfig:
+    """The configuration in the command line and the environment. Raises OpError where they are invalid."""
     if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
         raise InvalidArgumentError(
             f"--transport {arguments.transport} joins tasks of one process only, and a worker is a process of its own."

@@ -149,13 +149,13 @@ class RemoteEngine:
         self._generation = 0
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
-        self.flights = InFlightSteps(admission, self._waiting)
-        self.flights.on_begun = self._look_later
+        self.in_flight = InFlightSteps(admission, self._waiting)
+        self.in_flight.on_begun = self._look_later
         self._root: BackgroundTasks | None = None
         """Of the requests of partial runs, and of those that ask what steps wait for."""
         self._waits: dict[int, Sequence[str]] = {}
         """The latest answers of the tasks about them."""
-        self._standstill = DeadlockDetector()
+        self._deadlock = DeadlockDetector()
         self._looking: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -282,11 +282,11 @@ class RemoteEngine:
         if not self.admission.enter_nowait():
             await self.admission.enter()
         step = next(self._numbers)
-        flight = self.flights.begin(step, plan.signature, scope)
+        entry = self.in_flight.begin(step, plan.signature, scope)
         try:
             self.steps += 1
             clock = asyncio.get_running_loop().time
-            start = flight.since
+            start = entry.since
             link = plan.connection
             if not link.alive or link is not self._link or plan.generation != self._generation:
                 plan = await self.plan(plan.signature, coalesce=plan.coalesce)
@@ -296,7 +296,7 @@ class RemoteEngine:
             if scope.deadline != inf:
                 left = max(0.0, scope.deadline - start)
                 scope.deadline += _SLACK
-            values = [feeds[endpoint] for endpoint in plan.signature.feeds]
+            values = [feeds[tensor_id] for tensor_id in plan.signature.feeds]
             request = RunPlan(
                 self._session, plan.number, step, left, trace is not None, link.tokens.epoch, encode_inline(values)
             )
@@ -314,11 +314,11 @@ class RemoteEngine:
                 self.cancelled += 1
                 raise
             self.failed += 1
-            if flight.refused is not None and isinstance(error, asyncio.CancelledError):
-                raise flight.refused.located(details=noted(error)) from None
+            if entry.refused is not None and isinstance(error, asyncio.CancelledError):
+                raise entry.refused.located(details=noted(error)) from None
             raise
         finally:
-            self.flights.end(flight)
+            self.in_flight.end(entry)
             self.admission.leave()
 
     async def _waiting(self) -> list[int]:
@@ -336,7 +336,7 @@ class RemoteEngine:
         self.steps += 1
         link, signature = plan.connection, plan.signature
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
-        return RemotePartialStep(link, request, signature, self.flights, self._root)
+        return RemotePartialStep(link, request, signature, self.in_flight, self._root)
 
     # ---- what a session asks besides
 
@@ -404,15 +404,15 @@ class RemoteEngine:
 
     def pending(self) -> str:
         lines: list[str] = []
-        for step, flight in {flight.step: flight for flight in self.flights}.items():
+        for step, entry in {entry.step: entry for entry in self.in_flight}.items():
             lines.append(f"step {step}:")
-            lines += self._waits.get(step) or self._wanted(flight.signature, flight.since)
+            lines += self._waits.get(step) or self._wanted(entry.signature, entry.since)
         return "\n".join(lines) or "no step is in flight"
 
     def _wanted(self, signature: Signature, since: float) -> list[str]:
         """A report of a step about which the tasks have not answered yet."""
         assert self._loop is not None
-        names = dict.fromkeys([*(endpoint.node for endpoint in signature.fetches), *signature.targets])
+        names = dict.fromkeys([*(tensor_id.node for tensor_id in signature.fetches), *signature.targets])
         nodes = [self._graph.nodes[name] for name in names]
         wanted = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
         more = f" and {len(nodes) - _MOST_WANTED} more" if len(nodes) > _MOST_WANTED else ""
@@ -427,7 +427,7 @@ class RemoteEngine:
     def _look(self) -> None:
         assert self._loop is not None
         self._looking = None
-        first = next(iter(self.flights), None)
+        first = next(iter(self.in_flight), None)
         if first is None or self.closed:
             return
         if self._loop.time() - first.since < STANDSTILL_SECONDS:
@@ -442,7 +442,7 @@ class RemoteEngine:
         self._look_later()
 
     async def _told(self) -> dict[int, Sequence[str]]:
-        flying = {flight.step for flight in self.flights}
+        flying = {entry.step for entry in self.in_flight}
         link = self._link
         if link is None or not link.alive:
             return {step: [f"the link to {self.target.address} is broken"] for step in flying}
@@ -451,7 +451,7 @@ class RemoteEngine:
         except OpError as error:
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
         seen = [WaitingStep(step, idle, lines) for step, idle, lines in rows if step in flying]
-        self._standstill.look(seen)
+        self._deadlock.look(seen)
         return {one.step: one.lines for one in seen}
 
     async def close(self) -> None:
@@ -461,7 +461,7 @@ class RemoteEngine:
         self.closed = True
         if self._looking is not None:
             self._looking.cancel()
-        await self.flights.close()
+        await self.in_flight.close()
         if self._root is not None:
             await self._root.close()
         link = self._link

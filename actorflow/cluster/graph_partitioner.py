@@ -125,16 +125,16 @@ def by_task(
     shares = []
     for task in tasks:
         graphs = {device: parts[device] for device in members[task]}
-        used = {endpoint for graph in graphs.values() for endpoint in _used_feeds(graph)}
-        wanted = tuple(i for i, endpoint in enumerate(feeds) if endpoint in used)
+        used = {tensor_id for graph in graphs.values() for tensor_id in _used_feeds(graph)}
+        wanted = tuple(i for i, tensor_id in enumerate(feeds) if tensor_id in used)
         shares.append(TaskShare(task, graphs, wanted, tuple(outputs[task])))
     return PartitionedGraph(tuple(shares), tuple(found), tuple(_edges(parts)), feeds)
 
 
 def _used_feeds(graph: Subgraph) -> Iterator[TensorId]:
     for node in graph.nodes.values():
-        yield from (endpoint for endpoint in node.inputs if endpoint in graph.feeds)
-    yield from (endpoint for endpoint in graph.fetches if endpoint in graph.feeds)
+        yield from (tensor_id for tensor_id in node.inputs if tensor_id in graph.feeds)
+    yield from (tensor_id for tensor_id in graph.fetches if tensor_id in graph.feeds)
 
 
 def _edges(parts: Mapping[str, Subgraph]) -> Iterator[TaskEdge]:

@@ -65,10 +65,10 @@ class InFlightSteps:
             self.on_begun()
         return made
 
-    def end(self, flight: InFlightStep) -> None:
+    def end(self, entry: InFlightStep) -> None:
         """It is over; its place has to be given back yet."""
-        del self._flights[flight]
-        if flight.waits:
+        del self._flights[entry]
+        if entry.waits:
             self._admission.end_waiting()
 
     def _begin_looking(self) -> None:
@@ -102,19 +102,19 @@ class InFlightSteps:
     def _note(self, waiting: set[int]) -> bool:
         """Has those that wait give their places up, and those that wait no more take one. Whether there were such."""
         changed = False
-        for flight in list(self._flights):
-            if flight.waits == (flight.step in waiting):
+        for entry in list(self._flights):
+            if entry.waits == (entry.step in waiting):
                 continue
             changed = True
-            if flight.waits:
-                flight.waits = False
+            if entry.waits:
+                entry.waits = False
                 self._admission.end_waiting()
                 continue
             refused = self._admission.begin_waiting()
             if refused is None:
-                flight.waits = True
-            elif flight.doubted:
-                flight.refused = refused
-                flight.scope.cancel()
-            flight.doubted = refused is not None  # it may have waited for that moment only
+                entry.waits = True
+            elif entry.doubted:
+                entry.refused = refused
+                entry.scope.cancel()
+            entry.doubted = refused is not None  # it may have waited for that moment only
         return changed

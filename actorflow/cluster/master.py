@@ -79,7 +79,7 @@ class RegisteredPartition:
 class MasterPlan:
     """A signature's division, and where its shares are registered."""
 
-    division: PartitionedGraph
+    partitioned: PartitionedGraph
     options: Options
     forms: tuple[Form, ...]
     partial: bool = False
@@ -92,7 +92,7 @@ class MasterPlan:
 
     def fetches(self, results: Sequence[Sequence[Any]]) -> list[Any]:
         """The step's fetches from those of its members."""
-        return [results[share][index] for share, index in self.division.places]
+        return [results[share][index] for share, index in self.partitioned.places]
 
 
 class MasterSession:
@@ -122,7 +122,7 @@ class MasterSession:
         self._incarnation = incarnation
         self._reach = reach
         self._numbers = numbers
-        self._divider: GraphPartitioner | None = None
+        self._partitioner: GraphPartitioner | None = None
         self._known: dict[tuple[Any, ...], int] = {}
         self._lock = anyio.Lock()
         self._edges: dict[int, TaskEdge] = {}
@@ -147,7 +147,7 @@ class MasterSession:
                     RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
                     for name, kind, budget in link.about["devices"]
                 ]
-        self._divider = GraphPartitioner(devices, self._worker.devices, options)
+        self._partitioner = GraphPartitioner(devices, self._worker.devices, options)
         return devices
 
     def extend(self, since: int, nodes: bytes) -> int:
@@ -183,20 +183,20 @@ class MasterSession:
         coalesce: bool,
     ) -> int:
         """The number of the plan for a signature, which is made where there is none."""
-        assert self._divider is not None
+        assert self._partitioner is not None
         key = (tuple(signature.feeds), signature.fetches, signature.targets, signature.partial, coalesce)
-        divider = self._divider
-        options = divider.options if coalesce else replace(divider.options, coalesce=False, fuse=False)
+        partitioner = self._partitioner
+        options = partitioner.options if coalesce else replace(partitioner.options, coalesce=False, fuse=False)
         async with self._lock:
             found = self._known.get(key)
             if found is not None:
                 return found
             if len(self.graph) <= LARGE_GRAPH:
-                division = divider.divide(self.graph.nodes, signature, options)
+                partitioned = partitioner.divide(self.graph.nodes, signature, options)
             else:
                 nodes = dict(self.graph.nodes)
-                division = await on_thread(lambda: divider.divide(nodes, signature, options))
-            plan = MasterPlan(division, options, tuple(signature.feeds.values()), signature.partial)
+                partitioned = await on_thread(lambda: partitioner.divide(nodes, signature, options))
+            plan = MasterPlan(partitioned, options, tuple(signature.feeds.values()), signature.partial)
             await self._register(plan)
             self.plans.append(plan)
             self._known[key] = len(self.plans) - 1
@@ -204,29 +204,29 @@ class MasterSession:
 
     def newly_placed(self) -> dict[str, str]:
         """The devices of the nodes that were placed since this was asked last."""
-        assert self._divider is not None
-        placed = list(self._divider.placer.placed.items())
+        assert self._partitioner is not None
+        placed = list(self._partitioner.placer.placed.items())
         fresh, self._told = dict(placed[self._told :]), len(placed)
         return fresh
 
     def _has_keepers(self, task: str) -> bool:
         """Whether nodes that are placed on a task keep something between runs."""
-        assert self._divider is not None
-        placed = self._divider.placer.placed
+        assert self._partitioner is not None
+        placed = self._partitioner.placer.placed
         keepers = (name for name, node in self.graph.nodes.items() if keeps_state(node))
         return any(task_of(placed[name]) == task for name in keepers if name in placed)
 
     async def _register(self, plan: MasterPlan) -> None:
         """Brings each task its share. Raises UnavailableError where one is not reached."""
-        division = plan.division
+        partitioned = plan.partitioned
         links: dict[str, Link | None] = {}
-        for share in division.shares:
+        for share in partitioned.shares:
             link = links[share.task] = None if share.task == self._me else await self._link(share.task)
             self._states.met(share.task, link)
-        for share in division.shares:
+        for share in partitioned.shares:
             self._states.check(share.task, share.nodes())
         numbered = {}
-        for edge in division.edges:
+        for edge in partitioned.edges:
             number = next(self._numbers) & (1 << 30) - 1
             self._edges[number] = edge
             numbered[edge.key] = (number, edge)
@@ -235,13 +235,13 @@ class MasterSession:
         try:
             with noted_by(waits):
                 async with anyio.create_task_group() as group:
-                    for share in division.shares:
+                    for share in partitioned.shares:
                         link = links[share.task]
                         part = TaskPartition(
                             self.number,
                             next(self._numbers),
                             share.graphs,
-                            tuple(division.feeds[i] for i in share.feeds),
+                            tuple(partitioned.feeds[i] for i in share.feeds),
                             share.places,
                             tuple(self._crossings(share.task, numbered.values(), links)),
                             plan.options,
@@ -327,7 +327,7 @@ class MasterSession:
             trace.keep_causality()
         return plan.fetches(results)
 
-    async def run_in_parts(self, plan: MasterPlan, step: int, caller: StepCaller, asked: int = 0) -> None:
+    async def run_partial(self, plan: MasterPlan, step: int, caller: StepCaller, asked: int = 0) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
         await self._ready(plan)
         ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
@@ -337,7 +337,7 @@ class MasterSession:
                 if error is None and index in member.share.feeds:
                     ways[id(member)].feed(member.share.feeds.index(index), value)
 
-        for index in range(len(plan.division.feeds)):
+        for index in range(len(plan.partitioned.feeds)):
             caller.expect(index, partial(hand_on, index))
         with self._under_way(step, asked, plan):
             await self._all(plan, step, lambda member: ways[id(member)].run())
@@ -360,13 +360,13 @@ class MasterSession:
         self, member: RegisteredPartition, index: int, step: int, plan: MasterPlan, caller: StepCaller
     ) -> StepMember:
         """The way to a member of a partial run, whose fetches go on to the caller."""
-        places = {place: i for i, (share, place) in enumerate(plan.division.places) if share == index}
+        places = {place: i for i, (share, place) in enumerate(plan.partitioned.places) if share == index}
 
         def give(place: int, value: Any) -> None:
             caller.give(places[place], value)
 
         if member.link is None:
-            return LocalStepMember(lambda near: self._worker.run_in_parts(member.part, step, near, self), give)
+            return LocalStepMember(lambda near: self._worker.run_partial(member.part, step, near, self), give)
         request = RunPart(member.part, step, None, False, member.link.tokens.epoch, [])
         return RemoteStepMember(member.link, request, len(places), give)
 
@@ -519,17 +519,17 @@ class MasterSession:
     async def replan(self) -> None:
         """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those
         that still ask for a former plan, go on with that."""
-        assert self._divider is not None
+        assert self._partitioner is not None
         found = await self.observed()
         async with self._lock:
-            self._divider.forget(found)
+            self._partitioner.forget(found)
             self._known.clear()
             self._told = 0
 
     def explain(self, node: str) -> str:
         """Why a node is on its device."""
-        assert self._divider is not None
-        return self._divider.placer.explain(node)
+        assert self._partitioner is not None
+        return self._partitioner.placer.explain(node)
 
     async def close(self) -> None:
         """Lets the tasks forget what belongs to the session; waits for each as long as its link lasts."""

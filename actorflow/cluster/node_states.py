@@ -26,7 +26,7 @@ def behind(nodes: Mapping[str, Node], wanted: Iterable[str]) -> list[Node]:
         name = waiting.pop()
         if name not in found and name in nodes:
             node = found[name] = nodes[name]
-            waiting.extend(endpoint.node for endpoint in node.inputs)
+            waiting.extend(tensor_id.node for tensor_id in node.inputs)
             waiting.extend(node.controls)
     return list(found.values())
 

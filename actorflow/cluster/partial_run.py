@@ -152,14 +152,14 @@ class RemotePartialStep:
     """A partial run at the client: its request is open until the step has ended."""
 
     def __init__(
-        self, link: Link, request: RunPlan, signature: Signature, flights: InFlightSteps, root: BackgroundTasks
+        self, link: Link, request: RunPlan, signature: Signature, in_flight: InFlightSteps, root: BackgroundTasks
     ) -> None:
         self.finished = False
         self._signature = signature
-        self._flights = flights
+        self._flights = in_flight
         self._tokens = link.tokens
         self._step = request.step
-        self._feeds = {endpoint: index for index, endpoint in enumerate(signature.feeds)}
+        self._feeds = {tensor_id: index for index, tensor_id in enumerate(signature.feeds)}
         self._values: dict[int, Any] = {}
         self._error: BaseException | None = None
         self._changed = anyio.Event()
@@ -199,19 +199,19 @@ class RemotePartialStep:
     async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
         """Feeds, and waits for fetches. Cancelled, it ends the step. Raises the step's error."""
         with anyio.CancelScope() as scope:
-            flight = self._flights.begin(self._step, self._signature, scope)
+            entry = self._flights.begin(self._step, self._signature, scope)
             try:
                 return await self._part(feeds, wanted)
             finally:
-                self._flights.end(flight)
-        assert flight.refused is not None
-        raise flight.refused.located(details=self._waited)
+                self._flights.end(entry)
+        assert entry.refused is not None
+        raise entry.refused.located(details=self._waited)
 
     async def _part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
         try:
             if not self.finished:
-                for endpoint, value in feeds.items():
-                    self._tokens.send(FEED + self._feeds[endpoint], self._step, b"", value)
+                for tensor_id, value in feeds.items():
+                    self._tokens.send(FEED + self._feeds[tensor_id], self._step, b"", value)
             while not self.finished and any(index not in self._values for index in wanted):
                 await self._changed.wait()
         except anyio.ClosedResourceError as error:

@@ -29,7 +29,7 @@ class TaskPartialStep:
         feeds: Sequence[TensorId],
         forms: Sequence[Form],
         caller: StepCaller,
-        meeting: Rendezvous,
+        rendezvous: Rendezvous,
         number: int,
     ) -> None:
         self._steps = steps
@@ -37,10 +37,10 @@ class TaskPartialStep:
         self._fed: dict[TensorId, Any] = {}
         self._wanted = dict(enumerate(compiled.places))
         """The fetches that are not there yet: in which part, and which slot."""
-        self._step = steps.start(compiled, {}, expected_feeds=len(feeds), meeting=meeting, number=number)
+        self._step = steps.start(compiled, {}, expected_feeds=len(feeds), rendezvous=rendezvous, number=number)
         self._step.listeners.append(self._look)
-        for index, (endpoint, form) in enumerate(zip(feeds, forms, strict=True)):
-            caller.expect(index, partial(self._take, endpoint, form))
+        for index, (tensor_id, form) in enumerate(zip(feeds, forms, strict=True)):
+            caller.expect(index, partial(self._take, tensor_id, form))
         self._look()
         self._step.dispatcher.pump()
 
@@ -65,20 +65,20 @@ class TaskPartialStep:
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
         step.release()
 
-    def _take(self, endpoint: TensorId, form: Form, value: Any, error: BaseException | None) -> None:
+    def _take(self, tensor_id: TensorId, form: Form, value: Any, error: BaseException | None) -> None:
         step = self._step
         if step.stopped or step.finished:
             return
         if error is None:
             try:
-                check_feeds([value], [form], [endpoint])
+                check_feeds([value], [form], [tensor_id])
             except OpError as wrong:
                 error = wrong
         if error is not None:
             step.stop(error)
         else:
-            self._fed[endpoint] = value
-            step.feed({endpoint: value})
+            self._fed[tensor_id] = value
+            step.feed({tensor_id: value})
         step.dispatcher.pump()
 
     def _look(self) -> None:
@@ -87,7 +87,7 @@ class TaskPartialStep:
         if step.stopped:
             return
         for index, (part, position) in list(self._wanted.items()):
-            value = step.parts[part].slots[position]
+            value = step.executors[part].slots[position]
             if value is not EMPTY:
                 del self._wanted[index]
                 try:

@@ -43,11 +43,11 @@ class RemoteRendezvous:
     def is_local(self) -> bool:
         return not self._routes
 
-    def border(self, key: str) -> PeerMemory | None:
+    def peer_memory(self, key: str) -> PeerMemory | None:
         """What devices here and at the other end of an edge have of each other; None where they share no host, or no process lies
         between them."""
         route = self._routes.get(key)
-        return None if route is None else route.channel.border
+        return None if route is None else route.channel.peer_memory
 
     def send(self, key: str, token: Any, tag: bytes = b"", *, lossy: bool = False) -> None:
         route = self._routes.get(key)

@@ -334,13 +334,13 @@ class Server:
                 step = next(self._numbers)
                 if plan.partial:
                     return serve_partial_step(
-                        link.tokens, request, lambda caller: session.run_in_parts(plan, step, caller, request.step)
+                        link.tokens, request, lambda caller: session.run_partial(plan, step, caller, request.step)
                     )
 
                 def run(values: list[Any], trace: Trace | None) -> Outcome:
                     return session.run(plan, step, values, request.timeout, trace, request.step)
 
-                return serve_step(link.tokens, request, plan.division.feeds, plan.forms, run)
+                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, run)
             except BaseException:
                 link.tokens.finish(request.step)  # feeds may be here before the request
                 raise

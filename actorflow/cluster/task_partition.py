@@ -9,7 +9,7 @@ from typing import Any
 import msgpack
 
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.cluster.wire.signatures import Form, decode_endpoint, decode_feed
+from actorflow.cluster.wire.signatures import Form, decode_feed, decode_tensor_id
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
 from actorflow.graph.node import Node, TensorId
@@ -49,8 +49,8 @@ class TaskPartition:
 
     def forms(self) -> tuple[Form, ...]:
         """The types and shapes of its feeds."""
-        known = {endpoint: form for graph in self.graphs.values() for endpoint, form in graph.feeds.items()}
-        return tuple(known[endpoint] for endpoint in self.feeds)
+        known = {tensor_id: form for graph in self.graphs.values() for tensor_id, form in graph.feeds.items()}
+        return tuple(known[tensor_id] for tensor_id in self.feeds)
 
 
 def encode_partition(part: TaskPartition) -> bytes:
@@ -60,7 +60,7 @@ def encode_partition(part: TaskPartition) -> bytes:
         "session": part.session,
         "number": part.number,
         "graphs": [[device, _encode_graph(graph)] for device, graph in part.graphs.items()],
-        "feeds": [list(endpoint) for endpoint in part.feeds],
+        "feeds": [list(tensor_id) for tensor_id in part.feeds],
         "places": [list(place) for place in part.places],
         "crossings": [[c.key, c.edge, c.outgoing, c.peer, c.address, c.incarnation] for c in part.crossings],
         "options": asdict(options),
@@ -79,7 +79,7 @@ def decode_partition(content: bytes) -> TaskPartition:
             session=int(found["session"]),
             number=int(found["number"]),
             graphs={str(device): _decode_graph(graph) for device, graph in found["graphs"]},
-            feeds=tuple(map(decode_endpoint, found["feeds"])),
+            feeds=tuple(map(decode_tensor_id, found["feeds"])),
             places=tuple((int(part), int(position)) for part, position in found["places"]),
             crossings=tuple(
                 CrossTaskEdge(str(key), int(edge), bool(out), str(peer), str(address), int(incarnation))
@@ -115,7 +115,7 @@ def check_partition(part: TaskPartition, devices: Sequence[str]) -> None:
     try:
         _check(part.graphs.keys() <= set(devices), "it is for devices that are not here")
         feeds = frozenset(part.feeds)
-        known = {endpoint for graph in part.graphs.values() for endpoint in graph.feeds}
+        known = {tensor_id for graph in part.graphs.values() for tensor_id in graph.feeds}
         _check(len(feeds) == len(part.feeds) and feeds <= known, "its feeds are not those of its graphs")
         graphs = list(part.graphs.values())
         for index, position in part.places:
@@ -141,15 +141,15 @@ def unknown_op(error: UnknownNameError, task: str) -> NotFoundError:
 
 def _check_graph(graph: Subgraph, device: str, feeds: Set[TensorId]) -> None:
     nodes = graph.nodes
-    fed: Any = {endpoint.node: _Fed() for endpoint in feeds}
+    fed: Any = {tensor_id.node: _Fed() for tensor_id in feeds}
     check_nodes([replace(node, colocate=()) for node in nodes.values()], fed)
     for node in nodes.values():
         _check(node.device == device, f"{node.name} is for another device")
         _check(all(e in feeds or e.node in nodes for e in node.inputs), f"{node.name} lacks an input")
         _check(nodes.keys() >= set(node.controls), f"{node.name} lacks a control input")
-    for endpoint in graph.fetches:
-        there = endpoint in feeds or (endpoint.node in nodes and endpoint.port < len(nodes[endpoint.node].dtypes))
-        _check(there, f"there is no {endpoint}")
+    for tensor_id in graph.fetches:
+        there = tensor_id in feeds or (tensor_id.node in nodes and tensor_id.port < len(nodes[tensor_id.node].dtypes))
+        _check(there, f"there is no {tensor_id}")
     _check(all(target in nodes for target in graph.targets), "a target is not there")
     topological(graph)
 
@@ -169,10 +169,10 @@ def _encode_graph(graph: Subgraph) -> dict[str, Any]:
     return {
         "nodes": encode_nodes(list(graph.nodes.values())),
         "feeds": [
-            [*endpoint, dtype.name, None if shape is None else list(shape)]
-            for endpoint, (dtype, shape) in graph.feeds.items()
+            [*tensor_id, dtype.name, None if shape is None else list(shape)]
+            for tensor_id, (dtype, shape) in graph.feeds.items()
         ],
-        "fetches": [list(endpoint) for endpoint in graph.fetches],
+        "fetches": [list(tensor_id) for tensor_id in graph.fetches],
         "targets": list(graph.targets),
         "entered": {name: list(enters) for name, enters in graph.entered.items()},
     }
@@ -182,7 +182,7 @@ def _decode_graph(found: Mapping[str, Any]) -> Subgraph:
     return Subgraph(
         {node.name: node for node in decode_nodes(found["nodes"])},
         dict(map(decode_feed, found["feeds"])),
-        tuple(map(decode_endpoint, found["fetches"])),
+        tuple(map(decode_tensor_id, found["fetches"])),
         tuple(map(str, found["targets"])),
         {str(name): tuple(map(str, enters)) for name, enters in found["entered"].items()},
     )

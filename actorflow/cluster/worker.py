@@ -117,7 +117,7 @@ class WorkerService:
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}
         self._parts: dict[tuple[int, int], _Registered] = {}
-        self._meetings: dict[int, tuple[RemoteRendezvous, object]] = {}
+        self._rendezvous: dict[int, tuple[RemoteRendezvous, object]] = {}
         self._aborted: dict[tuple[int, object], BaseException] = {}
         """Steps that were aborted before they began here, with who did so: nobody ends another one's."""
         self.draining = False
@@ -144,7 +144,7 @@ class WorkerService:
             found = self._find(number, link)
             if found.part.partial:
                 return serve_partial_step(
-                    link.tokens, request, lambda caller: self.run_in_parts(number, step, caller, link)
+                    link.tokens, request, lambda caller: self.run_partial(number, step, caller, link)
                 )
 
             def run(feeds: list[Any], trace: Trace | None) -> Outcome:
@@ -153,7 +153,7 @@ class WorkerService:
             return serve_step(link.tokens, request, found.part.feeds, found.forms, run)
 
         def run_part(request: RunPart) -> Any:
-            if request.step in self._meetings:
+            if request.step in self._rendezvous:
                 raise AlreadyExistsError(f"Step {request.step} is under way here.")
             try:
                 reply = begin_part(request)
@@ -212,7 +212,7 @@ class WorkerService:
 
     def _end(self, step: int) -> None:
         """The request of a step is answered."""
-        if step not in self._meetings:
+        if step not in self._rendezvous:
             self._drop_tokens(step)
         self.finish(step)
 
@@ -271,7 +271,7 @@ class WorkerService:
         trace: Trace | None,
         owner: object,
     ) -> Outcome:
-        """Runs a part; what the step has at its meeting stays until `finish`.
+        """Runs a part; what the step has at its rendezvous stays until `finish`.
 
         Raises:
             UnavailableError: a task that it needs is not connected any more.
@@ -282,8 +282,8 @@ class WorkerService:
         if routes is None:
             return DeferredCall(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
         values = dict(zip(found.part.feeds, feeds, strict=True))
-        meeting = self._meet(routes, step, owner)
-        return self.steps.run_now(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+        rendezvous = self._meet(routes, step, owner)
+        return self.steps.run_now(found.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
 
     async def _run_when_linked(
         self,
@@ -295,14 +295,14 @@ class WorkerService:
         owner: object,
     ) -> list[Any]:
         values = dict(zip(found.part.feeds, feeds, strict=True))
-        meeting = self._meet(await self._linked(found), step, owner)
-        return await self.steps.run(found.compiled, values, timeout, trace, meeting=meeting, number=step)
+        rendezvous = self._meet(await self._linked(found), step, owner)
+        return await self.steps.run(found.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
 
-    async def run_in_parts(self, number: int, step: int, caller: StepCaller, owner: object) -> None:
+    async def run_partial(self, number: int, step: int, caller: StepCaller, owner: object) -> None:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
         found = self._find(number, owner)
-        meeting = self._meet(await self._linked(found), step, owner)
-        running = TaskPartialStep(self.steps, found.compiled, found.part.feeds, found.forms, caller, meeting, step)
+        rendezvous = self._meet(await self._linked(found), step, owner)
+        running = TaskPartialStep(self.steps, found.compiled, found.part.feeds, found.forms, caller, rendezvous, step)
         await running.wait()
 
     async def _linked(self, found: _Registered) -> dict[str, Route]:
@@ -315,23 +315,23 @@ class WorkerService:
 
     def _meet(self, routes: dict[str, Route], step: int, owner: object) -> RemoteRendezvous:
         """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
-        meeting = RemoteRendezvous(step, self.local.rendezvous(step), routes)
-        self._meetings[step] = (meeting, owner)
+        rendezvous = RemoteRendezvous(step, self.local.rendezvous(step), routes)
+        self._rendezvous[step] = (rendezvous, owner)
         if (error := self._aborted.pop((step, owner), None)) is not None:
             raise error
-        return meeting
+        return rendezvous
 
     def finish(self, step: int) -> None:
         """The step is over on all tasks that this one needs for it."""
-        meeting, _ = self._meetings.pop(step, (None, None))
-        if meeting is not None:
-            meeting.finish()
+        rendezvous, _ = self._rendezvous.pop(step, (None, None))
+        if rendezvous is not None:
+            rendezvous.finish()
 
     def abort(self, step: int, error: BaseException, owner: Owner) -> list[str]:
         """Stops a step of `owner`, the link to a master or the master here, because another task failed. The lines tell
         what it waited for, where its time was up."""
         running = self.steps.running.get(step)
-        if self._meetings.get(step, (None, owner))[1] is not owner:
+        if self._rendezvous.get(step, (None, owner))[1] is not owner:
             return []
         lines: list[str] = []
         if running is not None:
@@ -348,7 +348,7 @@ class WorkerService:
 
     def look(self, steps: Sequence[int], owner: Owner, lines: bool = True) -> list[WaitingStep]:
         """What those of these steps wait for that `owner` has under way here. Without `lines`, only for how long they do."""
-        mine = {step for step in steps if self._meetings.get(step, (None, None))[1] is owner}
+        mine = {step for step in steps if self._rendezvous.get(step, (None, None))[1] is owner}
         if not lines:
             running = self.steps.running
             return [WaitingStep(step, running[step].idle, ()) for step in mine if step in running]
@@ -380,7 +380,7 @@ class WorkerService:
     def _unclaimed(self) -> list[tuple[Link, int]]:
         """The steps that have not begun here and for which tokens wait, with the links that these came over."""
         links = self._links.inbound.values()
-        return [(link, step) for link in links for step in link.tokens.waiting_tokens() if step not in self._meetings]
+        return [(link, step) for link in links for step in link.tokens.waiting_tokens() if step not in self._rendezvous]
 
     def abort_all(self, error: BaseException) -> None:
         """Stops all steps that are under way."""
@@ -400,7 +400,7 @@ class WorkerService:
 
     def forget(self, owner: Owner) -> None:
         """A master is gone: stops its steps, and forgets its sessions."""
-        for step in [step for step, (_, master) in self._meetings.items() if master is owner]:
+        for step in [step for step, (_, master) in self._rendezvous.items() if master is owner]:
             self.abort(step, AbortedError("The master of the step is gone."), owner)
         for aborted in [aborted for aborted in self._aborted if aborted[1] is owner]:
             del self._aborted[aborted]

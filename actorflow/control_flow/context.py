@@ -55,16 +55,16 @@ class Context:
         flow = self.graph.flow_of(tensor.op.name)
         if flow is self or is_free(tensor.op.node) and not self._counts(tensor, flow):
             return tensor
-        known = self.captured.get(tensor.endpoint)
+        known = self.captured.get(tensor.tensor_id)
         if known is None:
             outer = self.parent.capture(tensor) if self.parent is not None else outside(tensor)
-            known = self.captured.get(outer.endpoint)
+            known = self.captured.get(outer.tensor_id)
             if known is None:
                 # no device: it is brought in for all who use it, and a handle has to stay with its variable
                 around = scopes.changed(self.graph, flow=self.parent, controls=(), devices=(), colocate=())
                 with around, self.graph.name_scope(f"{self.name}/"):
-                    known = self.captured[outer.endpoint] = self.bring(outer)
-            self.captured[tensor.endpoint] = known
+                    known = self.captured[outer.tensor_id] = self.bring(outer)
+            self.captured[tensor.tensor_id] = known
         return known
 
     def bring(self, outer: Tensor) -> Tensor:

@@ -173,7 +173,7 @@ def _restored(graph: Graph, name: str) -> Function:
     made = Function(name, context, base, [op.outputs[0] for op in arguments], end)
     for parameter in made.arguments:
         if source := parameter.op.attrs["source"]:
-            context.captured[graph.get_tensor_by_name(source).endpoint] = parameter
+            context.captured[graph.get_tensor_by_name(source).tensor_id] = parameter
     return made
 
 

@@ -69,15 +69,15 @@ class WhileContext(Context):
 
     def bring(self, outer: Tensor) -> Tensor:
         made = self._enter(outer, constant=True)
-        self._entered[made.endpoint] = outer
+        self._entered[made.tensor_id] = outer
         return made
 
     def is_invariant(self, tensor: Tensor) -> bool:
-        return tensor.endpoint in self._entered
+        return tensor.tensor_id in self._entered
 
     def source_of(self, tensor: Tensor) -> Tensor | None:
         """The tensor of the parent that was brought in as `tensor`, or None."""
-        return self._entered.get(tensor.endpoint)
+        return self._entered.get(tensor.tensor_id)
 
     def invariants(self) -> list[tuple[Tensor, Tensor]]:
         """What was brought in: (inside, outside)."""

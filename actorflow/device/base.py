@@ -117,7 +117,7 @@ class Device(Protocol):
 
 
 class Recordable(Protocol):
-    """Launches in a straight line (`actorflow.runtime.codegen.codegen.launched.Straight`)."""
+    """Launches in a straight line (`actorflow.runtime.codegen.launched.LaunchSequence`)."""
 
     pieces: tuple[Any, ...]
     results: tuple[int, ...]

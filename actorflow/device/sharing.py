@@ -1,9 +1,9 @@
 """Tensors that another process of this host reads where they are, in a device's memory: what devices and channels say of them.
 
 The sender's device says where a tensor lies (`SharedTensor`): a description, which only the receiver's device understands, and an
-offset. The channel carries both, and holds the tensor until the receiver gives it back. At the receiver the token is a `PeerTensor`,
-which its device copies from; when that is gone, the tensor is given back. What devices keep for a peer hangs on the
-channel's `PeerMemory`.
+offset. The channel carries both, and holds the tensor until the receiver gives it back. At the receiver the token is a
+`PeerTensor`, which its device copies from; when that is gone, the tensor is given back. The channel's `PeerMemory` has what
+devices keep for a peer.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PeerTensor:
     nbytes: int
     description: bytes
     offset: int
-    border: PeerMemory
+    peer_memory: PeerMemory
 
 
 class SharingDevice(AsynchronousDevice, Protocol):
@@ -90,7 +90,7 @@ class SharingDevice(AsynchronousDevice, Protocol):
     def refused(self, peer: str, reason: str) -> None:
         """The peer's device `peer` can't read what is here: its tokens go by the host."""
 
-    def share(self, value: Any, border: PeerMemory) -> SharedTensor | None:
+    def share(self, value: Any, peer_memory: PeerMemory) -> SharedTensor | None:
         """A tensor for the peer to copy; None where it has to go by the host."""
 
 

@@ -283,8 +283,8 @@ class EagerGraph(Graph):
         dtypes, inferred = definition.infer(Inference(definition, attrs, types, shapes, value))
         if looked or len(dtypes) != 1:
             return None
-        endpoints = tuple(TensorId(spec.name, 0) for spec in definition.inputs)
-        node = Node(definition.type, definition.type, endpoints, (), attrs, dtypes, inferred)
+        tensor_ids = tuple(TensorId(spec.name, 0) for spec in definition.inputs)
+        node = Node(definition.type, definition.type, tensor_ids, (), attrs, dtypes, inferred)
         prepared = Prepared(definition, node, self._device(), types, shapes, False, self)
         return prepared if prepared.pure else None
 

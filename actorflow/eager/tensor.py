@@ -65,7 +65,7 @@ class EagerTensor(Tensor):
         return graph_for_values()
 
     @property
-    def endpoint(self) -> TensorId:
+    def tensor_id(self) -> TensorId:
         return TensorId(cast(str, self), 0)  # `EagerNodes` finds the value by it
 
     @property

@@ -22,33 +22,33 @@ Nodes: TypeAlias = Mapping[str, Node]
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-def constant_value(nodes: Nodes, endpoint: TensorId, depth: int = _DEPTH) -> Array | None:
-    """The value of `endpoint`, or None where a run decides it. Looks through shapes that are known and their parts."""
-    found = _look(nodes, endpoint, depth)
-    return None if found is None or _is_partial(nodes, endpoint, found) else found
+def constant_value(nodes: Nodes, tensor_id: TensorId, depth: int = _DEPTH) -> Array | None:
+    """The value of `tensor_id`, or None where a run decides it. Looks through shapes that are known and their parts."""
+    found = _look(nodes, tensor_id, depth)
+    return None if found is None or _is_partial(nodes, tensor_id, found) else found
 
 
-def shape_value(nodes: Nodes, endpoint: TensorId) -> Shape:
+def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
     """What is known of a vector of integers, None for each element that a run decides; -1 stays as it is.
 
-    None where `endpoint` is no vector of integers, or even its length is not known.
+    None where `tensor_id` is no vector of integers, or even its length is not known.
     """
-    node = nodes.get(endpoint.node)
-    if node is None or not node.dtypes[endpoint.port].is_integer:
+    node = nodes.get(tensor_id.node)
+    if node is None or not node.dtypes[tensor_id.port].is_integer:
         return None
-    found = _look(nodes, endpoint, _DEPTH)
+    found = _look(nodes, tensor_id, _DEPTH)
     if found is None:
-        length = node.shapes[endpoint.port]
+        length = node.shapes[tensor_id.port]
         return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
     return tuple(None if size is None else int(size) for size in found) if found.ndim == 1 else None
 
 
-def _is_partial(nodes: Nodes, endpoint: TensorId, value: Array) -> bool:
-    return value.dtype == object and nodes[endpoint.node].dtypes[endpoint.port].kind != "S"
+def _is_partial(nodes: Nodes, tensor_id: TensorId, value: Array) -> bool:
+    return value.dtype == object and nodes[tensor_id.node].dtypes[tensor_id.port].kind != "S"
 
 
-def _look(nodes: Nodes, endpoint: TensorId, depth: int) -> Array | None:
-    node = nodes.get(endpoint.node)
+def _look(nodes: Nodes, tensor_id: TensorId, depth: int) -> Array | None:
+    node = nodes.get(tensor_id.node)
     if node is None or depth == 0:
         return None
     if node.op == "Const":
@@ -61,9 +61,9 @@ def _look(nodes: Nodes, endpoint: TensorId, depth: int) -> Array | None:
         return found.astype(node.dtypes[0].numpy_dtype)
 
 
-def _static(nodes: Nodes, endpoint: TensorId) -> Shape:
-    node = nodes.get(endpoint.node)
-    return None if node is None else node.shapes[endpoint.port]
+def _static(nodes: Nodes, tensor_id: TensorId) -> Shape:
+    node = nodes.get(tensor_id.node)
+    return None if node is None else node.shapes[tensor_id.port]
 
 
 # ---- one rule an op: the value by what is known of the inputs, or None
@@ -95,13 +95,13 @@ def _of_cast(nodes: Nodes, node: Node, depth: int) -> Array | None:
     return found
 
 
-def _parts(nodes: Nodes, node: Node, endpoints: tuple[TensorId, ...], depth: int) -> list[Array] | None:
+def _parts(nodes: Nodes, node: Node, tensor_ids: tuple[TensorId, ...], depth: int) -> list[Array] | None:
     """The values of several inputs, where unknown as sizes that a run decides; None where that can't be said."""
     found = []
-    for endpoint in endpoints:
-        value = _look(nodes, endpoint, depth)
+    for tensor_id in tensor_ids:
+        value = _look(nodes, tensor_id, depth)
         if value is None:
-            shape = _static(nodes, endpoint)
+            shape = _static(nodes, tensor_id)
             if shape is None or len(shape) > 1 or None in shape or not node.dtypes[0].is_integer:
                 return None
             value = np.full(shape, None, object)

@@ -51,7 +51,7 @@ def symbolic_dtype(value: Any) -> DType | None:
 
 def shared_read(reference: Tensor) -> Tensor | None:
     """The read of a variable that all uses of it share, which is the first one that its graph has, or None."""
-    nodes = reference.graph.consumers(reference.endpoint)
+    nodes = reference.graph.consumers(reference.tensor_id)
     return next((n.outputs[0] for n in nodes if n.type == "ReadVariableOp"), None)
 
 

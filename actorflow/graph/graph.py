@@ -154,11 +154,11 @@ class Graph(Scoped):
             return found
         raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
 
-    def tensor_at(self, endpoint: TensorId) -> Tensor:
-        return self._operations[endpoint.node].outputs[endpoint.port]
+    def tensor_at(self, tensor_id: TensorId) -> Tensor:
+        return self._operations[tensor_id.node].outputs[tensor_id.port]
 
-    def consumers(self, endpoint: TensorId) -> list[Operation]:
-        return [self._operations[name] for name in self._consumers.get(endpoint, ())]
+    def consumers(self, tensor_id: TensorId) -> list[Operation]:
+        return [self._operations[name] for name in self._consumers.get(tensor_id, ())]
 
     def _similar(self, name: str) -> str:
         import difflib
@@ -225,7 +225,7 @@ class Graph(Scoped):
         node = Node(
             name=node_name,
             op=op_type,
-            inputs=tuple(t.endpoint for t in inputs),
+            inputs=tuple(t.tensor_id for t in inputs),
             controls=controls,
             attrs=MappingProxyType(dict(attrs)) if attrs else NO_ATTRS,
             dtypes=dtypes,
@@ -255,8 +255,8 @@ class Graph(Scoped):
             raise ValueError(f"The graph has a node {node.name!r} already, made at {self._nodes[node.name].where}.")
         self._nodes[node.name] = node
         self._names_in_use.setdefault(node.name.lower(), 1)
-        for endpoint in dict.fromkeys(node.inputs):
-            self._consumers.setdefault(endpoint, []).append(node.name)
+        for tensor_id in dict.fromkeys(node.inputs):
+            self._consumers.setdefault(tensor_id, []).append(node.name)
         operation = self._operations[node.name] = Operation(self, node)
         return operation
 
@@ -314,8 +314,8 @@ class Graph(Scoped):
         """Makes `value`, of a NextIteration, the second input of a loop's Merge."""
         self._check_open()
         node = self._nodes[merge.name]
-        self._nodes[merge.name] = replace(node, inputs=(node.inputs[0], value.endpoint))
-        self._consumers.setdefault(value.endpoint, []).append(merge.name)
+        self._nodes[merge.name] = replace(node, inputs=(node.inputs[0], value.tensor_id))
+        self._consumers.setdefault(value.tensor_id, []).append(merge.name)
         self._edits += 1
 
     def refine_shape(self, tensor: Tensor, shape: shapes.Shape) -> None:
@@ -342,8 +342,8 @@ class Graph(Scoped):
             attrs,
             [n.dtypes[t.value_index] for n, t in zip(records, inputs, strict=True)],
             [n.shapes[t.value_index] for n, t in zip(records, inputs, strict=True)],
-            lambda i: constant_value(nodes, inputs[i].endpoint),
-            lambda i: shape_value(nodes, inputs[i].endpoint),
+            lambda i: constant_value(nodes, inputs[i].tensor_id),
+            lambda i: shape_value(nodes, inputs[i].tensor_id),
         )
 
     def _controls(self, scope: scopes.Scopes, inputs: Sequence[Tensor]) -> tuple[str, ...]:
@@ -393,9 +393,9 @@ class Graph(Scoped):
 
     def _beside_reference(self, operation: Operation, chosen: DeviceSpec) -> DeviceSpec:
         """Where a node goes that the scopes want on `chosen`: if it takes a reference that is in another task, there."""
-        for endpoint in operation.node.inputs:
-            source = self._nodes[endpoint.node]
-            if source.dtypes[endpoint.port].is_ref:
+        for tensor_id in operation.node.inputs:
+            source = self._nodes[tensor_id.node]
+            if source.dtypes[tensor_id.port].is_ref:
                 held = DeviceSpec.parse(source.device)
                 theirs, mine = held.task_of(), chosen.task_of()
                 return chosen if DeviceSpec() in (theirs, mine) or theirs == mine else held

@@ -101,7 +101,7 @@ class SparseTensor:
     @property
     def static_shape(self) -> Shape:
         """What is known of `dense_shape`, as a plain tuple."""
-        found = constant_value(self.graph.nodes, self.dense_shape.endpoint)
+        found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
         if found is not None:
             return tuple(int(size) for size in found)
         if self._known is not None:

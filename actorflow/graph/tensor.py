@@ -74,7 +74,7 @@ class Operation:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        return tuple(self.graph.tensor_at(endpoint) for endpoint in self.node.inputs)
+        return tuple(self.graph.tensor_at(tensor_id) for tensor_id in self.node.inputs)
 
     @property
     def control_inputs(self) -> tuple[Operation, ...]:
@@ -165,7 +165,7 @@ class Tensor(Overloads):
         return self.op.graph
 
     @property
-    def endpoint(self) -> TensorId:
+    def tensor_id(self) -> TensorId:
         return TensorId(self.op.name, self.value_index)
 
     @property
@@ -198,7 +198,7 @@ class Tensor(Overloads):
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input."""
-        return self.graph.consumers(self.endpoint)
+        return self.graph.consumers(self.tensor_id)
 
     def __repr__(self) -> str:
         return f"<actorflow.Tensor '{self.name}' shape={shapes.show(self.static_shape)} dtype={self.dtype}>"

@@ -58,7 +58,7 @@ def node_def_of(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False)
 def _records(nodes: Mapping[str, Node], node: Node, add_shapes: bool) -> list[NodeDef]:
     """The message of a node, after those of constants that TensorFlow's op takes as inputs beside it."""
     definition = opdef.lookup(node.op)
-    inputs = [_input(endpoint) for endpoint in node.inputs]
+    inputs = [_input(tensor_id) for tensor_id in node.inputs]
     if (update := UPDATES.get(node.op)) is not None:
         return _with_read(nodes, node, update, add_shapes)
     several = expanded(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
@@ -105,8 +105,8 @@ def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
         made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
 
 
-def _input(endpoint: TensorId) -> str:
-    return endpoint.node if not endpoint.port else str(endpoint)
+def _input(tensor_id: TensorId) -> str:
+    return tensor_id.node if not tensor_id.port else str(tensor_id)
 
 
 def _element_shape(node: Node) -> Any:

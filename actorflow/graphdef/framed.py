@@ -22,9 +22,9 @@ def with_constants_in_frames(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
         if node.op == "Merge":
             pivots.setdefault(of[node.name], node.name)
         if not is_free(node):
-            for endpoint in node.inputs:
-                if is_free(nodes[endpoint.node]):
-                    users.setdefault(endpoint.node, {})[of[node.name]] = None
+            for tensor_id in node.inputs:
+                if is_free(nodes[tensor_id.node]):
+                    users.setdefault(tensor_id.node, {})[of[node.name]] = None
     place: dict[tuple[str, str], str] = {}
     made: dict[str, Node] = {}
     for name, node in nodes.items():

@@ -284,7 +284,7 @@ class _Importer:
     def _without_shape(
         self, op_type: str, place: int, tensors: list[Tensor], attrs: dict[str, Any], definition: opdef.OpDef
     ) -> list[Tensor]:
-        value = constant_value(self.graph.nodes, tensors[place].endpoint)
+        value = constant_value(self.graph.nodes, tensors[place].tensor_id)
         if any(attr.name == "element_shape" for attr in definition.attrs) and value is not None:
             attrs["element_shape"] = (
                 tuple([None if n < 0 else int(n) for n in value]) if value.ndim else attrs.get("element_shape")

@@ -44,7 +44,7 @@ class TaskActor:
         return f"[{host}]:{self._reservation.port}" if ":" in host else f"{host}:{self._reservation.port}"
 
     async def serve(self, message: Mapping[str, Any]) -> int:
-        """Starts the server that the orders ask for, and gives its incarnation."""
+        """Starts the server that the configuration asks for, and gives its incarnation."""
         server = await self._stack.enter_async_context(make_server(from_message(message)))
         return server.identity.incarnation
 
@@ -80,7 +80,7 @@ async def start_on_ray(
     *,
     ray: Any = None,
     start_seconds: float = START_SECONDS,
-    **orders: Any,
+    **config: Any,
 ) -> AsyncIterator[RayCluster]:
     """Starts the tasks of each job on a Ray cluster that `ray.init` has connected to; they end with the block.
 
@@ -89,7 +89,7 @@ async def start_on_ray(
         options: Ray's options for each actor (`num_cpus`, `resources`, `scheduling_strategy`).
         ray: the module; the installed one unless given.
         start_seconds: the maximum number of seconds that Ray may take to find places for all tasks.
-        orders: further fields of `TaskConfig`, such as `devices` and `memory_budget`.
+        config: further fields of `TaskConfig`, such as `devices` and `memory_budget`.
 
     Raises:
         UnimplementedError: Ray is not installed.
@@ -116,7 +116,7 @@ async def start_on_ray(
             credentials = Credentials.make()
             messages = {
                 actors[parse_task(task)]: to_message(
-                    TaskConfig(spec, *parse_task(task), credentials=credentials, listen=spec.address_of(task), **orders)
+                    TaskConfig(spec, *parse_task(task), credentials=credentials, listen=spec.address_of(task), **config)
                 )
                 for task in spec.tasks
             }

@@ -41,7 +41,7 @@ def forgotten_updates_of_runs(graph: Graph, runs: Sequence[Any]) -> list[Forgott
     """Those of each of `runs`, structures of fetches as for `session.run`; each layer once."""
     found: dict[str, ForgottenUpdates] = {}
     for run in [Fetches(graph, structure) for structure in runs]:
-        fetched = {endpoint.node for endpoint in run.endpoints} | set(run.targets)
+        fetched = {tensor_id.node for tensor_id in run.tensor_ids} | set(run.targets)
         for made in left_behind(graph, fetched):
             found.setdefault(made.layer, ForgottenUpdates(made))
     return list(found.values())

@@ -72,7 +72,7 @@ def happens_before(graph: Subgraph, of_interest: Iterable[str], values: Iterable
     Raises:
         InvalidArgumentError: an edge leads from one loop into another.
     """
-    fetched = {endpoint.node for endpoint in graph.fetches}
+    fetched = {tensor_id.node for tensor_id in graph.fetches}
     return _Order(_Unrolled(graph)).between(frozenset(of_interest), frozenset(values) - fetched)
 
 
@@ -102,9 +102,9 @@ class _Unrolled:
             frame = self._frames.parent[frame]
         return found
 
-    def _edge(self, node: Node, tag: tuple[int, ...], endpoint: TensorId) -> _Edge | None:
+    def _edge(self, node: Node, tag: tuple[int, ...], tensor_id: TensorId) -> _Edge | None:
         """The edge on which `node` waits in the iteration `tag`; None where there is nothing to wait for."""
-        source = self.nodes[endpoint.node]
+        source = self.nodes[tensor_id.node]
         if is_free(source):
             return None
         match source.op:
@@ -114,20 +114,20 @@ class _Unrolled:
                 return None if node.op == "Merge" and tag[-1] else _Edge(Instance(source.name, tag[:-1]))
             case "Exit":
                 return _Edge(Instance(source.name, (*tag, _LAST)))
-            case "Switch" if endpoint.port >= 0:
+            case "Switch" if tensor_id.port >= 0:
                 pred, at = self._pred(source.inputs[1], tag)
                 if self.nodes[pred.node].op == "LoopCond":
-                    return _Edge(Instance(source.name, tag), dead=(at[-1] < _LAST) != bool(endpoint.port))
-                return _Edge(Instance(source.name, tag), Choice(pred, at, bool(endpoint.port)))
+                    return _Edge(Instance(source.name, tag), dead=(at[-1] < _LAST) != bool(tensor_id.port))
+                return _Edge(Instance(source.name, tag), Choice(pred, at, bool(tensor_id.port)))
         return _Edge(Instance(source.name, tag))
 
-    def _pred(self, endpoint: TensorId, tag: tuple[int, ...]) -> tuple[TensorId, tuple[int, ...]]:
+    def _pred(self, tensor_id: TensorId, tag: tuple[int, ...]) -> tuple[TensorId, tuple[int, ...]]:
         """Where a predicate comes from, and in which iteration."""
-        while (node := self.nodes[endpoint.node]).op in ("Identity", "Switch", "Enter"):
-            endpoint = node.inputs[0]
+        while (node := self.nodes[tensor_id.node]).op in ("Identity", "Switch", "Enter"):
+            tensor_id = node.inputs[0]
             if node.op == "Enter":
                 tag = tag[:-1]
-        return endpoint, tag
+        return tensor_id, tag
 
     def _one_at_a_time(self, frame: str) -> None:
         """An iteration of this loop begins when all of the one before it has ended."""

@@ -93,7 +93,7 @@ def races_of_runs(graph: Graph, runs: Sequence[Any]) -> list[Race]:
         return find_races(graph.nodes)
     found: dict[tuple[str, str, str], Race] = {}
     for run in [Fetches(graph, structure) for structure in runs]:
-        for race in find_races(graph.nodes, run.endpoints, run.targets):
+        for race in find_races(graph.nodes, run.tensor_ids, run.targets):
             found.setdefault((race.variable, race.first.name, race.second.name), race)
     return list(found.values())
 
@@ -142,8 +142,8 @@ class _Lint:
         self._users: dict[TensorId, Node] = {}
         self._awaited = {control for node in run.nodes.values() for control in node.controls}
         for node in sorted(run.nodes.values(), key=self._place):
-            for endpoint in node.inputs:
-                self._users.setdefault(endpoint, node)
+            for tensor_id in node.inputs:
+                self._users.setdefault(tensor_id, node)
         self._variables = {name: found for name in kept if (found := self._accessed(run.nodes[name]))}
         self._run = run
 
@@ -198,9 +198,9 @@ class _Lint:
             return []
         return list(dict.fromkeys(handles))
 
-    def _origin(self, endpoint: TensorId) -> Node:
+    def _origin(self, tensor_id: TensorId) -> Node:
         """The node that makes what is only passed on into branches and loops."""
-        node = self._nodes[endpoint.node]
+        node = self._nodes[tensor_id.node]
         while node.op in _PASSING:
             node = self._nodes[node.inputs[0].node]
         return node

@@ -160,6 +160,6 @@ class TextFileInitializer(TableInitializerBase):
     def _fill(self, handle: Tensor) -> Operation:
         with composite(self._name, "text_file_init", handle) as scope:
             path = convert_to_tensor(self._filename, string, name="asset_filepath")
-            if constant_value(path.graph.nodes, path.endpoint) is not None:
+            if constant_value(path.graph.nodes, path.tensor_id) is not None:
                 path.graph.add_to_collection(GraphKeys.ASSET_FILEPATHS, path)
             return ops.initialize_table_from_text_file(handle, path, **self._options, name=scope)

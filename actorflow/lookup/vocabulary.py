@@ -224,7 +224,7 @@ def _check_file(vocabulary_file: TensorLike | None, vocab_size: int | None) -> T
     if vocab_size is not None and vocab_size < 1:
         shown = vocabulary_file
         if isinstance(vocabulary_file, Tensor):
-            shown = constant_value(vocabulary_file.graph.nodes, vocabulary_file.endpoint) or "?"
+            shown = constant_value(vocabulary_file.graph.nodes, vocabulary_file.tensor_id) or "?"
         raise ValueError(f"`vocab_size` must be greater than 0, got {vocab_size} for vocabulary_file: {shown!r}.")
     return vocabulary_file
 

@@ -34,7 +34,7 @@ def small_constant(graph: Graph, value: Any, dtype: DType, name: str) -> Tensor:
 
 def known_value(tensor: Tensor) -> np.ndarray[Any, Any] | None:
     """The value of `tensor` where the graph alone decides it, else None."""
-    return constant_value(tensor.graph.nodes, tensor.endpoint)
+    return constant_value(tensor.graph.nodes, tensor.tensor_id)
 
 
 def outputs_of(made: Any) -> list[Tensor]:

@@ -84,7 +84,7 @@ class IndexedSlices:
     def static_shape(self) -> Shape:
         """What is known of the dense tensor's shape, as a plain tuple."""
         if self.dense_shape is not None:
-            found = constant_value(self.graph.nodes, self.dense_shape.endpoint)
+            found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
             if found is not None:
                 return tuple(int(size) for size in found)
         rows = self.values.static_shape

@@ -40,10 +40,10 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if not is_symbolic(tensor):
         return tensor
     source = convert_to_tensor(tensor)
-    value = constant_value(source.graph.nodes, source.endpoint)
+    value = constant_value(source.graph.nodes, source.tensor_id)
     if value is not None or not partial:
         return value
-    sizes = shape_value(source.graph.nodes, source.endpoint)
+    sizes = shape_value(source.graph.nodes, source.tensor_id)
     return None if sizes is None or not any(s is not None for s in sizes) else np.array(sizes, object)
 
 

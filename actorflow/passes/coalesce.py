@@ -184,15 +184,15 @@ def _make(name: str, members: list[Node], graph: Subgraph, used: set[TensorId]) 
     controls: dict[str, None] = {}
     outputs: list[TensorId] = []
     for member in members:
-        for endpoint in member.inputs:
-            if endpoint in graph.feeds:
-                inputs[endpoint] = None
-            elif endpoint.node not in inside:
-                source = graph.nodes[endpoint.node]
+        for tensor_id in member.inputs:
+            if tensor_id in graph.feeds:
+                inputs[tensor_id] = None
+            elif tensor_id.node not in inside:
+                source = graph.nodes[tensor_id.node]
                 if is_free(source):
                     constants[source.name] = source
                 else:
-                    inputs[endpoint] = None
+                    inputs[tensor_id] = None
         controls.update(dict.fromkeys(c for c in member.controls if c not in inside))
         ports = (TensorId(member.name, port) for port in range(len(member.dtypes)))
         outputs.extend(e for e in ports if e in used and e not in graph.feeds)

@@ -49,11 +49,11 @@ class LoopBody:
     cost: float
     """Expected nanoseconds of an iteration."""
 
-    def resolved(self, endpoint: TensorId) -> TensorId:
+    def resolved(self, tensor_id: TensorId) -> TensorId:
         """The tensor that a Switch or the LoopCond passes on; any other as it is."""
-        while endpoint in self.aliases:
-            endpoint = self.aliases[endpoint]
-        return endpoint
+        while tensor_id in self.aliases:
+            tensor_id = self.aliases[tensor_id]
+        return tensor_id
 
 
 def coalesce_loops(
@@ -253,12 +253,12 @@ class _Loop:
         self._guards[node.name] = mine
         return True
 
-    def _edge(self, endpoint: TensorId) -> Guard:
-        mine = self._guards.get(endpoint.node, frozenset())
-        source = self._graph.nodes[endpoint.node]
+    def _edge(self, tensor_id: TensorId) -> Guard:
+        mine = self._guards.get(tensor_id.node, frozenset())
+        source = self._graph.nodes[tensor_id.node]
         return (
-            mine | {(source.inputs[1], endpoint.port)}
-            if source.op == "Switch" and endpoint.node in self._guards
+            mine | {(source.inputs[1], tensor_id.port)}
+            if source.op == "Switch" and tensor_id.node in self._guards
             else mine
         )
 

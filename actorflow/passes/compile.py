@@ -48,10 +48,10 @@ class Signature:
     @property
     def wanted(self) -> tuple[str, ...]:
         """The names of the nodes that are asked for."""
-        return (*(endpoint.node for endpoint in self.fetches), *self.targets)
+        return (*(tensor_id.node for tensor_id in self.fetches), *self.targets)
 
     @property
-    def fed_later(self) -> frozenset[TensorId]:
+    def deferred_feeds(self) -> frozenset[TensorId]:
         """The feeds that come while the step goes on."""
         return frozenset(self.feeds) if self.partial else frozenset()
 
@@ -239,6 +239,6 @@ def finish(
 def _places(graph: Subgraph, parts: Mapping[str, Subgraph]) -> tuple[tuple[int, int], ...]:
     owner: dict[TensorId, tuple[int, int]] = {}
     for index, part in enumerate(parts.values()):
-        for position, endpoint in enumerate(part.fetches):
-            owner.setdefault(endpoint, (index, position))
-    return tuple(owner[endpoint] for endpoint in graph.fetches)
+        for position, tensor_id in enumerate(part.fetches):
+            owner.setdefault(tensor_id, (index, position))
+    return tuple(owner[tensor_id] for tensor_id in graph.fetches)

@@ -90,9 +90,9 @@ def _lists_together(graph: Subgraph) -> Subgraph:
         return graph
     groups = UnionFind()
     for node in carries:
-        for endpoint in node.inputs:
-            if endpoint not in graph.feeds and graph.type_of(endpoint)[0] is variant:
-                groups.join(endpoint.node, node.name)
+        for tensor_id in node.inputs:
+            if tensor_id not in graph.feeds and graph.type_of(tensor_id)[0] is variant:
+                groups.join(tensor_id.node, node.name)
     home: dict[str, str] = {}
     for node in carries:
         home.setdefault(groups.find(node.name), node.device)
@@ -121,9 +121,9 @@ def _spread(graph: Subgraph) -> Subgraph:
     users: dict[str, list[str]] = {}
     waiting: dict[str, list[str]] = {}
     for node in yielding(graph.nodes.values()):
-        for endpoint in node.inputs:
-            if endpoint not in graph.feeds and graph.nodes[endpoint.node].op in _GOES_AHEAD:
-                users.setdefault(endpoint.node, []).append(node.name)
+        for tensor_id in node.inputs:
+            if tensor_id not in graph.feeds and graph.nodes[tensor_id.node].op in _GOES_AHEAD:
+                users.setdefault(tensor_id.node, []).append(node.name)
         for name in node.controls:
             if graph.nodes[name].op in _GOES_AHEAD:
                 waiting.setdefault(name, []).append(node.name)

@@ -71,8 +71,8 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
 def _inherited_controls(node: Node, nodes: dict[str, Node]) -> tuple[str, ...]:
     """The node's own control inputs, and those of the constants that it was computed from."""
     found = dict.fromkeys(node.controls)
-    for endpoint in node.inputs:
-        source = nodes[endpoint.node]
+    for tensor_id in node.inputs:
+        source = nodes[tensor_id.node]
         if source.op == "Const":
             found.update(dict.fromkeys(source.controls))
     return tuple(found)

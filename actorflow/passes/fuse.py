@@ -91,9 +91,9 @@ def _matches(
     """The rules that fit a node, the positions in their order and the rules of each in theirs."""
     rules = _BY_LAST[last.op]
     for position in dict.fromkeys(position for rule in rules for position in rule.positions):
-        endpoint = last.inputs[position]
-        first = nodes.get(endpoint.node)
-        if first is None or endpoint in graph.feeds or uses[endpoint.node] != 1 or first.device != last.device:
+        tensor_id = last.inputs[position]
+        first = nodes.get(tensor_id.node)
+        if first is None or tensor_id in graph.feeds or uses[tensor_id.node] != 1 or first.device != last.device:
             continue
         for rule in rules:
             if position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
@@ -205,8 +205,8 @@ def _uses(graph: Subgraph) -> Counter[str]:
     """How many inputs, control edges, fetches and targets name each node."""
     uses: Counter[str] = Counter()
     for node in yielding(graph.nodes.values()):
-        uses.update(endpoint.node for endpoint in node.inputs)
+        uses.update(tensor_id.node for tensor_id in node.inputs)
         uses.update(node.controls)
-    uses.update(endpoint.node for endpoint in graph.fetches)
+    uses.update(tensor_id.node for tensor_id in graph.fetches)
     uses.update(graph.targets)
     return uses

@@ -79,10 +79,10 @@ class _Inliner:
                 self.made[name] = replace(node, inputs=tuple(map(self.resolve, node.inputs)))
         return self.made
 
-    def resolve(self, endpoint: TensorId) -> TensorId:
-        while endpoint in self.redirected:
-            endpoint = self.redirected[endpoint]
-        return endpoint
+    def resolve(self, tensor_id: TensorId) -> TensorId:
+        while tensor_id in self.redirected:
+            tensor_id = self.redirected[tensor_id]
+        return tensor_id
 
     def expand(self, call: Node) -> list[Node]:
         """Replaces `call`, and gives the calls in the copy of its body."""
@@ -147,16 +147,16 @@ class _Inliner:
             colocate=tuple(self.copied(chain[levels[c]], c) if c in levels else c for c in node.colocate),
         )
 
-    def is_reference(self, endpoint: TensorId) -> bool:
-        return self.source[endpoint.node].op == "_Arg" and self.source[endpoint.node].dtypes[0].is_ref
+    def is_reference(self, tensor_id: TensorId) -> bool:
+        return self.source[tensor_id.node].op == "_Arg" and self.source[tensor_id.node].dtypes[0].is_ref
 
     def gate(self, call: Node) -> tuple[str, ...]:
         """What a node of the body waits for that needs no value: it runs just when the call would."""
         inputs = []
-        for endpoint in call.inputs:
-            source = self.made[endpoint.node]
-            if not is_free(source) and not source.dtypes[endpoint.port].is_ref:
-                inputs.append(endpoint)
+        for tensor_id in call.inputs:
+            source = self.made[tensor_id.node]
+            if not is_free(source) and not source.dtypes[tensor_id.port].is_ref:
+                inputs.append(tensor_id)
         if not inputs:
             return call.controls
         name = self.copied(call.name, "inputs_ready")
@@ -174,13 +174,13 @@ class _Inliner:
             )
         return (name,)
 
-    def mapped(self, endpoint: TensorId, chain: list[str], levels: Mapping[str, int]) -> TensorId:
-        node = self.source[endpoint.node]
+    def mapped(self, tensor_id: TensorId, chain: list[str], levels: Mapping[str, int]) -> TensorId:
+        node = self.source[tensor_id.node]
         if is_free(node):
-            return endpoint
+            return tensor_id
         owner = chain[levels[node.name]]
         if node.op != "_Arg":
-            return TensorId(self.copied(owner, node.name), endpoint.port)
+            return TensorId(self.copied(owner, node.name), tensor_id.port)
         call = self.original[owner]
         given = call.inputs[node.attrs["index"]]
         return self.after_controls(call, given) if call.controls and not node.dtypes[0].is_ref else given

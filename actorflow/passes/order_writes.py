@@ -29,9 +29,9 @@ def order_writes(graph: Subgraph, partial: frozenset[TensorId] = frozenset()) ->
             successors[need].append(node.name)
         definition = opdef.lookup(node.op)
         if definition.writes:
-            for endpoint in node.inputs:
-                if endpoint not in graph.feeds and graph.nodes[endpoint.node].dtypes[endpoint.port].is_ref:
-                    writes.setdefault(endpoint.node, []).append(node.name)
+            for tensor_id in node.inputs:
+                if tensor_id not in graph.feeds and graph.nodes[tensor_id.node].dtypes[tensor_id.port].is_ref:
+                    writes.setdefault(tensor_id.node, []).append(node.name)
         elif node.op in _READS:
             reads.setdefault(node.inputs[0].node, []).append(node.name)
     if not any(handle in reads for handle in writes):

@@ -40,14 +40,14 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
     nodes = graph.nodes
     received: dict[tuple[TensorId | str, str], Node] = {}
 
-    def receive(source: Node, endpoint: TensorId | None, device: str) -> str:
+    def receive(source: Node, tensor_id: TensorId | None, device: str) -> str:
         """The name of the node that has a tensor of `source`, or else the fact that it is done, on `device`."""
-        edge = endpoint or source.name
+        edge = tensor_id or source.name
         recv = received.get((edge, device))
         if recv is None:
             frame = frames.output(source) if frames.parent else ROOT
             starts = () if frame == ROOT else (divided.triggers[frame, device],)
-            send, recv = _pair(source, endpoint, device, starts, lossy)
+            send, recv = _pair(source, tensor_id, device, starts, lossy)
             parts[source.device][send.name] = send
             parts[device][recv.name] = received[edge, device] = recv
         return recv.name
@@ -59,13 +59,13 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
     for node in yielding(nodes.values()):
         here = parts.setdefault(node.device, {})
         inputs = list(node.inputs)
-        for i, endpoint in enumerate(inputs):
-            if endpoint in fed or (source := nodes[endpoint.node]).device == node.device:
+        for i, tensor_id in enumerate(inputs):
+            if tensor_id in fed or (source := nodes[tensor_id.node]).device == node.device:
                 continue
             if is_here(source, node):
                 here.setdefault(source.name, replace(source, device=node.device))
             else:
-                inputs[i] = TensorId(receive(source, endpoint, node.device), 0)
+                inputs[i] = TensorId(receive(source, tensor_id, node.device), 0)
         controls: list[str] = []
         for name in node.controls:
             if (source := nodes[name]).device == node.device:
@@ -73,7 +73,7 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
             elif not is_here(source, node):  # it is done from the start
                 controls.append(receive(source, None, node.device))
         here[node.name] = replace(node, inputs=tuple(inputs), controls=tuple(controls))
-    if not parts or any(endpoint in fed for endpoint in graph.fetches):
+    if not parts or any(tensor_id in fed for tensor_id in graph.fetches):
         parts.setdefault(first, {})
     loops = bool(frames.parent)
     return {device: _part(graph, members, device, first, loops) for device, members in parts.items()}
@@ -93,14 +93,14 @@ def _part(graph: Subgraph, members: Mapping[str, Node], device: str, first: str,
 
 
 def _pair(
-    source: Node, endpoint: TensorId | None, destination: str, starts: tuple[str, ...], lossy: bool
+    source: Node, tensor_id: TensorId | None, destination: str, starts: tuple[str, ...], lossy: bool
 ) -> tuple[Node, Node]:
     """The Send on the source's device and the Recv on the destination."""
-    edge = str(endpoint) if endpoint else f"^{source.name}"
-    port = f"_{endpoint.port}" if endpoint else "_control"
+    edge = str(tensor_id) if tensor_id else f"^{source.name}"
+    port = f"_{tensor_id.port}" if tensor_id else "_control"
     base = f"{source.name}/{port}_to_{short_name(destination, source.device)}"
-    dtype = source.dtypes[endpoint.port] if endpoint else None
-    shape = source.shapes[endpoint.port] if endpoint else None
+    dtype = source.dtypes[tensor_id.port] if tensor_id else None
+    shape = source.shapes[tensor_id.port] if tensor_id else None
     attrs = {
         "key": f"{source.device};{destination};{edge}",
         "send_device": source.device,
@@ -110,8 +110,8 @@ def _pair(
     send = Node(
         name=f"{base}/send",
         op="_Send",
-        inputs=(endpoint,) if endpoint else (),
-        controls=() if endpoint else (source.name,),
+        inputs=(tensor_id,) if tensor_id else (),
+        controls=() if tensor_id else (source.name,),
         attrs=MappingProxyType(attrs),
         device=source.device,
         where=source.where,
@@ -123,7 +123,7 @@ def _pair(
         controls=starts,
         attrs=MappingProxyType({**attrs, "dtype": dtype, "shape": shape}),
         dtypes=(dtype,) if dtype else (),
-        shapes=(shape,) if endpoint else (),
+        shapes=(shape,) if tensor_id else (),
         device=destination,
         where=source.where,
         origin=source.name,

@@ -101,17 +101,17 @@ def validate(report: PassReport) -> None:
         seen: set[str] = set()
         for name, node in graph.nodes.items():
             assert name == node.name, f"{where}: {node.name} is kept as {name}"
-            for endpoint in node.inputs:
-                made = graph.nodes.get(endpoint.node)
-                assert endpoint in graph.feeds or made is not None, (
-                    f"{where}: {name} takes {endpoint}, which nothing makes"
+            for tensor_id in node.inputs:
+                made = graph.nodes.get(tensor_id.node)
+                assert tensor_id in graph.feeds or made is not None, (
+                    f"{where}: {name} takes {tensor_id}, which nothing makes"
                 )
             for needed in graph.predecessors(node):
                 assert needed in seen, f"{where}: {name} comes before {needed}"
             seen.add(name)
-        for endpoint in graph.fetches:
-            assert endpoint in graph.feeds or endpoint.node in seen, (
-                f"{where}: {endpoint} is fetched, and nothing makes it"
+        for tensor_id in graph.fetches:
+            assert tensor_id in graph.feeds or tensor_id.node in seen, (
+                f"{where}: {tensor_id} is fetched, and nothing makes it"
             )
         for target in graph.targets:
             assert target in seen, f"{where}: {target} is a target, and is not there"

@@ -33,7 +33,7 @@ class Uses:
         self.data: dict[str, list[Node]] = {}
         self.controls: dict[str, list[Node]] = {}
         for node in yielding(fresh):
-            for source in dict.fromkeys([endpoint.node for endpoint in node.inputs]):
+            for source in dict.fromkeys([tensor_id.node for tensor_id in node.inputs]):
                 self.data.setdefault(source, []).append(node)
             for source in node.controls:
                 self.controls.setdefault(source, []).append(node)
@@ -74,9 +74,9 @@ def lists(uses: Uses) -> Iterator[Joint]:
     """The users of lists of tensors and their makers: a list may have no size that is known, and goes from a loop to its
     gradient."""
     for node in yielding(uses.fresh):
-        for endpoint in node.inputs:
-            if uses.nodes[endpoint.node].dtypes[endpoint.port].kind == "V":
-                yield node.name, endpoint.node, LISTS
+        for tensor_id in node.inputs:
+            if uses.nodes[tensor_id.node].dtypes[tensor_id.port].kind == "V":
+                yield node.name, tensor_id.node, LISTS
 
 
 def run_once(uses: Uses, made: Container[str]) -> set[str]:
@@ -99,7 +99,7 @@ def initial(uses: Uses, groups: UnionFind) -> dict[str, str]:
     order = _order(uses)
     pure: set[str] = set()
     for node in yielding(order):
-        if all(endpoint.node in pure for endpoint in node.inputs) and _is_pure(node):
+        if all(tensor_id.node in pure for tensor_id in node.inputs) and _is_pure(node):
             pure.add(node.name)
     home: dict[str, str] = {}
     for node in yielding(reversed(order)):

@@ -83,7 +83,7 @@ def _guessed(shapes: Sequence[Shape]) -> list[Shape]:
 
 def node_cost(node: Node, graph: Subgraph) -> float:
     """`expected_cost` of a node of a subgraph."""
-    types = [graph.type_of(endpoint) for endpoint in node.inputs]
+    types = [graph.type_of(tensor_id) for tensor_id in node.inputs]
     return expected_cost(node, [dtype for dtype, _ in types], [shape for _, shape in types])
 
 

@@ -54,9 +54,9 @@ def required(nodes: Mapping[str, Node], some: Iterable[Node]) -> Iterator[Joint]
         if refers is None:
             refers = takes[node.op] = _takes_references(opdef.lookup(node.op))
         if refers or node.dtypes and (node.dtypes[0].is_ref or node.dtypes[0].kind == "R"):
-            for endpoint in node.inputs:
-                source = nodes[endpoint.node]
-                dtype = source.dtypes[endpoint.port]
+            for tensor_id in node.inputs:
+                source = nodes[tensor_id.node]
+                dtype = source.dtypes[tensor_id.port]
                 if dtype.is_ref or dtype.kind == "R":
                     yield node.name, source.name, REFERS
 

@@ -58,9 +58,9 @@ def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node])
             share = cost / total if total else 1.0 / len(members)
             seconds[node.name] = found.nanoseconds * share * 1e-9
             devices[node.name] = found.device
-        for endpoint, size in found.sizes:
-            maker = nodes.get(endpoint.node)
-            if maker is not None and endpoint.port < len(maker.dtypes):
+        for tensor_id, size in found.sizes:
+            maker = nodes.get(tensor_id.node)
+            if maker is not None and tensor_id.port < len(maker.dtypes):
                 known = sizes.setdefault(maker.name, [expected_bytes(s, d) for s, d in zip(maker.shapes, maker.dtypes)])
-                known[endpoint.port] = size
+                known[tensor_id.port] = size
     return Measurements(seconds, sizes, devices)

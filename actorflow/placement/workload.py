@@ -116,11 +116,11 @@ def workload(
         node = nodes[name]
         edges: list[WorkloadEdge] = []
         if name not in given:
-            for endpoint in dict.fromkeys(node.inputs):
-                source, maker = index.get(endpoint.node), nodes[endpoint.node]
+            for tensor_id in dict.fromkeys(node.inputs):
+                source, maker = index.get(tensor_id.node), nodes[tensor_id.node]
                 if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":
                     continue  # it has no device, is on each one, or comes from the turn before
-                size = sizes[source][endpoint.port] if endpoint.port < len(sizes[source]) else 0.0
+                size = sizes[source][tensor_id.port] if tensor_id.port < len(sizes[source]) else 0.0
                 edges.append(WorkloadEdge(source, size, True))
             edges += [WorkloadEdge(index[control], 0.0, False) for control in node.controls if control in index]
         inputs.append(edges)
@@ -137,7 +137,7 @@ class _Estimates:
         self._known: dict[object, float] = {}
 
     def __call__(self, node: Node) -> float:
-        types = tuple([self._whole.type_of(endpoint) for endpoint in node.inputs])
+        types = tuple([self._whole.type_of(tensor_id) for tensor_id in node.inputs])
         attrs = tuple(node.attrs.values()) if callable(opdef.lookup(node.op).work) else ()
         key = (node.op, types, node.shapes, attrs)
         try:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from actorflow.public import public
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.frames import Frame, run_primitive
 from actorflow.runtime.executor import ExecutorState, run_node, start_continuing
+from actorflow.runtime.frames import Frame, run_primitive
 from actorflow.runtime.plan import SINK, PlanNode
 from actorflow.user_line import Where
 
@@ -64,14 +64,14 @@ class NodeTask(asyncio.Task[None]):
     It can be looked at and waited for as any other. It is not cancelled: who awaits the run stops the step.
     """
 
-    __slots__ = ("node", "part")
+    __slots__ = ("executor", "node")
 
-    part: ExecutorState
+    executor: ExecutorState
     node: PlanNode
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
-        return self.part.step.loop
+        return self.executor.step.loop
 
     def cancel(self, msg: Any = None) -> bool:
         """Does nothing."""
@@ -125,9 +125,9 @@ def _take_turn(loop: asyncio.AbstractEventLoop, callback: Any, *args: Any) -> No
         _swap(loop, outer)
 
 
-async def _primitive(part: ExecutorState, node: PlanNode) -> None:
+async def _primitive(executor: ExecutorState, node: PlanNode) -> None:
     """The task of a control-flow primitive."""
-    run_primitive(part, node)
+    run_primitive(executor, node)
 
 
 async def _go_on(over: asyncio.Future[Callable[[], None]]) -> None:
@@ -136,7 +136,7 @@ async def _go_on(over: asyncio.Future[Callable[[], None]]) -> None:
 
 
 class ActorExecutorState(ExecutorState):
-    """A part each of whose nodes is a task that can be seen."""
+    """An executor state each of whose nodes is a task that can be seen."""
 
     __slots__ = ()
 
@@ -160,7 +160,7 @@ class ActorExecutorState(ExecutorState):
         else:
             work = run_node(self, node) if node.primitive is None else _primitive(self, node)
         task = NodeTask(work, loop=loop, name=node.node.name, context=self.step.context)
-        task.part, task.node = self, node
+        task.executor, task.node = self, node
         if asynchronous:
             start_continuing(self, node, over)
 
@@ -169,23 +169,25 @@ def look(step: Step) -> list[TaskState]:
     """The nodes of a step that are ready, run or wait. On its loop's thread."""
     made: dict[tuple[int, int], TaskState] = {}
 
-    def add(part: ExecutorState, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
+    def add(executor: ExecutorState, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
         origin = node.node
-        made.setdefault((id(part), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task))
+        made.setdefault(
+            (id(executor), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task)
+        )
 
-    on_threads = {(id(part), node.index) for part, node in step.on_threads.values()}
+    on_threads = {(id(executor), node.index) for executor, node in step.on_threads.values()}
     for task in asyncio.all_tasks(step.loop):
-        if isinstance(task, NodeTask) and task.part.step is step:
-            on_thread = (id(task.part), task.node.index) in on_threads
-            add(task.part, task.node, "on a thread" if on_thread else _state(task, "waits"), task)
-    for task, (part, node) in step.kernel_tasks():
-        add(part, node, _state(task, "on a thread" if node.is_threaded else "waits"), task)
-    for part, node in step.continuing.values():
-        add(part, node, "waits")
-    for part, node in step.on_threads.values():
-        add(part, node, "on a thread")
-    for part, node in step.looping.values():
-        add(part, node, "runs")
+        if isinstance(task, NodeTask) and task.executor.step is step:
+            on_thread = (id(task.executor), task.node.index) in on_threads
+            add(task.executor, task.node, "on a thread" if on_thread else _state(task, "waits"), task)
+    for task, (executor, node) in step.kernel_tasks():
+        add(executor, node, _state(task, "on a thread" if node.is_threaded else "waits"), task)
+    for executor, node in step.continuing.values():
+        add(executor, node, "waits")
+    for executor, node in step.on_threads.values():
+        add(executor, node, "on a thread")
+    for executor, node in step.looping.values():
+        add(executor, node, "runs")
     return sorted(made.values(), key=lambda one: one.name)
 
 

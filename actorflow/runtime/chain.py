@@ -27,14 +27,14 @@ LEAST_NS = 20_000.0
 class Chain:
     """The results of kernels that one thread has run in a row, before the loop knows of them.
 
-    While the thread is at work it only reads the part's counts and slots (those of nodes that wait for it alone it takes), and
-    the loop knows nothing of the chain. `hand_over` is the loop's.
+    While the thread is at work it only reads the counts and slots of its executor (it takes those of nodes that wait for it
+    alone), and the loop knows nothing of the chain. `hand_over` is the loop's.
     """
 
-    __slots__ = ("_brought", "_filled", "_part", "_ready", "_taken", "open")
+    __slots__ = ("_brought", "_executor", "_filled", "_ready", "_taken", "open")
 
-    def __init__(self, part: ExecutorState) -> None:
-        self._part = part
+    def __init__(self, executor: ExecutorState) -> None:
+        self._executor = executor
         self._filled: dict[int, Any] = {}
         self._brought: dict[int, int] = {}
         self._ready: deque[PlanNode] = deque()
@@ -54,31 +54,31 @@ class Chain:
 
     def _count(self, consumer: int) -> None:
         brought = self._brought[consumer] = self._brought.get(consumer, 0) + 1
-        part = self._part
-        if brought == part.pending[consumer]:
-            node = part.nodes[consumer]
-            if node.may_follow and node.cost.nanoseconds >= LEAST_NS and consumer not in part.dead:
+        executor = self._executor
+        if brought == executor.pending[consumer]:
+            node = executor.nodes[consumer]
+            if node.may_follow and node.cost.nanoseconds >= LEAST_NS and consumer not in executor.dead:
                 self._ready.append(node)
-            elif consumer in part.plan.urgent:
+            elif consumer in executor.plan.urgent:
                 self.open = False
 
     def next(self) -> tuple[PlanNode, list[Any]] | None:
         """The node that the thread goes on with, and its inputs, which are nobody else's any more. None where the chain ends."""
         if not self.open or not self._ready:
             return None
-        part, node = self._part, self._ready.popleft()
-        slots, filled = part.slots, self._filled
+        executor, node = self._executor, self._ready.popleft()
+        slots, filled = executor.slots, self._filled
         inputs = [filled.pop(i) if i in filled else slots[i] for i in range(node.begin, min(node.end, len(slots)))]
-        if part.step.stopped:  # and its slots perhaps cleared meanwhile
+        if executor.step.stopped:  # and its slots perhaps cleared meanwhile
             return None
         slots[node.begin : node.end] = node.blank
         self._taken.add(node.index)
         return node, inputs
 
     def hand_over(self) -> None:
-        """Gives the part what the chain has brought, and fires who is ready. On the loop, once."""
-        part = self._part
-        slots, pending = part.slots, part.pending
+        """Gives the executor what the chain has brought, and fires who is ready. On the loop, once."""
+        executor = self._executor
+        slots, pending = executor.slots, executor.pending
         for slot, value in self._filled.items():
             slots[slot] = value
         self._filled.clear()
@@ -86,12 +86,12 @@ class Chain:
             if consumer not in self._taken:
                 count = pending[consumer] = pending[consumer] - brought
                 if not count:
-                    part.fire(consumer)
+                    executor.fire(consumer)
 
 
-def may_lead(part: ExecutorState, node: PlanNode) -> bool:
+def may_lead(executor: ExecutorState, node: PlanNode) -> bool:
     """Whether a chain may begin with a node: it and all that it brings is alive, and of the ordinary kind."""
-    return not part.dead and not node.merges and part.step.trace is None
+    return not executor.dead and not node.merges and executor.step.trace is None
 
 
 def fits(node: PlanNode, result: Any) -> bool:

@@ -1,7 +1,7 @@
 """The tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper section 3.1).
 
-A `ExecutorState` is what changes while a plan runs: copies of its counts and slots. The iterations of loops are parts too, which
-come and go with their frames.
+An `ExecutorState` is what changes while a plan runs: copies of its counts and slots. Iterations of loops are such states
+too, which come and go with their frames.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class ExecutorState:
     def feed(self, feeds: Mapping[TensorId, Any]) -> None:
         """Delivers what is fed."""
         launching = as_asynchronous(self.plan.device)
-        for endpoint, value in feeds.items():
-            used = self.plan.feeds.get(endpoint)
+        for tensor_id, value in feeds.items():
+            used = self.plan.feeds.get(tensor_id)
             if used:
                 edges, merges = used
                 if launching is not None:
@@ -197,10 +197,10 @@ class ExecutorState:
                 frame.clear()
 
 
-async def run_node(part: ExecutorState, node: PlanNode) -> None:
+async def run_node(executor: ExecutorState, node: PlanNode) -> None:
     """The task of a node: takes its inputs out of their channels, runs the kernel, and sends the outputs on."""
-    step = part.step
-    slots = part.slots
+    step = executor.step
+    slots = executor.slots
     inputs: Any = slots[node.begin : node.end]
     slots[node.begin : node.end] = node.blank
     if node.touches_state and unlocked.writing:
@@ -208,50 +208,50 @@ async def run_node(part: ExecutorState, node: PlanNode) -> None:
     if not step.stopped:
         try:
             cost = node.cost
-            if node.is_plain and cost.samples >= _KNOWN and cost.nanoseconds <= INLINE_LIMIT_NS and not part.dead:
+            if node.is_plain and cost.samples >= _KNOWN and cost.nanoseconds <= INLINE_LIMIT_NS and not executor.dead:
                 if step.timed:
-                    result = _timed(part, node, inputs, cost)
+                    result = _timed(executor, node, inputs, cost)
                 else:
                     result = node.launch(*inputs) if node.region is None else node.region(inputs)
-                part.launched += 1
-            elif part.dead and node.index in part.dead and not node.fires_dead:
+                executor.launched += 1
+            elif executor.dead and node.index in executor.dead and not node.fires_dead:
                 result = DEAD
             else:
                 cost = node.cost if node.costs is None else node.costs.of(inputs)
                 if node.takes_step:
                     begun = perf_counter_ns()
-                    if node.index in part.dead and node.node.op == "_Send":
+                    if node.index in executor.dead and node.node.op == "_Send":
                         inputs = [DEAD]
                     if node.region is not None:
-                        result = await run_loop(part, node, inputs)
+                        result = await run_loop(executor, node, inputs)
                     elif node.takes_tag:
-                        result = node.launch(*inputs, step=step, iteration_tag=part.tag)
+                        result = node.launch(*inputs, step=step, iteration_tag=executor.tag)
                     else:
                         result = node.launch(*inputs, step=step)
                     if step.trace is not None:
-                        step.trace.add(part, node, begun, perf_counter_ns())
+                        step.trace.add(executor, node, begun, perf_counter_ns())
                 elif cost.nanoseconds > INLINE_LIMIT_NS:
-                    result = await run_on_thread(part, node, inputs, cost)
+                    result = await run_on_thread(executor, node, inputs, cost)
                 elif step.timed or cost.samples < _KNOWN:
-                    result = _timed(part, node, inputs, cost)
+                    result = _timed(executor, node, inputs, cost)
                 else:
                     result = node.launch(*inputs) if node.region is None else node.region(inputs)
-                part.launched += 1
+                executor.launched += 1
             inputs = None
             if not step.stopped:
                 if type(result) is Chain:
                     result.hand_over()
                 else:
-                    part.propagate(node, result)
-                if part.loop is not None:
-                    part.loop.left(part)
+                    executor.propagate(node, result)
+                if executor.loop is not None:
+                    executor.loop.left(executor)
         except BaseException as error:
             faults.remember_inputs(error, inputs)
-            step.fail(part, node, error)
+            step.fail(executor, node, error)
     step.task_done()
 
 
-def _timed(part: ExecutorState, node: PlanNode, inputs: Any, cost: Cost) -> Any:
+def _timed(executor: ExecutorState, node: PlanNode, inputs: Any, cost: Cost) -> Any:
     """Runs a kernel, and keeps what it cost. Raises InternalError where it gives several values for one output."""
     begun = perf_counter_ns()
     result = node.launch(*inputs) if node.region is None else node.region(inputs)
@@ -259,19 +259,19 @@ def _timed(part: ExecutorState, node: PlanNode, inputs: Any, cost: Cost) -> Any:
     cost.add(ended - begun)
     if node.costs is not None:
         node.costs.saw(result)
-    if part.step.trace is not None:
-        part.step.trace.add(part, node, begun, ended)
+    if executor.step.trace is not None:
+        executor.step.trace.add(executor, node, begun, ended)
     if type(result) is tuple and len(node.edges) == 1:
         raise faults.wrong_outputs(node, result)
     return result
 
 
-async def run_asynchronous(part: ExecutorState, node: PlanNode, inputs: Any) -> None:
+async def run_asynchronous(executor: ExecutorState, node: PlanNode, inputs: Any) -> None:
     """The task of a node with an asynchronous kernel: it waits on the event loop and holds no thread."""
-    step = part.step
+    step = executor.step
     keywords: dict[str, Any] = {"step": step} if node.takes_step else {}
     if node.takes_tag:
-        keywords["iteration_tag"] = part.tag
+        keywords["iteration_tag"] = executor.tag
     begun = perf_counter_ns()
     result: Any = None
     try:
@@ -287,51 +287,51 @@ async def run_asynchronous(part: ExecutorState, node: PlanNode, inputs: Any) -> 
                 finally:
                     forget()
         inputs = None
-        part.launched += 1
+        executor.launched += 1
         if step.trace is not None and not step.stopped:
-            step.trace.add(part, node, begun, perf_counter_ns())
+            step.trace.add(executor, node, begun, perf_counter_ns())
         if not node.is_threaded:
             step.active_again()
         if not step.stopped:
-            part.propagate(node, result)
-            if part.loop is not None:
-                part.loop.left(part)
+            executor.propagate(node, result)
+            if executor.loop is not None:
+                executor.loop.left(executor)
     except BaseException as error:
         if not node.is_threaded:
             step.active_again()
         faults.remember_inputs(error, inputs)
-        step.fail(part, node, error)
+        step.fail(executor, node, error)
     if step.stopped:
-        step.leave_behind(part, node)
+        step.leave_behind(executor, node)
     step.task_done()
-    part.dispatcher.pump()
+    executor.dispatcher.pump()
 
 
 def start_continuing(
-    part: ExecutorState, node: PlanNode, over: asyncio.Future[Callable[[], None]] | None = None
+    executor: ExecutorState, node: PlanNode, over: asyncio.Future[Callable[[], None]] | None = None
 ) -> None:
     """Starts a kernel that calls a continuation: it has neither a thread nor a task while it waits. With `over`, a task that
     waits for that goes on instead of the ready queue."""
-    step = part.step
-    inputs = part.slots[node.begin : node.end]
-    part.slots[node.begin : node.end] = node.blank
-    if part.dead and node.index in part.dead and node.node.op == "_Send":
+    step = executor.step
+    inputs = executor.slots[node.begin : node.end]
+    executor.slots[node.begin : node.end] = node.blank
+    if executor.dead and node.index in executor.dead and node.node.op == "_Send":
         inputs = [DEAD]
     keywords: dict[str, Any] = {"step": step} if node.takes_step else {}
     if node.takes_tag:
-        keywords["iteration_tag"] = part.tag
+        keywords["iteration_tag"] = executor.tag
     step.waiting += 1
-    key = (id(part), node.index)
-    step.continuing[key] = (part, node)
+    key = (id(executor), node.index)
+    step.continuing[key] = (executor, node)
     begun = perf_counter_ns()
 
     def done(result: Any, error: BaseException | None) -> None:
         """It may be called within the kernel, so the rest takes its turn in the ready queue."""
         del step.continuing[key]
         step.active_again()
-        go_on = partial(_continue, part, node, result, error, begun)
+        go_on = partial(_continue, executor, node, result, error, begun)
         if over is None:
-            part.dispatcher.call_soon(go_on, context=step.context)
+            executor.dispatcher.call_soon(go_on, context=step.context)
         else:
             over.set_result(go_on)
 
@@ -341,18 +341,18 @@ def start_continuing(
         done(None, error)
 
 
-def _continue(part: ExecutorState, node: PlanNode, result: Any, error: BaseException | None, begun: int) -> None:
-    step = part.step
+def _continue(executor: ExecutorState, node: PlanNode, result: Any, error: BaseException | None, begun: int) -> None:
+    step = executor.step
     if error is not None:
-        step.fail(part, node, error)
+        step.fail(executor, node, error)
     elif not step.stopped:
         try:
-            part.launched += 1
+            executor.launched += 1
             if step.trace is not None:
-                step.trace.add(part, node, begun, perf_counter_ns())
-            part.propagate(node, result)
-            if part.loop is not None:
-                part.loop.left(part)
+                step.trace.add(executor, node, begun, perf_counter_ns())
+            executor.propagate(node, result)
+            if executor.loop is not None:
+                executor.loop.left(executor)
         except BaseException as failure:
-            step.fail(part, node, failure)
+            step.fail(executor, node, failure)
     step.task_done()

@@ -117,79 +117,79 @@ class Frame:
         self._parked.clear()
 
 
-def run_primitive(part: ExecutorState, node: PlanNode) -> None:
+def run_primitive(executor: ExecutorState, node: PlanNode) -> None:
     """Carries a ready primitive out, in its turn of the ready queue."""
-    step = part.step
+    step = executor.step
     if not step.stopped:
         try:
-            if node.primitive(part, node):  # type: ignore[misc]
-                part.launched += 1
+            if node.primitive(executor, node):  # type: ignore[misc]
+                executor.launched += 1
                 if step.trace is not None:
                     now = perf_counter_ns()
-                    step.trace.add(part, node, now, now)
-            if part.loop is not None:
-                part.loop.left(part)
+                    step.trace.add(executor, node, now, now)
+            if executor.loop is not None:
+                executor.loop.left(executor)
         except BaseException as error:
-            step.fail(part, node, error)
+            step.fail(executor, node, error)
     step.task_done()
 
 
-def _take(part: ExecutorState, node: PlanNode) -> Any:
+def _take(executor: ExecutorState, node: PlanNode) -> Any:
     """The token at a primitive's first input, DEAD where any input was."""
-    token = part.slots[node.begin]
-    part.slots[node.begin : node.end] = node.blank
-    return DEAD if node.index in part.dead else token
+    token = executor.slots[node.begin]
+    executor.slots[node.begin : node.end] = node.blank
+    return DEAD if node.index in executor.dead else token
 
 
-def _switch(part: ExecutorState, node: PlanNode) -> bool:
-    data, pred = part.slots[node.begin : node.end]
-    part.slots[node.begin : node.end] = node.blank
-    if node.index in part.dead:
-        part.propagate(node, DEAD)
+def _switch(executor: ExecutorState, node: PlanNode) -> bool:
+    data, pred = executor.slots[node.begin : node.end]
+    executor.slots[node.begin : node.end] = node.blank
+    if node.index in executor.dead:
+        executor.propagate(node, DEAD)
         return False
-    part.chosen[node.node.name] = taken = bool(pred)
-    part.propagate(node, (DEAD, data) if taken else (data, DEAD))
+    executor.chosen[node.node.name] = taken = bool(pred)
+    executor.propagate(node, (DEAD, data) if taken else (data, DEAD))
     return True
 
 
-def _merge(part: ExecutorState, node: PlanNode) -> bool:
-    value, position = part.slots[node.begin : node.end]
-    part.slots[node.begin : node.end] = node.blank
+def _merge(executor: ExecutorState, node: PlanNode) -> bool:
+    value, position = executor.slots[node.begin : node.end]
+    executor.slots[node.begin : node.end] = node.blank
     alive = value is not DEAD and value is not EMPTY
-    part.propagate(node, (value, position) if alive else DEAD)
+    executor.propagate(node, (value, position) if alive else DEAD)
     return alive
 
 
-def _enter(part: ExecutorState, node: PlanNode) -> bool:
-    token = _take(part, node)
+def _enter(executor: ExecutorState, node: PlanNode) -> bool:
+    token = _take(executor, node)
     name = node.node.attrs["frame_name"]
-    frame = part.frames.get(name)
+    frame = executor.frames.get(name)
     if frame is None:
-        frame = part.frames[name] = Frame(name, part.plan.loops[name], part)
-        part.outstanding += 1
+        frame = executor.frames[name] = Frame(name, executor.plan.loops[name], executor)
+        executor.outstanding += 1
     frame.enter(node, token)
     return token is not DEAD
 
 
-def _exit(part: ExecutorState, node: PlanNode) -> bool:
-    assert part.loop is not None
-    token = _take(part, node)
-    part.loop.exit(part.number, node, token)
+def _exit(executor: ExecutorState, node: PlanNode) -> bool:
+    assert executor.loop is not None
+    token = _take(executor, node)
+    executor.loop.exit(executor.number, node, token)
     return token is not DEAD
 
 
-def _next_iteration(part: ExecutorState, node: PlanNode) -> bool:
-    assert part.loop is not None
-    token = _take(part, node)
+def _next_iteration(executor: ExecutorState, node: PlanNode) -> bool:
+    assert executor.loop is not None
+    token = _take(executor, node)
     if token is DEAD:
         return False
-    part.loop.next(part.number + 1, node, token)
+    executor.loop.next(executor.number + 1, node, token)
     return True
 
 
-def _forward(part: ExecutorState, node: PlanNode) -> bool:
-    token = _take(part, node)
-    part.propagate(node, token)
+def _forward(executor: ExecutorState, node: PlanNode) -> bool:
+    token = _take(executor, node)
+    executor.propagate(node, token)
     return token is not DEAD
 
 

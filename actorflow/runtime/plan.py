@@ -225,11 +225,11 @@ class _Builder:
         """Gives the consumer its slots, and returns the first."""
         begin = len(layout.slots)
         filled = self._filled(layout)
-        for endpoint in inputs:
-            if endpoint.node in filled and endpoint not in self._graph.feeds:
-                layout.slots.append(_constant(self._graph.nodes[endpoint.node], self._device))
+        for tensor_id in inputs:
+            if tensor_id.node in filled and tensor_id not in self._graph.feeds:
+                layout.slots.append(_constant(self._graph.nodes[tensor_id.node], self._device))
             else:
-                self._data.setdefault(endpoint, []).append((len(layout.slots), consumer))
+                self._data.setdefault(tensor_id, []).append((len(layout.slots), consumer))
                 layout.slots.append(EMPTY)
                 layout.pending[consumer] += 1
         return begin
@@ -241,9 +241,9 @@ class _Builder:
         layout.pending[consumer] += 1
         nodes, feeds = self._graph.nodes, self._graph.feeds
         first = [e for e in inputs if e in feeds or nodes[e.node].op != "NextIteration"]
-        for position, endpoint in enumerate(inputs):
-            edge = MergeEdge(endpoint.port, begin, consumer, position, len(first))
-            self._merges.setdefault(endpoint, []).append(edge)
+        for position, tensor_id in enumerate(inputs):
+            edge = MergeEdge(tensor_id.port, begin, consumer, position, len(first))
+            self._merges.setdefault(tensor_id, []).append(edge)
         return begin
 
     def _plan(self, frame: str) -> Plan:

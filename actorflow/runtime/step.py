@@ -69,6 +69,7 @@ class Step:
         "continuing",
         "dispatcher",
         "error",
+        "executors",
         "expected_feeds",
         "finished",
         "id",
@@ -77,7 +78,6 @@ class Step:
         "loop",
         "looping",
         "on_threads",
-        "parts",
         "rendezvous",
         "stopped",
         "timed",
@@ -120,7 +120,7 @@ class Step:
             kind = ActorExecutorState
         if kind is not ExecutorState:
             dispatcher = Turns(dispatcher, loop)
-        self.parts = [kind(self, plan, dispatcher) for plan in plans]
+        self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._settled: list[ExecutorState] = []
         self._blocked = False
@@ -139,7 +139,7 @@ class Step:
         self.looping: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The coalesced loops that are under way."""
         self.continuing: dict[tuple[int, int], tuple[ExecutorState, PlanNode]] = {}
-        """The nodes whose kernels have to call their continuation yet, by part and index."""
+        """The nodes whose kernels have to call their continuation yet, by executor and index."""
         self._tasks: dict[asyncio.Task[None], tuple[ExecutorState, PlanNode]] = {}
         self._left_behind: list[tuple[ExecutorState, PlanNode, Callable[[], bool]]] = []
         """The nodes whose kernels have ended, but not what they called on threads."""
@@ -149,9 +149,9 @@ class Step:
 
     def start(self, feeds: Mapping[TensorId, Any]) -> None:
         """Fires the first nodes."""
-        self.live += 1  # holds the step open until all parts have started
-        for part in self.parts:
-            part.start(feeds)
+        self.live += 1  # holds the step open until all executors have started
+        for executor in self.executors:
+            executor.start(feeds)
         self.task_done()
 
     def feed(self, feeds: Mapping[TensorId, Any]) -> None:
@@ -160,28 +160,28 @@ class Step:
         self._lacks_feeds = False
         self.expected_feeds -= len(feeds)
         self.live += 1
-        for part in self.parts:
-            part.feed(feeds)
+        for executor in self.executors:
+            executor.feed(feeds)
         self.task_done()
 
-    def start_asynchronous(self, part: ExecutorState, node: PlanNode) -> None:
+    def start_asynchronous(self, executor: ExecutorState, node: PlanNode) -> None:
         """Gives a node with an asynchronous kernel its task on the event loop."""
-        inputs = part.slots[node.begin : node.end]
-        part.slots[node.begin : node.end] = node.blank
+        inputs = executor.slots[node.begin : node.end]
+        executor.slots[node.begin : node.end] = node.blank
         if not node.is_threaded:
             self.waiting += 1
         # a context of its own, because it pumps at its end, and the nodes that run then enter the step's
         context = self.context.copy()
-        task = self.loop.create_task(run_asynchronous(part, node, inputs), name=node.node.name, context=context)
-        self._tasks[task] = (part, node)
+        task = self.loop.create_task(run_asynchronous(executor, node, inputs), name=node.node.name, context=context)
+        self._tasks[task] = (executor, node)
         task.add_done_callback(self._tasks.pop)
 
-    def asynchronous_nodes(self, part: ExecutorState) -> list[tuple[PlanNode, Wait | None]]:
-        """The nodes of `part` that wait in asynchronous kernels, and for what, as far as these tell."""
+    def asynchronous_nodes(self, executor: ExecutorState) -> list[tuple[PlanNode, Wait | None]]:
+        """The nodes of `executor` that wait in asynchronous kernels, and for what, as far as these tell."""
         reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner one
-        found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is part]
+        found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is executor]
         told = [(node, None if reason is None else reason()) for node, reason in found]
-        return [*told, *((node, None) for owner, node in self.continuing.values() if owner is part)]
+        return [*told, *((node, None) for owner, node in self.continuing.values() if owner is executor)]
 
     def kernel_tasks(self) -> list[tuple[asyncio.Task[None], tuple[ExecutorState, PlanNode]]]:
         """The tasks of asynchronous kernels, and whose they are."""
@@ -220,7 +220,7 @@ class Step:
         """While a kernel that is registered as threaded waits for something else than its thread."""
         self.waiting += 1
         if self.live <= self.waiting:
-            self.quiet()
+            self.went_idle()
         try:
             yield
         finally:
@@ -261,11 +261,11 @@ class Step:
         else:
             self._ends.append(callback)
 
-    def fail(self, part: ExecutorState, node: PlanNode, error: BaseException) -> None:
+    def fail(self, executor: ExecutorState, node: PlanNode, error: BaseException) -> None:
         """A kernel raised: the first error of a step is the step's, and stops it."""
         if not self.stopped:
             ordinary = isinstance(error, (Exception, asyncio.CancelledError))
-            self.stop(faults.located(error, node, part.plan.device, part.plan.explain) if ordinary else error)
+            self.stop(faults.located(error, node, executor.plan.device, executor.plan.explain) if ordinary else error)
 
     def stop(self, error: BaseException) -> None:
         """Stops the step with `error`: nothing new fires, and what waits is woken. Tasks end by themselves; what has not
@@ -288,9 +288,9 @@ class Step:
         is at work."""
         live = self.live = self.live - 1
         if live <= self.waiting:
-            self.quiet()
+            self.went_idle()
 
-    def quiet(self) -> None:
+    def went_idle(self) -> None:
         """Nothing of the step runs or is ready: it is finished, or waits, or starves."""
         if self.live > 0:
             if self._starves():
@@ -299,7 +299,7 @@ class Step:
                 self._block()
         elif self.finished:
             return
-        elif self.stopped or all(part.done for part in self.parts):
+        elif self.stopped or all(executor.done for executor in self.executors):
             if self.stopped or not self._settles():
                 self._finish()
         elif self.expected_feeds <= 0:
@@ -337,11 +337,11 @@ class Step:
     def _settles(self) -> bool:
         """Has devices that only launched their kernels say when these have run; false where there is no such device, or all
         have. Until then the step is not done, so that their errors are its own."""
-        for part in self.parts:
-            device = as_asynchronous(part.plan.device)
-            if device is None or not part.launched or part in self._settled:
+        for executor in self.executors:
+            device = as_asynchronous(executor.plan.device)
+            if device is None or not executor.launched or executor in self._settled:
                 continue
-            self._settled.append(part)
+            self._settled.append(executor)
             self.live += 1
             device.settle(self._has_settled)
         return self.live > 0
@@ -351,15 +351,15 @@ class Step:
         if error is not None:
             self.stop(error)
         if not self.live and not self.finished:
-            self.quiet()
+            self.went_idle()
 
     def _finish(self) -> None:
         self.finished = True
         if self._abandoning is not None:
             self._abandoning.cancel()
         self._unblock()
-        for part in self.parts:
-            part.plan.device.count(part.launched - part.threaded, part.threaded)
+        for executor in self.executors:
+            executor.plan.device.count(executor.launched - executor.threaded, executor.threaded)
         ends, self._ends = self._ends, []
         for callback in ends:
             callback()
@@ -369,10 +369,10 @@ class Step:
                 waiter.set_result(None)
 
     def release(self) -> BaseException | None:
-        """Lets go of the values of a finished step, and of its error, which this returns. Steps, parts and the frames of
+        """Lets go of the values of a finished step, and of its error, which this returns. Steps, executors and the frames of
         an error refer to each other: what they hold would live until the garbage collector comes by."""
-        for part in self.parts:
-            part.clear()
+        for executor in self.executors:
+            executor.clear()
         error, self.error = self.error, None
         if error is not None:
             del self.rendezvous  # it keeps the error that it was aborted with
@@ -393,18 +393,18 @@ class Step:
             get_logger("runtime").warning("kernels_left_behind", step=self.id, nodes=left, grace=self._grace)
             self._finish()
 
-    def leave_behind(self, part: ExecutorState, node: PlanNode) -> None:
+    def leave_behind(self, executor: ExecutorState, node: PlanNode) -> None:
         """The kernel of a node has ended because the step is stopped. What it called on a thread may go on."""
         goes_on = machine.goes_on()
         if goes_on is not None:
             self.abandoned = True
-            self._left_behind.append((part, node, goes_on))
+            self._left_behind.append((executor, node, goes_on))
 
     def left_behind(self) -> list[tuple[ExecutorState, PlanNode]]:
         """The nodes of a finished step whose kernels, or what these called on threads, still go on."""
         tasks = (whose for task, whose in self._tasks.items() if not task.done())
         kernels = (*self.on_threads.values(), *tasks, *self.continuing.values())
-        return [*kernels, *((part, node) for part, node, goes_on in self._left_behind if goes_on())]
+        return [*kernels, *((executor, node) for executor, node, goes_on in self._left_behind if goes_on())]
 
     def pending(self) -> str:
         """A report of the nodes that wait, the channels that are empty, and who should fill them."""

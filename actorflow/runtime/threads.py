@@ -131,10 +131,10 @@ class _Work:
     __slots__ = (
         "_context",
         "_cost",
+        "_executor",
         "_inputs",
         "_line",
         "_node",
-        "_part",
         "_took",
         "_writing",
         "chain",
@@ -143,19 +143,21 @@ class _Work:
         "running",
     )
 
-    def __init__(self, part: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost, chain: Chain | None) -> None:
-        self._part, self._node, self._inputs, self._cost = part, node, inputs, cost
-        self._context = part.step.context.copy()
+    def __init__(
+        self, executor: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost, chain: Chain | None
+    ) -> None:
+        self._executor, self._node, self._inputs, self._cost = executor, node, inputs, cost
+        self._context = executor.step.context.copy()
         touched = states(node, inputs) if node.touches_state else None
         self._writing = WriteInProgress(touched) if touched else None
-        self._line = _in_line.setdefault(part.plan.device, set())
+        self._line = _in_line.setdefault(executor.plan.device, set())
         self._line.add(id(self))
         self._took: list[tuple[PlanNode, Cost, int, int]] = []
         self.chain = chain
         self.running = node
         self.result: Any = None
         self.failure: BaseException | None = None
-        part.step.on_threads[id(self)] = (part, node)
+        executor.step.on_threads[id(self)] = (executor, node)
         at_work.add(id(self))
 
     def run(self) -> None:
@@ -167,11 +169,16 @@ class _Work:
 
     def _run(self) -> None:
         self._line.discard(id(self))
-        result = None if self._part.step.stopped else self._kernel(self._node, self._inputs, self._cost)
+        result = None if self._executor.step.stopped else self._kernel(self._node, self._inputs, self._cost)
         self._inputs.clear()
         if self._writing is not None:
             self._writing.end()
-        if self.chain is not None and self.failure is None and not self._part.step.stopped and fits(self._node, result):
+        if (
+            self.chain is not None
+            and self.failure is None
+            and not self._executor.step.stopped
+            and fits(self._node, result)
+        ):
             self.result, result = result, None  # nothing here may hold it while the others run
             self._go_on(self.chain)
         else:
@@ -191,7 +198,7 @@ class _Work:
                 return
             node, inputs = found
             self.running = node
-            self._part.step.on_threads[id(self)] = (self._part, node)
+            self._executor.step.on_threads[id(self)] = (self._executor, node)
             result = self._kernel(node, inputs, node.cost)
             if self.failure is None and not fits(node, result):
                 self.failure = faults.wrong_outputs(node, result)
@@ -215,11 +222,11 @@ class _Work:
 
     def complete(self) -> None:
         """Notes on the loop what the kernels took."""
-        part = self._part
-        step = part.step
+        executor = self._executor
+        step = executor.step
         del step.on_threads[id(self)]
-        part.threaded += max(1, len(self._took))
-        part.launched += max(0, len(self._took) - 1)  # the first one is counted by its task
+        executor.threaded += max(1, len(self._took))
+        executor.launched += max(0, len(self._took) - 1)  # the first one is counted by its task
         if step.stopped:
             return
         for node, cost, begun, ended in self._took:
@@ -227,25 +234,25 @@ class _Work:
             if node.costs is not None and self.chain is None:
                 node.costs.saw(self.result)
             if step.trace is not None:
-                step.trace.add(part, node, begun, ended, thread=True)
+                step.trace.add(executor, node, begun, ended, thread=True)
 
 
-async def run_on_thread(part: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
+async def run_on_thread(executor: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
     """Runs a node's kernel on its device's thread. Gives its result, or a `Chain` where the thread has gone on with others.
 
     Raises what the kernel raises. What has to wait for the thread and is not begun when the step stops never begins.
     """
-    step = part.step
-    done: asyncio.Future[None] = asyncio.Future(loop=part.dispatcher)  # type: ignore[arg-type]
+    step = executor.step
+    done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]
     is_real = machine.current().is_real
-    work = _Work(part, node, inputs, cost, Chain(part) if is_real and may_lead(part, node) else None)
+    work = _Work(executor, node, inputs, cost, Chain(executor) if is_real and may_lead(executor, node) else None)
 
     def complete() -> None:
         work.complete()
         done.set_result(None)
 
     if is_real:
-        part.plan.device.submit(work.run, lambda: _call_soon(step, complete))
+        executor.plan.device.submit(work.run, lambda: _call_soon(step, complete))
     else:
         work.run()
         complete()
@@ -255,7 +262,7 @@ async def run_on_thread(part: ExecutorState, node: PlanNode, inputs: list[Any], 
         try:
             if work.running is node:
                 raise failure
-            step.fail(part, work.running, failure)
+            step.fail(executor, work.running, failure)
         finally:
             failure = None  # its traceback holds this frame, and so all inputs
     result, work.result = work.result, None  # the thread may still hold the work

@@ -43,7 +43,7 @@ class Callable_:
                 raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
             if self._names is not None:
                 values = tuple(spread_values(self._names, values))
-            feeds = {feed.endpoint: feed(value) for feed, value in zip(self._feeds, values)}
+            feeds = {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
             return self._build(await self._run(self._compiled, feeds))
         except BaseException as error:
             report_failure(error)

@@ -41,7 +41,7 @@ class LocalEngine:
         self.planner = Planner(graph, self._devices, self.resources, options)
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
         self.steps.users = ResourceUsers(graph.nodes)
-        self.steps.standstill = DeadlockDetector()
+        self.steps.deadlock = DeadlockDetector()
         self.admission = admission
         self.plan = self.planner.plan
         self.run = self.steps.run

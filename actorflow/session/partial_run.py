@@ -85,13 +85,13 @@ class LocalPartialStep:
             await self._steps.drain(step, step.error)
             self._steps.running.pop(step.id, None)
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
-        return [result_of(step, part, slot, step.parts[part].slots[slot], self._fed) for part, slot in places]
+        return [result_of(step, part, slot, step.executors[part].slots[slot], self._fed) for part, slot in places]
 
     async def _wait_for(self, places: Sequence[tuple[int, int]]) -> None:
         """Returns when there is something in these places, or the step has ended."""
         step = self._step
         while not step.finished:
-            if all(step.parts[part].slots[position] is not EMPTY for part, position in places):
+            if all(step.executors[part].slots[position] is not EMPTY for part, position in places):
                 return
             waiter = step.loop.create_future()
 
@@ -133,8 +133,8 @@ class PartialRun:
     def __init__(self, session: Session, parts: PartialStep, fetches: Fetches, feeds: dict[TensorId, Feed]) -> None:
         self._session = session
         self._parts = parts
-        self._places = {endpoint: index for index, endpoint in enumerate(fetches.endpoints)}
-        self._targets = {target: len(fetches.endpoints) + index for index, target in enumerate(fetches.targets)}
+        self._places = {tensor_id: index for index, tensor_id in enumerate(fetches.tensor_ids)}
+        self._targets = {target: len(fetches.tensor_ids) + index for index, target in enumerate(fetches.targets)}
         self._missing = dict(feeds)
         self._feeds = feeds
         self._ended = False
@@ -157,27 +157,27 @@ class PartialRun:
         values: dict[TensorId, Any] = {}
         for name, value in spread_feeds(feeds):
             tensor = session._fed_tensor(name)
-            endpoint = tensor.endpoint
-            converter = self._missing.get(endpoint)
+            tensor_id = tensor.tensor_id
+            converter = self._missing.get(tensor_id)
             if converter is None:
-                why = "was fed already" if endpoint in self._feeds else "was not named when the partial run was set up"
+                why = "was fed already" if tensor_id in self._feeds else "was not named when the partial run was set up"
                 raise InvalidArgumentError(
-                    f"{endpoint} can't be fed: it {why}.", node=tensor.op.name, where=tensor.where
+                    f"{tensor_id} can't be fed: it {why}.", node=tensor.op.name, where=tensor.where
                 )
-            values[endpoint] = converter(value)
+            values[tensor_id] = converter(value)
         structure = Fetches(graph, fetches, session.writable)
         self._check_fetches(structure, values)
-        for endpoint in values:
-            del self._missing[endpoint]
-        wanted = [self._places[endpoint] for endpoint in structure.endpoints]
+        for tensor_id in values:
+            del self._missing[tensor_id]
+        wanted = [self._places[tensor_id] for tensor_id in structure.tensor_ids]
         done = [self._targets[target] for target in structure.targets]
         try:
             results = await self._parts.part(values, wanted + done)
         except BaseException:
             self._ended = True
             raise
-        for endpoint in structure.endpoints:
-            del self._places[endpoint]
+        for tensor_id in structure.tensor_ids:
+            del self._places[tensor_id]
         for target in structure.targets:
             del self._targets[target]
         if not self._places and not self._missing and (self._parts.finished or not self._targets):
@@ -187,16 +187,16 @@ class PartialRun:
         return structure.build(results[: len(wanted)])
 
     def _check_fetches(self, structure: Fetches, values: Mapping[TensorId, Any]) -> None:
-        for endpoint in structure.endpoints:
-            if endpoint not in self._places:
+        for tensor_id in structure.tensor_ids:
+            if tensor_id not in self._places:
                 raise InvalidArgumentError(
-                    f"{endpoint} can't be fetched: it was fetched already, or not named when the partial run was set up."
+                    f"{tensor_id} can't be fetched: it was fetched already, or not named when the partial run was set up."
                 )
         for target in structure.targets:
             if target not in self._targets:
                 raise InvalidArgumentError(f"{target} was run already, or not named when the partial run was set up.")
         still = [e for e in self._missing if e not in values]
-        nodes, fetched = inline(self._session.graph.nodes, tuple(structure.endpoints), self._feeds.keys())
+        nodes, fetched = inline(self._session.graph.nodes, tuple(structure.tensor_ids), self._feeds.keys())
         needs = _needed(nodes, fetched, structure.targets, self._feeds.keys(), still)
         if needs:
             raise InvalidArgumentError(
@@ -217,14 +217,14 @@ def _needed(
     seen: set[str] = set()
     stack: list[TensorId] = [*fetches, *(TensorId(target, -1) for target in targets)]
     while stack:
-        endpoint = stack.pop()
-        if endpoint in feeds:
-            if endpoint in missing:
-                found[endpoint] = None
+        tensor_id = stack.pop()
+        if tensor_id in feeds:
+            if tensor_id in missing:
+                found[tensor_id] = None
             continue
-        if endpoint.node not in seen:
-            seen.add(endpoint.node)
-            node = nodes[endpoint.node]
+        if tensor_id.node not in seen:
+            seen.add(tensor_id.node)
+            node = nodes[tensor_id.node]
             stack.extend(node.inputs)
             stack.extend(TensorId(control, -1) for control in node.controls)
     return list(found)

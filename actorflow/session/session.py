@@ -31,6 +31,7 @@ from actorflow.runtime.event_loops.running import running_loop
 from actorflow.session.callable import Callable_
 from actorflow.session.devices import shared_resources
 from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
+from actorflow.session.failed_run import report_failure, reporting_failures
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial_run import PartialRun
 from actorflow.session.run_coroutine import RunCoroutine
@@ -38,7 +39,6 @@ from actorflow.session.structure.composites import is_spread, spread_feeds, spre
 from actorflow.session.structure.feeds import Feed, fed_element, fed_sizes
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.structure.handles import Handles, TensorHandle
-from actorflow.session.failed_run import report_failure, reporting_failures
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline
 from actorflow.unpicklable import unpicklable
@@ -253,7 +253,7 @@ class Session:
                 feeds = dict(spread_feeds(feeds))
             values = {}
             for feed, value in zip(prepared.feeds, feeds.values()):
-                values[feed.endpoint] = feed(value)
+                values[feed.tensor_id] = feed(value)
             results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
             built = prepared.fetches.build(results)
             if self._handles is not None:
@@ -273,12 +273,12 @@ class Session:
         feeds = list(feeds)
         converters = self._converters(feeds)
         signature = Signature(
-            feeds={f.endpoint: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
-            fetches=structure.endpoints,
+            feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
+            fetches=structure.tensor_ids,
             targets=structure.targets,
             sizes=fed_sizes(converters, given),
         )
-        warn_of_left_behind(self.graph, {e.node for e in structure.endpoints} | set(structure.targets))
+        warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
         plan = await self._engine.plan(signature, coalesce=trace is None)
         prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))
         if key is not None:
@@ -297,7 +297,7 @@ class Session:
         made: dict[TensorId, Feed] = {}
         for name in spread_names(names):
             feed = Feed(self._fed_tensor(name))
-            if made.setdefault(feed.endpoint, feed) is not feed:
+            if made.setdefault(feed.tensor_id, feed) is not feed:
                 raise InvalidArgumentError(
                     f"{feed.tensor.name} is fed twice.",
                     node=feed.tensor.op.name,
@@ -350,10 +350,10 @@ class Session:
         """
         self._engine.open()
         structure = Fetches(self.graph, fetches, self.writable)
-        converters = {feed.endpoint: feed for feed in self._converters(feeds)}
+        converters = {feed.tensor_id: feed for feed in self._converters(feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
-            fetches=structure.endpoints,
+            fetches=structure.tensor_ids,
             targets=structure.targets,
             partial=True,
         )

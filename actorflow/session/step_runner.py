@@ -65,7 +65,7 @@ class StepRunner:
         self.dispatcher: Dispatcher | None = None
         self.users: Callable[[], Mapping[str, Sequence[Node]]] = dict
         """Gives the nodes that use each resource, as far as they are known here."""
-        self.standstill: DeadlockDetector | None = None
+        self.deadlock: DeadlockDetector | None = None
         """Tells of steps that only wait, where somebody wants to know."""
         self._looking: asyncio.TimerHandle | None = None
         self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
@@ -104,12 +104,12 @@ class StepRunner:
         trace: Trace | None = None,
         begun: float | None = None,
         *,
-        meeting: Rendezvous | None = None,
+        rendezvous: Rendezvous | None = None,
         number: int | None = None,
     ) -> list[Any]:
         """One step: admitted, started, waited for, and stopped where the caller is cancelled or the time is up.
 
-        A step that other tasks take part in has the `number` that they know it by, and a `meeting` with them.
+        A step that other tasks take part in has the `number` that they know it by, and a `rendezvous` with them.
         """
         admission = self.admission
         if begun is None:
@@ -117,7 +117,7 @@ class StepRunner:
         dispatcher = self.dispatcher
         if (dispatcher is not None and not dispatcher.may_start()) or not admission.enter_nowait():
             await self._enter(timeout, begun)
-        step = self._begin(compiled, feeds, trace, meeting, number)
+        step = self._begin(compiled, feeds, trace, rendezvous, number)
         return await self._end(step, compiled, feeds, timeout, begun, number is None)
 
     def run_now(
@@ -127,7 +127,7 @@ class StepRunner:
         timeout: float | None,
         trace: Trace | None,
         *,
-        meeting: Rendezvous,
+        rendezvous: Rendezvous,
         number: int,
     ) -> Outcome:
         """`run` without a task, for callbacks of the event loop: the values of a step that ends at once, else what waits."""
@@ -136,9 +136,9 @@ class StepRunner:
         begun = self._loop.time()
         if not dispatcher.may_start() or not self.admission.enter_nowait():
             return DeferredCall(
-                lambda: self.run(compiled, feeds, timeout, trace, begun, meeting=meeting, number=number)
+                lambda: self.run(compiled, feeds, timeout, trace, begun, rendezvous=rendezvous, number=number)
             )
-        step = self._begin(compiled, feeds, trace, meeting, number)
+        step = self._begin(compiled, feeds, trace, rendezvous, number)
         if not step.finished:
             return DeferredCall(lambda: self._end(step, compiled, feeds, timeout, begun, False))
         self.left(step)
@@ -150,13 +150,13 @@ class StepRunner:
         compiled: CompiledPlans,
         feeds: Mapping[TensorId, Any],
         trace: Trace | None,
-        meeting: Rendezvous | None,
+        rendezvous: Rendezvous | None,
         number: int | None,
     ) -> Step:
         """Starts an admitted step, and runs what is ready of it."""
         step = None
         try:
-            step = self.start(compiled, feeds, trace, meeting=meeting, number=number, places=self)
+            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, places=self)
             step.dispatcher.pump()
             return step
         except BaseException:
@@ -231,7 +231,7 @@ class StepRunner:
         trace: Trace | None = None,
         expected_feeds: int = 0,
         *,
-        meeting: Rendezvous | None = None,
+        rendezvous: Rendezvous | None = None,
         number: int | None = None,
         places: StepAccounting | None = None,
     ) -> Step:
@@ -246,7 +246,7 @@ class StepRunner:
             self.dispatcher,
             self._loop,
             errstate_context(),
-            self._transport.rendezvous(self.count) if meeting is None else meeting,
+            self._transport.rendezvous(self.count) if rendezvous is None else rendezvous,
             trace=trace,
             expected_feeds=expected_feeds,
             grace=GRACE,
@@ -318,18 +318,18 @@ class StepRunner:
     # ---- steps that only wait
 
     def begin_waiting(self) -> OpError | None:
-        if self.standstill is not None and self._looking is None and self._loop is not None:
-            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        if self.deadlock is not None and self._looking is None and self._loop is not None:
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_deadlock)
         return self.admission.begin_waiting()
 
     def end_waiting(self) -> None:
         self.admission.end_waiting()
 
-    def _look_for_standstill(self) -> None:
+    def _look_for_deadlock(self) -> None:
         self._looking = None
-        assert self._loop is not None and self.standstill is not None
-        if not self.closed and self.standstill.look(self.look()):
-            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_standstill)
+        assert self._loop is not None and self.deadlock is not None
+        if not self.closed and self.deadlock.look(self.look()):
+            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_deadlock)
         stuck = in_a_circle(self.running.values())
         if stuck:
             victim = stuck[-1]

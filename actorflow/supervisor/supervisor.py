@@ -155,10 +155,10 @@ class Supervisor:
         """Whether it is known that all tasks have the same folder."""
         self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
         self._events = Events(machine.wall_time)
-        self._keeper: RecoveryManager | None = None
+        self._manager: RecoveryManager | None = None
         self._session: Session | None = None
         self._gate: RunGate
-        self._judge: FailureClassifier
+        self._classifier: FailureClassifier
         self._stateful: frozenset[str] | None = None
         self._is_changed = False
         """Whether something was run since the last checkpoint."""
@@ -179,7 +179,7 @@ class Supervisor:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
         engine = self._session._engine
-        self._judge = FailureClassifier(
+        self._classifier = FailureClassifier(
             self._gate,
             self.model,
             self._session,
@@ -192,7 +192,7 @@ class Supervisor:
         )
         try:
             if not self.is_chief:
-                await self._judge.wait_for_chief()
+                await self._classifier.wait_for_chief()
             elif isinstance(engine, RemoteEngine):
                 await self._watch(engine.target, engine)
             else:
@@ -216,7 +216,7 @@ class Supervisor:
             on_up=self._gate.open,
             on_failure=self._gate.fail,
         )
-        self._keeper = self._judge.keeper = await watch.begin(target, self._cluster, engine)
+        self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
         await self._gate.wait()
 
     async def close(self, *, save: bool = True) -> None:
@@ -248,8 +248,8 @@ class Supervisor:
             self._events.close()
             try:
                 await self._beside.close()
-                if self._keeper is not None:
-                    await self._keeper.close()
+                if self._manager is not None:
+                    await self._manager.close()
             finally:
                 if self._session is not None:
                     await self._session.close()
@@ -282,12 +282,12 @@ class Supervisor:
     @property
     def epoch(self) -> int:
         """The epoch of the cluster that it has given; 0 where there is none to keep."""
-        return 0 if self._keeper is None else self._keeper.epoch
+        return 0 if self._manager is None else self._manager.epoch
 
     @property
     def lives(self) -> dict[str, Life]:
         """What is known of each task; empty where there is no cluster, or this is not its chief."""
-        return {} if self._keeper is None else self._keeper.monitor.lives
+        return {} if self._manager is None else self._manager.monitor.lives
 
     @property
     def history(self) -> list[Event]:
@@ -398,12 +398,12 @@ class Supervisor:
 
     async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
         """Whether an error of a run is a loss, and training goes on without it; see `FailureClassifier`."""
-        return await self._judge.is_loss(error, attempt)
+        return await self._classifier.is_loss(error, attempt)
 
     def went_well(self) -> None:
         """A step was made."""
         self._restarts.forget(STEPS)
-        self._restarts.step_made(() if self._keeper is None else self._keeper.nursed)
+        self._restarts.step_made(() if self._manager is None else self._manager.nursed)
 
     # ---- state
 
@@ -440,7 +440,7 @@ class Supervisor:
         path, step = await self.model.prepare(self.session)
         self._timer.begin(step, anyio.current_time())
         self._is_changed = False
-        if self._keeper is not None:
+        if self._manager is not None:
             self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
         self._events.tell(Restored, path, step, self.epoch)
         return path, step

@@ -1,4 +1,4 @@
-"""`watch`: a keeper and a monitor for the cluster behind a session."""
+"""`watch`: a recovery manager and a monitor for the cluster behind a session."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Watch:
                 options={"heartbeat_seconds": self.heartbeat_seconds},
             ),
         )
-        keeper = RecoveryManager(
+        manager = RecoveryManager(
             EpochStore(self.folder),
             self.restarts,
             self.events,
@@ -74,10 +74,10 @@ class Watch:
             None if keys is None else keys.peer_key(),
             process=lambda task: None if cluster is None else cluster.processes.get(task),
             restarts=cluster is not None,
-            on_change=keeper.changed,
-            on_epoch=keeper.heard_epoch,
-            epoch=lambda: keeper.epoch,
+            on_change=manager.changed,
+            on_epoch=manager.heard_epoch,
+            epoch=lambda: manager.epoch,
             rules=self.rules,
         )
-        keeper.start(monitor)
-        return keeper
+        manager.start(monitor)
+        return manager

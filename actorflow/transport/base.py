@@ -72,9 +72,9 @@ class Channel(Protocol):
     transport: str
     """The name of the transport."""
     reach: Reach
-    border: PeerMemory | None
+    peer_memory: PeerMemory | None
     """What devices at both ends have of each other's memory; None where tokens are always bytes. With one, `send` takes a
-    `Shared` too, and what comes for it is a `Foreign`."""
+    `SharedTensor` too, and what comes for it is a `PeerTensor`."""
 
     @property
     def epoch(self) -> int:

@@ -67,7 +67,7 @@ def ancestors(nodes: Mapping[str, Node], names: Iterable[str]) -> set[str]:
             found.add(name)
             node = nodes[name]
             left += node.controls
-            left += (endpoint.node for endpoint in node.inputs)
+            left += (tensor_id.node for tensor_id in node.inputs)
     return found
 
 

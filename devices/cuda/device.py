@@ -237,13 +237,13 @@ class CudaDevice:
         """A value for another GPU of this process to copy."""
         return self.transfers.lend(value)
 
-    def share(self, value: Any, border: PeerMemory) -> SharedTensor | None:
+    def share(self, value: Any, peer_memory: PeerMemory) -> SharedTensor | None:
         """See `actorflow.device.sharing.SharingDevice`."""
         if type(value) is not self.xp.ndarray:
             return None
         with self.launching("a token for another process"):
             value = self.xp.ascontiguousarray(value) if value.ndim else value
-        return self.sharing.share(value, border)
+        return self.sharing.share(value, peer_memory)
 
     def take(self, value: Any, done: Callable[[Any, BaseException | None], None]) -> None:
         """Calls `done` on the running loop when `value` is in host memory. The copy runs beside later kernels."""

@@ -140,7 +140,7 @@ class Sharing:
             self.refusals[peer] = reason
             _LOG.warning("tokens of a GPU go by the host", device=self._name, peer=peer, reason=reason)
 
-    def share(self, array: Any, border: PeerMemory) -> SharedTensor | None:
+    def share(self, array: Any, peer_memory: PeerMemory) -> SharedTensor | None:
         """`array`, which is in order, for a peer; None where it has to go by the host."""
         if self._name in self.refusals or not array.size:
             return None
@@ -148,7 +148,7 @@ class Sharing:
         if found is None:
             return None
         description, offset, chunk, event = found
-        border.kept[chunk] = chunk
+        peer_memory.kept[chunk] = chunk
         self.sent += 1
         return SharedTensor(
             array.shape, array.dtype, array.nbytes, description, offset, _Export(array, event, self._events)
@@ -226,7 +226,7 @@ class Sharing:
             raise InvalidArgumentError(
                 f"A tensor at {foreign.offset} to {end} lies in no allocation of {size:,} bytes."
             )
-        peer = self._enter(foreign.border)
+        peer = self._enter(foreign.peer_memory)
         try:
             opened, ready = self._open(peer, memory, event, size)
             mapped = self._xp.cuda.UnownedMemory(opened.ptr, opened.size, opened, self._place.id)
@@ -238,13 +238,13 @@ class Sharing:
         self.received += 1
         return copied
 
-    def _enter(self, border: PeerMemory) -> _Peer:
+    def _enter(self, peer_memory: PeerMemory) -> _Peer:
         with self._lock:
-            known = self._peers.get(border)
-            peer = known or self._peers.setdefault(border, _Peer())
+            known = self._peers.get(peer_memory)
+            peer = known or self._peers.setdefault(peer_memory, _Peer())
             peer.users += 1
         if known is None:
-            border.on_end(lambda: self._ended(border))
+            peer_memory.on_end(lambda: self._ended(peer_memory))
         return peer
 
     def _open(self, peer: _Peer, memory: bytes, event: bytes, size: int) -> tuple[_Opened, _Opened]:
@@ -273,9 +273,9 @@ class Sharing:
             peer.users -= 1
         self._close(peer)
 
-    def _ended(self, border: PeerMemory) -> None:
+    def _ended(self, peer_memory: PeerMemory) -> None:
         with self._lock:
-            peer = self._peers.pop(border, None)
+            peer = self._peers.pop(peer_memory, None)
         if peer is not None:
             peer.ended = True
             self._close(peer)
@@ -299,8 +299,8 @@ class Sharing:
 
     def close(self) -> None:
         """Closes what is open of all peers, as soon as no copy reads it."""
-        for border in list(self._peers):
-            self._ended(border)
+        for peer_memory in list(self._peers):
+            self._ended(peer_memory)
         self._probe = None
 
 

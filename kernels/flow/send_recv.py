@@ -60,9 +60,14 @@ def _send_from_device(
         meet.send(key, device.lend(token), iteration_tag)
         done(None, None)
         return
-    border, sharing = getattr(meet, "border", _none)(key), as_sharing(device)
-    if border is not None and sharing is not None and not lossy and (device.name, recv_device) in border.outward:
-        shared = sharing.share(token, border)
+    peer_memory, sharing = getattr(meet, "peer_memory", _none)(key), as_sharing(device)
+    if (
+        peer_memory is not None
+        and sharing is not None
+        and not lossy
+        and (device.name, recv_device) in peer_memory.outward
+    ):
+        shared = sharing.share(token, peer_memory)
         if shared is not None:
             meet.send(key, shared, iteration_tag)
             done(None, None)

@@ -33,8 +33,8 @@ class Detoured(LocalCluster):
                 address, listens[task] = await self.lead(task, (host, int(port)))
                 jobs.setdefault(parse_task(task)[0], []).append(address)
             self._spec = ClusterSpec(jobs)
-            for task, orders in self._orders.items():
-                self._orders[task] = replace(orders, cluster=self._spec, listen=listens[task])
+            for task, orders in self._config.items():
+                self._config[task] = replace(orders, cluster=self._spec, listen=listens[task])
         await super()._come_up(tasks)
 
 

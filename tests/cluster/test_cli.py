@@ -309,7 +309,7 @@ def test_f55_slurm_gives_a_worker_its_place(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     worker.COMMAND.arguments(parser)
     step = {"SLURM_STEP_NODELIST": "n[1-2]", "SLURM_STEP_TASKS_PER_NODE": "2(x2)", "SLURM_PROCID": "3"}
-    orders = worker.read_orders(
+    orders = worker.read_config(
         parser.parse_args(["--from-slurm", "--jobs", "ps=1,worker=3", "--first-port", "9000"]), step
     )
     assert orders.task == "/job:worker/task:2" and orders.address == "tcp://n2:9001"
@@ -321,7 +321,7 @@ def test_f55_the_task_on_the_command_line_goes_before_that_of_the_environment() 
     config = {
         "TF_CONFIG": '{"cluster": {"ps": ["a:1"], "worker": ["b:1", "c:1"]}, "task": {"type": "worker", "index": 1}}'
     }
-    read: Callable[..., Any] = lambda *words: worker.read_orders(parser.parse_args(words), config)  # noqa: E731
+    read: Callable[..., Any] = lambda *words: worker.read_config(parser.parse_args(words), config)  # noqa: E731
     assert read().task == "/job:worker/task:1" and read("--task", "0").task == "/job:worker/task:0"
     assert read("--job", "ps", "--task", "0", "--files", "/a", "--files", "/b").file_roots == ("/a", "/b")
 

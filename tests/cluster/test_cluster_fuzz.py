@@ -60,7 +60,7 @@ async def check_nothing_is_left(cluster: Sequence[Server]) -> None:
     """No step, no token, no half of a meeting: on no task, over no channel."""
     for server in cluster:
         assert not server.worker.steps.running and server.worker.pending() == "no step is in flight"
-        assert not server.worker._meetings and not server.worker._aborted
+        assert not server.worker._rendezvous and not server.worker._aborted
         for endpoint in (server.links.endpoints.control, server.links.endpoints.data):
             for channel in endpoint.channels if endpoint is not None else ():
                 await until(lambda channel=channel: not channel.statistics().queued_tensors)

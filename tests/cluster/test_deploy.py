@@ -264,7 +264,7 @@ def test_f55_the_containers_commands_are_good_ones(
         for number in range(spec["replicas"]):
             monkeypatch.setattr(socket, "gethostname", lambda: f"{job}-{number}")  # noqa: B023
             assert container["args"][0] == "worker"
-            orders = worker.read_orders(parsed(worker, container["args"][1:]), environ)
+            orders = worker.read_config(parsed(worker, container["args"][1:]), environ)
             assert orders.task == f"/job:{job}/task:{number}" and orders.credentials is not None
 
 
@@ -374,7 +374,7 @@ def test_f55_the_compose_file_has_its_form_and_names_its_tasks(compose: dict[str
             and service["secrets"][0] in compose["secrets"]
         )
         assert service["command"][0] == "worker"
-        orders = worker.read_orders(
+        orders = worker.read_config(
             parsed(worker, service["command"][1:]), {**environ, "ACTORFLOW_KEYS": str(tmp_path / "keys")}
         )
         assert orders.cluster.task_address(orders.job, orders.index) == f"{name}:7070"
@@ -421,7 +421,7 @@ def test_f55_the_slurm_script_starts_workers(tmp_path: Path) -> None:
     write_keys(tmp_path / "keys", Credentials.make())
     step = {"SLURM_STEP_NODELIST": "n[1-2]", "SLURM_STEP_TASKS_PER_NODE": f"{tasks // 2}(x2)", "SLURM_PROCID": "0"}
     arguments = parsed(worker, words[words.index("worker") + 1 :])
-    orders = worker.read_orders(arguments, {**step, "ACTORFLOW_KEYS": str(tmp_path / "keys")})
+    orders = worker.read_config(arguments, {**step, "ACTORFLOW_KEYS": str(tmp_path / "keys")})
     assert len(orders.cluster) == tasks and orders.address.endswith(":7070")
 
 
@@ -433,7 +433,7 @@ async def test_f55_a_task_actor_serves_and_ends() -> None:
     try:
         cluster = ClusterSpec({"worker": [await actor.place()]})
         keys = Credentials.make()
-        orders = launch.Orders(cluster, "worker", 0, credentials=keys, listen=cluster.address_of("worker:0"))
+        orders = launch.TaskConfig(cluster, "worker", 0, credentials=keys, listen=cluster.address_of("worker:0"))
         incarnation = await actor.serve(launch.to_message(orders))
         found = await query_status(Target(cluster.address_of("worker:0"), keys))
         assert found["incarnation"] == f"{incarnation:x}" and found["task"] == "/job:worker/task:0"

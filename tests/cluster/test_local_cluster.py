@@ -129,7 +129,7 @@ async def test_f55_keys_stand_in_no_command_line_no_environment_and_no_log(clust
         for place in ("cmdline", "environ"):
             assert secret not in bytes_of(f"/proc/{process.pid}/{place}")
         assert secret.decode() not in "\n".join(process.last_log_lines)
-    assert secret.decode() not in repr(cluster) + repr(cluster.target) + repr(cluster.processes) + repr(cluster._orders)
+    assert secret.decode() not in repr(cluster) + repr(cluster.target) + repr(cluster.processes) + repr(cluster._config)
 
 
 async def test_f55_who_lacks_the_keys_is_refused(cluster: LocalCluster) -> None:

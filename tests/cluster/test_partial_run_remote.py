@@ -36,7 +36,7 @@ async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[list[Server]]
         yield found
         for server in found:
             assert not server.worker.steps.running, "a step was left behind"
-            assert not server.worker._meetings, "a step's meeting was left behind"
+            assert not server.worker._rendezvous, "a rendezvous of a step was left behind"
 
 
 @pytest.fixture

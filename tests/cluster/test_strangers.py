@@ -45,9 +45,9 @@ async def test_f62_three_hundred_strangers_reach_no_handler(monkeypatch: pytest.
         assert server._credentials is not None
         command = [sys.executable, strangers.__file__, server.address.removeprefix("tcp://")]
         async with await anyio.open_process([*command, server._credentials.public, "300", "10"], stderr=None) as attack:
-            await until(lambda: len(control.doorman) > 10)
+            await until(lambda: len(control.limiter) > 10)
             assert (await query_status(server.target, timeout=PATIENCE))["task"] == server.task
-            await until(lambda: control.doorman.ended > 20 and not len(control.doorman))
+            await until(lambda: control.limiter.ended > 20 and not len(control.limiter))
             attack.terminate()
             await attack.wait()
         assert len(asked) == 1 and asked[0].startswith("/client"), asked
@@ -117,12 +117,12 @@ async def test_f62_the_two_lanes_of_a_channel_belong_to_one_user() -> None:
 
 
 class Door:
-    """A doorman at a socket of its own, and what he sees there."""
+    """A limiter at a socket of its own, and what he sees there."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.doorman = ConnectionLimiter(self.port)
+        self.limiter = ConnectionLimiter(self.port)
         self.accepted: list[socket.socket] = []
         self.strangers: list[socket.socket] = []
 
@@ -130,8 +130,8 @@ class Door:
         self.strangers.append(socket.create_connection(("127.0.0.1", self.port)))
         self.accepted.append(self.listener.accept()[0])
         if greets_first:
-            self.doorman.greeted(self.accepted[-1].fileno())
-        self.doorman.came(self.accepted[-1].fileno())
+            self.limiter.greeted(self.accepted[-1].fileno())
+        self.limiter.came(self.accepted[-1].fileno())
         return self.strangers[-1]
 
     def ended(self) -> list[bool]:
@@ -149,7 +149,7 @@ class Door:
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self.doorman.close()
+        self.limiter.close()
         for one in (self.listener, *self.accepted, *self.strangers):
             one.close()
 
@@ -159,7 +159,7 @@ async def test_f62_the_oldest_strangers_go_when_there_are_too_many(monkeypatch: 
     with Door() as door:
         for _ in range(3):
             door.come()
-        door.doorman.greeted(door.accepted[0].fileno())
+        door.limiter.greeted(door.accepted[0].fileno())
         for _ in range(2):
             door.come()
         assert door.ended() == [False, True, False, False, False]
@@ -171,12 +171,12 @@ async def test_f62_who_says_too_much_or_nothing_at_all_has_to_go(monkeypatch: py
         talker.sendall(b"x" * (connection_limiter.MOST_BYTES + 1))
         modest.sendall(b"x" * 1000)
         friend.sendall(b"x" * (connection_limiter.MOST_BYTES + 1))
-        door.doorman.greeted(door.accepted[2].fileno())
+        door.limiter.greeted(door.accepted[2].fileno())
         await until(lambda: any(door.ended()))
         assert door.ended() == [True, False, False]
         monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.0)
-        await until(lambda: door.doorman.ended == 2)
-        assert door.ended() == [True, True, False] and not len(door.doorman)
+        await until(lambda: door.limiter.ended == 2)
+        assert door.ended() == [True, True, False] and not len(door.limiter)
 
 
 async def test_f62_who_greets_before_it_is_told_of_is_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,9 +184,9 @@ async def test_f62_who_greets_before_it_is_told_of_is_no_stranger(monkeypatch: p
     monkeypatch.setattr(connection_limiter, "MOST_SECONDS", 0.0)
     with Door() as door:
         door.come(greets_first=True)
-        assert not len(door.doorman)
+        assert not len(door.limiter)
         door.come()
-        await until(lambda: not len(door.doorman))
+        await until(lambda: not len(door.limiter))
         assert door.ended() == [False, True]
 
 
@@ -196,15 +196,15 @@ async def test_f62_an_early_greeting_counts_for_its_own_connection(monkeypatch: 
         for told in (True, False):
             door.come()
             fd = door.accepted[-1].fileno()
-            door.doorman.greeted(fd)
-            door.doorman.greeted(fd)
+            door.limiter.greeted(fd)
+            door.limiter.greeted(fd)
             if told:
-                door.doorman.left(fd)
+                door.limiter.left(fd)
             with socket.create_connection(("127.0.0.1", door.port)), door.listener.accept()[0] as other:
                 os.dup2(other.fileno(), fd)
-                door.doorman.came(fd)
-                assert len(door.doorman) == 1
-            door.doorman.left(fd)
+                door.limiter.came(fd)
+                assert len(door.limiter) == 1
+            door.limiter.left(fd)
 
 
 async def test_f62_a_descriptor_that_is_another_file_by_now_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +214,8 @@ async def test_f62_a_descriptor_that_is_another_file_by_now_is_left_alone(monkey
         one, other = socket.socketpair()
         with one, other:
             os.dup2(one.fileno(), door.accepted[0].fileno())
-            await until(lambda: not len(door.doorman))
+            await until(lambda: not len(door.limiter))
             other.setblocking(False)
             with pytest.raises(BlockingIOError):
                 other.recv(1)
-        assert door.doorman.ended == 0
+        assert door.limiter.ended == 0

@@ -321,8 +321,8 @@ async def joined(two: Two, kind: str = "shm") -> AsyncIterator[tuple[Any, Any]]:
     """A channel from the sender to the receiver, and its other end, both of which know that memory can be read."""
     async with pair(kind) as both:
         here, there = both.client, both.server
-        assert here.border is not None and there.border is not None
-        there.border.inward = True
+        assert here.peer_memory is not None and there.peer_memory is not None
+        there.peer_memory.inward = True
         yield here, there
 
 
@@ -334,7 +334,7 @@ def lent(channel: Any) -> int:
 async def test_f51_a_channel_holds_a_tensor_until_the_receiver_has_copied_it(two: Two, kind: str) -> None:
     async with joined(two, kind) as (here, there):
         array = two.computed(np.arange(40_000))
-        here.send(1, 5, b"tag", two.sender.share(array, here.border))
+        here.send(1, 5, b"tag", two.sender.share(array, here.peer_memory))
         with anyio.fail_after(PATIENCE):
             token = await there.recv(1, 5, b"tag")
         copied = two.receiver.bring(token)
@@ -351,7 +351,7 @@ async def test_f51_a_channel_holds_a_tensor_until_the_receiver_has_copied_it(two
 @pytest.mark.parametrize("when", ["before it leaves", "before it is asked for", "after it was taken"])
 async def test_f51_f65_a_step_that_is_aborted_gives_its_tensors_back(two: Two, when: str) -> None:
     async with joined(two) as (here, there):
-        here.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), here.border))
+        here.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), here.peer_memory))
         if when == "before it leaves":
             here.abort(5, AbortedError("no more"))
         elif when == "before it is asked for":
@@ -372,42 +372,42 @@ async def test_f51_f65_a_step_that_is_aborted_gives_its_tensors_back(two: Two, w
 async def test_f51_a_channel_that_ends_leaves_a_copy_what_it_reads(two: Two, by: str) -> None:
     async with joined(two) as (here, there):
         array = two.computed(np.arange(40_000))
-        here.send(1, 5, b"", two.sender.share(array, here.border))
+        here.send(1, 5, b"", two.sender.share(array, here.peer_memory))
         token = await there.recv(1, 5)
         copied = two.receiver.bring(token)
         del token, array
         (here if by == "sender" else there).close()
         await settled(lambda: here.ended and there.ended)
-        assert here.core.sender.leases and here.border.kept and two.gpus[1].open_here == (1, 1)
+        assert here.core.sender.leases and here.peer_memory.kept and two.gpus[1].open_here == (1, 1)
         two.run()
-        await settled(lambda: not here.core.sender.leases and not here.border.kept)
+        await settled(lambda: not here.core.sender.leases and not here.peer_memory.kept)
         assert two.gpus[1].open_here == (0, 0)
         np.testing.assert_array_equal(copied.host, np.arange(40_000) + 1)
 
 
 async def test_f51_what_was_never_taken_is_given_back_at_the_end(two: Two) -> None:
     async with joined(two) as (here, there):
-        here.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), here.border))
+        here.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), here.peer_memory))
         await settled(lambda: there.waiting_tokens() == [5])
         there.close()
-        await settled(lambda: not here.core.sender.leases and not here.border.kept)
+        await settled(lambda: not here.core.sender.leases and not here.peer_memory.kept)
 
 
 async def test_f63_a_peer_that_dies_holds_nothing(two: Two) -> None:
     then = (
-        "channel.border.inward = True; token = await channel.recv(1, 5); print('has it', flush=True); "
+        "channel.peer_memory.inward = True; token = await channel.recv(1, 5); print('has it', flush=True); "
         "await channel.wait_closed()"
     )
     async with child("shm", then=then) as (process, address):
         here = endpoint("shm", CLIENT, listen=False)
         try:
             channel: Any = await here.connect(address, SERVER.incarnation, timeout=PATIENCE)
-            channel.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), channel.border))
+            channel.send(1, 5, b"", two.sender.share(two.computed(np.arange(9)), channel.peer_memory))
             assert process.stdout is not None
             assert "has it" in await anyio.to_thread.run_sync(process.stdout.readline)
             assert lent(channel) == 1
             process.kill()
-            await settled(lambda: channel.ended and not channel.core.sender.leases and not channel.border.kept)
+            await settled(lambda: channel.ended and not channel.core.sender.leases and not channel.peer_memory.kept)
         finally:
             here.close()
 

@@ -41,8 +41,8 @@ def ops_of(fetches: Sequence[af.Tensor], feeds: Sequence[af.Tensor] = ()) -> lis
     before = prune(
         Subgraph(
             graph.nodes,
-            {f.endpoint: (f.dtype, f.static_shape) for f in feeds},
-            tuple(f.endpoint for f in fetches),
+            {f.tensor_id: (f.dtype, f.static_shape) for f in feeds},
+            tuple(f.tensor_id for f in fetches),
             (),
         )
     )

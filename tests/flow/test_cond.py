@@ -145,7 +145,7 @@ def test_f77_nested_branches(run: Run, probe: Probe) -> None:
 def test_one_tensor_is_brought_in_once(run: Run) -> None:
     p, x = pred(), af.placeholder(af.float32, [])
     af.cond(p, lambda: (x + x) * x, lambda: x)
-    switches = [n for n in af.get_default_graph().nodes.values() if n.op == "Switch" and n.inputs[0] == x.endpoint]
+    switches = [n for n in af.get_default_graph().nodes.values() if n.op == "Switch" and n.inputs[0] == x.tensor_id]
     assert len(switches) == 2, "one for each side"
 
 

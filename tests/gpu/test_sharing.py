@@ -25,10 +25,10 @@ RECEIVER = """
 import sys
 import msgpack
 import numpy as np
-from actorflow.device.sharing import Border, Foreign
+from actorflow.device.sharing import PeerMemory, PeerTensor
 from actorflow.registry import plugins
 
-gpu, border = plugins.load("devices", "GPU")("/job:worker/replica:0/task:1/device:GPU:0"), Border()
+gpu, border = plugins.load("devices", "GPU")("/job:worker/replica:0/task:1/device:GPU:0"), PeerMemory()
 unpacker = msgpack.Unpacker()
 
 def say(*words):
@@ -42,7 +42,7 @@ while data := sys.stdin.buffer.read1(1 << 16):
             say("open", gpu.opens(description))
         elif kind == "copy":
             size = 4 * int(np.prod(shape))
-            array = gpu.bring(Foreign(tuple(shape), np.dtype("f"), size, description, offset, border))
+            array = gpu.bring(PeerTensor(tuple(shape), np.dtype("f"), size, description, offset, border))
             value = gpu.fetch(array)
             say("copied", float(value.min()), float(value.max()), float(value.flat[0]))
         elif kind == "end":
@@ -81,7 +81,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 def test_f37_f51_another_process_copies_what_a_kernel_is_still_computing() -> None:
     """Each value comes whole: the copy waits for the kernels before it, though neither host does, and memory that was given back
     is used again all the time."""
-    gpu, border = plugins.load("devices", "GPU")(NAME.format(0)), PeerMemory()
+    gpu, peer_memory = plugins.load("devices", "GPU")(NAME.format(0)), PeerMemory()
 
     async def run() -> None:
         async with receiver() as other:
@@ -96,7 +96,7 @@ def test_f37_f51_another_process_copies_what_a_kernel_is_still_computing() -> No
                     x = gpu.xp.full((SIZE,), i, np.float32)
                     for _ in range(200):
                         x = x + np.float32(1)
-                shared = gpu.share(x[1000:], border)
+                shared = gpu.share(x[1000:], peer_memory)
                 assert shared is not None
                 answer = await other.ask("copy", shared.shape, shared.description, shared.offset)
                 assert answer == ["copied", i + 200, i + 200, i + 200], i
@@ -105,8 +105,8 @@ def test_f37_f51_another_process_copies_what_a_kernel_is_still_computing() -> No
             assert await other.ask("end") == ["ended"]
 
     asyncio.run(run())
-    border.end()
-    border.part()
+    peer_memory.end()
+    peer_memory.part()
     gpu.close()
 
 

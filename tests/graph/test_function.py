@@ -446,7 +446,7 @@ def test_the_canonical_form_of_a_plan(graph: Graph) -> None:
 
     y = more(more(af.placeholder(af.float32, [], name="x"), name="first"), name="second")
     af.identity(y, name="out")
-    made, fetches = inline(graph.nodes, (y.endpoint,))
+    made, fetches = inline(graph.nodes, (y.tensor_id,))
     assert fetches == (TensorId("second/add", 0),)
     names = ["first/Sin", "first/add", "second/Sin", "second/add", "first", "second", "out"]
     assert [str(made[name]) for name in names] == [

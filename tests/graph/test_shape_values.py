@@ -22,11 +22,11 @@ def graph() -> Any:
 
 
 def known(tensor: af.Tensor) -> Any:
-    return constant_value(tensor.graph.nodes, tensor.endpoint)
+    return constant_value(tensor.graph.nodes, tensor.tensor_id)
 
 
 def partly(tensor: af.Tensor) -> Shape:
-    return shape_value(tensor.graph.nodes, tensor.endpoint)
+    return shape_value(tensor.graph.nodes, tensor.tensor_id)
 
 
 def source(shape: Shape = (None, 6), dtype: Any = af.float32) -> af.Tensor:

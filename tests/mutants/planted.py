@@ -275,7 +275,7 @@ PLANTED = (
         "let pauses grow though training goes on",
         "After a dozen losses in ten minutes each further one holds training up for half a minute.",
         "actorflow/supervisor/supervisor.py",
-        "        self._restarts.step_made(() if self._keeper is None else self._keeper.nursed)\n",
+        "        self._restarts.step_made(() if self._manager is None else self._manager.nursed)\n",
         "",
     ),
     Planted(

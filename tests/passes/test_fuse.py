@@ -35,8 +35,8 @@ def fused(graph: af.Graph, fetches: Sequence[Any], feeds: Sequence[af.Tensor] = 
     part = prune(
         Subgraph(
             graph.nodes,
-            {t.endpoint: (t.dtype, t.static_shape) for t in feeds},
-            tuple(f.endpoint for f in found if isinstance(f, af.Tensor)),
+            {t.tensor_id: (t.dtype, t.static_shape) for t in feeds},
+            tuple(f.tensor_id for f in found if isinstance(f, af.Tensor)),
             tuple(f.name for f in found if not isinstance(f, af.Tensor)),
         )
     )

@@ -112,7 +112,7 @@ def test_f72_a_short_budget_is_enough_for_lowering_the_peak() -> None:
 def subgraph_of(graph: af.Graph, x: Any, y: Any) -> Subgraph:
     """All nodes of a graph, with `x` fed and `y` fetched."""
     nodes = {n.name: n for n in graph.nodes.values() if n.op != "Placeholder"}
-    return Subgraph(nodes, {x.endpoint: (x.dtype, x.static_shape)}, (y.endpoint,))
+    return Subgraph(nodes, {x.tensor_id: (x.dtype, x.static_shape)}, (y.tensor_id,))
 
 
 def test_f72_orders_are_complete_and_the_same_each_time(seed: int) -> None:

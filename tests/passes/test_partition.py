@@ -51,7 +51,7 @@ def parts_of(
     """Partition of a graph whose nodes ask for /device:CPU:i, or for none and get the first; `name` gives a device's."""
     whole = prune(
         Subgraph(
-            graph.nodes, {t.endpoint: (t.dtype, t.static_shape) for t in feeds}, tuple(f.endpoint for f in fetches)
+            graph.nodes, {t.tensor_id: (t.dtype, t.static_shape) for t in feeds}, tuple(f.tensor_id for f in fetches)
         )
     )
     placed = with_loops(
@@ -104,7 +104,7 @@ def test_f49_constants_are_where_they_are_used_and_never_sent(graph: af.Graph) -
     parts = parts_of(graph, [b, one], [x])
     assert not nodes_of(parts, "_Send")
     assert [n.device for n in nodes_of(parts, "Const")] == [f"{CPU}0", f"{CPU}1"]
-    assert parts[f"{CPU}0"].fetches == (one.endpoint,), "it is fetched from its own device"
+    assert parts[f"{CPU}0"].fetches == (one.tensor_id,), "it is fetched from its own device"
     parts = parts_of(graph, [b, one], [x], copy_constants=False)
     assert len(nodes_of(parts, "_Send")) == 1 and len(nodes_of(parts, "Const")) == 1
 
@@ -138,7 +138,7 @@ def test_f48_a_branch_sends_what_is_chosen_and_no_more(graph: af.Graph) -> None:
     with on(1):
         chosen = af.cond(less, lambda: af.negative(a, name="no"), lambda: af.exp(a, name="yes"))
     parts = parts_of(graph, [chosen], [x])
-    assert {n.device for n in nodes_of(parts, "Switch") if n.inputs[0] == a.endpoint} == {f"{CPU}0"}
+    assert {n.device for n in nodes_of(parts, "Switch") if n.inputs[0] == a.tensor_id} == {f"{CPU}0"}
 
 
 # ---- dead tokens

@@ -57,8 +57,8 @@ def subgraph(
     made = prune(
         Subgraph(
             graph.nodes,
-            {t.endpoint: (t.dtype, t.static_shape) for t in feeds},
-            tuple(f.endpoint for f in found if isinstance(f, af.Tensor)),
+            {t.tensor_id: (t.dtype, t.static_shape) for t in feeds},
+            tuple(f.tensor_id for f in found if isinstance(f, af.Tensor)),
             tuple(t.name for t in targets),
         )
     )
@@ -317,7 +317,7 @@ def test_f86_a_hundred_equal_subtrees_become_one(graph: af.Graph) -> None:
     trees = [af.multiply(af.add(x, 1.0), af.square(x)) for _ in range(100)]
     merged = merge_duplicates(subgraph(graph, trees, [x]))
     assert [node.op for node in merged.nodes.values()] == ["Const", "Add", "Square", "Mul"]
-    assert set(merged.fetches) == {trees[0].endpoint} and len(merged.fetches) == 100
+    assert set(merged.fetches) == {trees[0].tensor_id} and len(merged.fetches) == 100
 
 
 def test_f86_random_and_stateful_nodes_stay(graph: af.Graph) -> None:
@@ -353,7 +353,7 @@ def test_merging_looks_at_everything_that_differs(graph: af.Graph) -> None:
     kinds = [base, waiting, elsewhere, other_type, *minus_zero]
     merged = merge_duplicates(subgraph(graph, [*kinds, same], [x]))
     assert len(set(merged.fetches)) == len(kinds)
-    assert merged.fetches[-1] == base.endpoint
+    assert merged.fetches[-1] == base.tensor_id
 
 
 def test_merging_leaves_fed_nodes_apart(graph: af.Graph) -> None:
@@ -499,7 +499,7 @@ def test_f48_edges_that_cross_become_send_and_recv(graph: af.Graph) -> None:
         "a/_control_to_CPU_1/recv = _Recv()",
         "c = Identity(b, ^a/_control_to_CPU_1/recv)",
     )
-    assert parts[f"{CPU}0"].fetches == (x.endpoint,) and parts[f"{CPU}1"].fetches == (c.endpoint,)
+    assert parts[f"{CPU}0"].fetches == (x.tensor_id,) and parts[f"{CPU}1"].fetches == (c.tensor_id,)
 
 
 def test_f49_ten_consumers_share_one_transfer(graph: af.Graph) -> None:
@@ -533,7 +533,7 @@ def test_a_run_of_what_is_fed_has_one_empty_part(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [], name="x")
     parts = spread(graph, [x, x], [x])
     assert list(parts) == [f"{CPU}0"] and not parts[f"{CPU}0"].nodes
-    assert parts[f"{CPU}0"].fetches == (x.endpoint, x.endpoint)
+    assert parts[f"{CPU}0"].fetches == (x.tensor_id, x.tensor_id)
 
 
 @pytest.mark.parametrize("number", range(40))
@@ -607,7 +607,7 @@ def test_order_writes_waits_for_nothing_asynchronous(graph: af.Graph) -> None:
     update = v.assign_add([1.0], read_value=False, name="update")
     whole = subgraph(graph, [slow, fed], [x], [update])
     assert order_writes(whole).nodes["update"].controls == ("fed",)
-    assert order_writes(whole, frozenset([x.endpoint])).nodes["update"].controls == ()
+    assert order_writes(whole, frozenset([x.tensor_id])).nodes["update"].controls == ()
 
 
 def variable_graph(seed: int, size: int = 60, later_every: float = 0.05) -> tuple[af.Graph, list[Any], list[Any]]:
@@ -707,7 +707,7 @@ def test_members_of_a_region_wait_for_the_same(graph: af.Graph) -> None:
     both = af.add(a, b, name="both")
     whole = subgraph(graph, [a, b, both], [x, y], device=f"{CPU}0")
     assert sum(n.op == "_Region" for n in contracted(whole).nodes.values()) == 1
-    parted = contracted(whole, frozenset([x.endpoint, y.endpoint]))
+    parted = contracted(whole, frozenset([x.tensor_id, y.tensor_id]))
     assert all(n.op != "_Region" for n in parted.nodes.values())
 
 

@@ -131,8 +131,8 @@ def test_f72_without_a_budget_nothing_is_planned_for_memory(monkeypatch: pytest.
 
 def part_of(model: MLP) -> Subgraph:
     nodes = {node.name: node for node in model.graph.nodes.values() if node.op != "Placeholder"}
-    feeds = {x.endpoint: (x.dtype, x.static_shape) for x in model.feeds}
-    return prune(Subgraph(nodes, feeds, (model.loss.endpoint,), (model.train.name,)))
+    feeds = {x.tensor_id: (x.dtype, x.static_shape) for x in model.feeds}
+    return prune(Subgraph(nodes, feeds, (model.loss.tensor_id,), (model.train.name,)))
 
 
 def test_f72_copies_have_no_state_and_run_before_their_variables_are_written() -> None:

@@ -134,7 +134,7 @@ def chain(length: int, cost: int) -> Subgraph:
             g = af.multiply(g, h)
         y = af.reduce_sum(g)
     nodes = {n.name: n for n in graph.nodes.values() if n.op != "Placeholder"}
-    return Subgraph(nodes, {x.endpoint: (x.dtype, x.static_shape)}, (y.endpoint,))
+    return Subgraph(nodes, {x.tensor_id: (x.dtype, x.static_shape)}, (y.tensor_id,))
 
 
 UNIT = 64 * 64 * 4
@@ -190,7 +190,7 @@ def test_f74_a_tensor_that_two_gaps_have_goes_to_the_host_once() -> None:
 
         y = af.reduce_sum(crowd(crowd(h) * h) * h)
     nodes = {n.name: n for n in graph.nodes.values() if n.op != "Placeholder"}
-    made = swap(Subgraph(nodes, {x.endpoint: (x.dtype, x.static_shape)}, (y.endpoint,)), THRESHOLD, 5 * UNIT)
+    made = swap(Subgraph(nodes, {x.tensor_id: (x.dtype, x.static_shape)}, (y.tensor_id,)), THRESHOLD, 5 * UNIT)
     of_h = [n.op for n in made.nodes.values() if n.name.startswith("Tanh/_0/")]
     assert sorted(of_h) == ["_SwapIn", "_SwapIn", "_SwapOut"]
 

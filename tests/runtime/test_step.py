@@ -150,9 +150,9 @@ class Alone:
         self.device = plugins.load("devices", "CPU")(CPU)
         self.resources = ResourceManager()
         nodes = {n.name: replace(n, device=CPU) for n in graph.nodes.values() if n.op != "Placeholder"}
-        known = {t.endpoint: (t.dtype, t.static_shape) for t in feeds}
+        known = {t.tensor_id: (t.dtype, t.static_shape) for t in feeds}
         self.plan: Plan = build_plan(
-            Subgraph(nodes, known, tuple(t.endpoint for t in fetches)),
+            Subgraph(nodes, known, tuple(t.tensor_id for t in fetches)),
             self.device,
             lambda node: KernelContext(node, self.device, self.resources),
             fill_constants,
@@ -191,7 +191,7 @@ async def test_f40_a_finished_step_holds_its_fetches_and_nothing_else(graph: af.
     alone = Alone(graph, [c, b])
     step = await alone.run()
     assert step.finished and step.error is None and step.live == step.waiting == 0
-    (part,) = step.parts
+    (part,) = step.executors
     assert not any(part.pending) and part.done
     fetched = len(alone.plan.fetches)
     assert [v.tolist() for v in part.slots[:fetched]] == [[4.0, 2.0], 4.0]
@@ -217,9 +217,9 @@ def random_dag(rng: random.Random, size: int, devices: int) -> tuple[af.Graph, l
 
 def needed(graph: af.Graph, fetches: Sequence[af.Tensor], fed: Sequence[af.Tensor]) -> set[str]:
     """By the definition: what a fetch that is not fed needs, and what that needs."""
-    cut = {t.endpoint for t in fed}
+    cut = {t.tensor_id for t in fed}
     found: set[str] = set()
-    waiting = [t.op.name for t in fetches if t.endpoint not in cut]
+    waiting = [t.op.name for t in fetches if t.tensor_id not in cut]
     while waiting:
         name = waiting.pop()
         if name not in found:
@@ -246,7 +246,7 @@ async def test_f14_f17_f25_f26_a_thousand_random_graphs(batch: int, seed: int) -
         assert sorted(event.node for event in ran) == sorted(needed(graph, fetches, fed)), where
         assert sum(e.op == "_Send" for e in trace.events) == sum(e.op == "_Recv" for e in trace.events), where
         events = {event.node: event for event in ran}
-        cut = {t.endpoint for t in fed}
+        cut = {t.tensor_id for t in fed}
         for event in ran:
             node = graph.nodes[event.node]
             for source in (*[e.node for e in node.inputs if e not in cut], *node.controls):

@@ -293,7 +293,7 @@ async def test_the_log_tells_of_a_wait_that_nothing_ends_and_tells_it_once(
     await until(lambda: any(task.done() for task in waiting))
     waiting.append(start(session.run(take)))
     await until(lambda: session.statistics().waiting == 3)
-    session._engine.steps._look_for_standstill()  # type: ignore[attr-defined]
+    session._engine.steps._look_for_deadlock()  # type: ignore[attr-defined]
     (told,) = warnings_in(caplog)
     assert f"take (QueueDequeueV2, {take.where}) waits for an element of queue 'input'" in told
     assert f"filled by: put ({put.where}), in no step that is under way" in told
@@ -307,20 +307,18 @@ def told(caplog: pytest.LogCaptureFixture) -> list[int]:
 
 
 def test_a_step_that_runs_may_end_the_waits_of_others(caplog: pytest.LogCaptureFixture) -> None:
-    standstill = DeadlockDetector()
+    deadlock = DeadlockDetector()
     filled, unfilled = (
         ("take (Op) waits", "  filled by: put (x)"),
         ("get (Op) waits", "  filled by: nothing in this graph"),
     )
-    assert standstill.look([WaitingStep(1, 2.0, filled), WaitingStep(2, None, ())]) and not told(caplog)
-    assert standstill.look([WaitingStep(1, 2.0, filled), WaitingStep(2, 0.1, ("slow (Op) waits",))]) and not told(
-        caplog
-    )
-    assert not standstill.look([WaitingStep(1, 3.0, filled), WaitingStep(2, 1.1, ("slow (Op) waits",))]) and told(
+    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, None, ())]) and not told(caplog)
+    assert deadlock.look([WaitingStep(1, 2.0, filled), WaitingStep(2, 0.1, ("slow (Op) waits",))]) and not told(caplog)
+    assert not deadlock.look([WaitingStep(1, 3.0, filled), WaitingStep(2, 1.1, ("slow (Op) waits",))]) and told(
         caplog
     ) == [1, 2]
-    assert not standstill.look([WaitingStep(1, 3.0, filled), WaitingStep(3, 5.0, filled)]) and not told(caplog)
-    assert not standstill.look([WaitingStep(4, 2.0, unfilled), WaitingStep(2, None, ())]) and told(caplog) == [4]
+    assert not deadlock.look([WaitingStep(1, 3.0, filled), WaitingStep(3, 5.0, filled)]) and not told(caplog)
+    assert not deadlock.look([WaitingStep(4, 2.0, unfilled), WaitingStep(2, None, ())]) and told(caplog) == [4]
 
 
 async def test_steps_that_hold_each_others_mutex_are_a_certain_error(graph: af.Graph, session: af.Session) -> None:

@@ -29,7 +29,7 @@ def leaks(server: Server) -> list[str]:
     strangers = [link.task for link in links.inbound.values() if not link.alive or link.task.startswith("/client")]
     kept: dict[str, Any] = {
         "steps in flight": worker.steps.running,
-        "meetings of steps": worker._meetings,
+        "rendezvous of steps": worker._rendezvous,
         "sessions of masters": worker._sessions,
         "registered parts": worker._parts,
         "sessions of clients": server._sessions,

@@ -78,13 +78,13 @@ class Watched(af.Supervisor):
 
     def take_back(self) -> None:
         """Lets all go back to the last checkpoint, though nothing is lost."""
-        assert self._keeper is not None
-        self._keeper.take_back(AbortedError("The workload goes back to its last checkpoint."))
+        assert self._manager is not None
+        self._manager.take_back(AbortedError("The workload goes back to its last checkpoint."))
 
     def _is_restoring(self) -> bool:
         """Whether all tasks are there, and an epoch is begun on them."""
-        keeper = self._keeper
-        return keeper is not None and keeper._phase is not None and all(life.is_up for life in self.lives.values())
+        manager = self._manager
+        return manager is not None and manager._phase is not None and all(life.is_up for life in self.lives.values())
 
     async def _prepare(self) -> tuple[str | None, int]:
         with self._run.phases.during("restore"):

@@ -438,7 +438,7 @@ async def test_f64_the_report_of_a_death_names_the_kernel_that_ran(probe: Probe)
                     await supervisor.run(held)
 
             group.start_soon(fail)
-            await until(lambda: supervisor._keeper and supervisor._keeper.monitor._tasks[OTHER].last_node)
+            await until(lambda: supervisor._manager and supervisor._manager.monitor._tasks[OTHER].last_node)
             await cluster.kill(OTHER)
     [lost] = told(supervisor, WorkerLost)
     assert lost.report.last_node == "heavy" and "its last node: heavy" in lost.report.lines()

@@ -141,7 +141,7 @@ class World:
         async def missing(session: Any) -> list[str]:
             return self.lacking
 
-        self.keeper = SimpleNamespace(
+        self.manager = SimpleNamespace(
             monitor=SimpleNamespace(
                 lives=self.lives,
                 next_change=lambda: self.change.wait(),
@@ -161,7 +161,7 @@ class World:
             recovery,
             0.5,
             60.0,
-            self.keeper if is_chief else None,  # type: ignore[arg-type]
+            self.manager if is_chief else None,  # type: ignore[arg-type]
         )
 
     async def _all_answer(self) -> None:
@@ -324,7 +324,7 @@ class Cluster:
         self.events = Events(lambda: 0.0)
         self.store = Store()
         policy = RestartPolicy(most=most, first_seconds=1.0, factor=1.0)
-        self.keeper = RecoveryManager(
+        self.manager = RecoveryManager(
             self.store,
             Restarts(policy, lambda: 1.0),
             self.events,
@@ -340,7 +340,7 @@ class Cluster:
     # of a monitor
 
     def start(self) -> None:
-        self.keeper.monitor = self  # type: ignore[assignment]
+        self.manager.monitor = self  # type: ignore[assignment]
 
     async def close(self) -> None:
         self.done.append("closed")
@@ -400,7 +400,7 @@ class Cluster:
         before, self.lives[task] = self.lives[task], life
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
-        self.keeper.changed(task, before, life)
+        self.manager.changed(task, before, life)
 
     def lose(self, task: str) -> None:
         self.see(task, Life(State.LOST, incarnation=self.lives[task].incarnation))
@@ -419,11 +419,11 @@ def kept(what: Callable[[Cluster], Awaitable[Any]], **options: Any) -> tuple[Clu
 
     async def main() -> tuple[Cluster, float]:
         cluster = Cluster(**options)
-        cluster.keeper.start(cluster)  # type: ignore[arg-type]
+        cluster.manager.start(cluster)  # type: ignore[arg-type]
         begin = anyio.current_time()
         await what(cluster)
         await anyio.sleep(60)
-        await cluster.keeper.close()
+        await cluster.manager.close()
         return cluster, begin
 
     return run(main)[0]
@@ -438,7 +438,7 @@ def test_f65_an_epoch_begins_above_all_former_ones_and_tasks_are_told_before_and
         cluster.epochs["/job:worker/task:0"] = 5
 
     cluster, _ = kept(before)
-    assert cluster.keeper.epoch == 6 and cluster.acts == ["restore", "up", "closed"]
+    assert cluster.manager.epoch == 6 and cluster.acts == ["restore", "up", "closed"]
     told = [one for one in cluster.done if one == "restore" or isinstance(one, tuple)]
     assert sorted(told[:2]) == [(6, "ps:0", "me"), (6, "worker:0", "me")] and told[2] == "restore"
     assert sorted(told[3:]) == [(6, "ps:0", ""), (6, "worker:0", "")], "now they take steps of all clients"
@@ -448,7 +448,7 @@ def test_f65_an_epoch_that_was_written_down_is_not_given_again_though_no_task_kn
     async def before(cluster: Cluster) -> None:
         cluster.store.epoch = 8
 
-    assert kept(before)[0].keeper.epoch == 9
+    assert kept(before)[0].manager.epoch == 9
 
 
 def test_f65_a_lost_task_with_state_is_started_again_and_all_goes_back_to_the_next_epoch() -> None:
@@ -459,7 +459,7 @@ def test_f65_a_lost_task_with_state_is_started_again_and_all_goes_back_to_the_ne
 
     cluster, _ = kept(lose)
     assert cluster.acts == ["abort", "kill", "restart", "restore", "up", "closed"]
-    assert cluster.keeper.epoch > 1 and not cluster.errors
+    assert cluster.manager.epoch > 1 and not cluster.errors
     assert [event.task for event in cluster.told(WorkerLost)] == ["/job:ps/task:0"]
     assert [event.seconds for event in cluster.told(TaskRestarted)] == [1.0]
 
@@ -471,7 +471,7 @@ def test_f69_a_lost_task_without_state_is_only_started_again() -> None:
         cluster.lose("/job:worker/task:0")
 
     cluster, _ = kept(lose)
-    assert cluster.acts == ["kill", "restart", "closed"] and cluster.keeper.epoch == 1
+    assert cluster.acts == ["kill", "restart", "closed"] and cluster.manager.epoch == 1
     assert len(cluster.told(WorkerLost)) == 1
 
 
@@ -527,9 +527,9 @@ def test_f65_a_restore_that_fails_for_a_passing_reason_is_tried_again_and_anothe
 def test_f107_a_later_epoch_that_a_task_is_in_is_another_chief_s() -> None:
     async def other(cluster: Cluster) -> None:
         await anyio.sleep(1)
-        cluster.keeper.heard_epoch("/job:ps/task:0", 1)
+        cluster.manager.heard_epoch("/job:ps/task:0", 1)
         assert not cluster.errors
-        cluster.keeper.heard_epoch("/job:ps/task:0", 2)
+        cluster.manager.heard_epoch("/job:ps/task:0", 2)
 
     cluster, _ = kept(other)
     assert "another chief has taken over" in str(cluster.errors[0])

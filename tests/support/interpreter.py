@@ -29,15 +29,17 @@ class Interpreter:
         self.contexts: dict[str, KernelContext] = {}
 
     def run(self, fetches: Sequence[Tensor | Operation], feeds: Mapping[Tensor, Any] | None = None) -> list[Any]:
-        values: dict[TensorId, Any] = {t.endpoint: np.asarray(v, t.dtype.numpy_dtype) for t, v in (feeds or {}).items()}
+        values: dict[TensorId, Any] = {
+            t.tensor_id: np.asarray(v, t.dtype.numpy_dtype) for t, v in (feeds or {}).items()
+        }
         done: set[str] = set()
         with np.errstate(all="ignore"):
             for fetch in fetches:
                 self._compute(fetch.op.name if isinstance(fetch, Tensor) else fetch.name, values, done, fetch)
-        return [values[f.endpoint] if isinstance(f, Tensor) else None for f in fetches]
+        return [values[f.tensor_id] if isinstance(f, Tensor) else None for f in fetches]
 
     def _compute(self, name: str, values: dict[TensorId, Any], done: set[str], fetch: Any) -> None:
-        stack = [name] if not (isinstance(fetch, Tensor) and fetch.endpoint in values) else []
+        stack = [name] if not (isinstance(fetch, Tensor) and fetch.tensor_id in values) else []
         while stack:
             node = self.graph.nodes[stack[-1]]
             needs = [e.node for e in node.inputs if e not in values] + [c for c in node.controls if c not in done]

@@ -109,6 +109,6 @@ async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:
                     one, product, texts, total = await session.run(fetches, feeds)
                 assert one == 3.0 and product.tolist() == [6.0] * size and texts.tolist() == [b"a", b""]
                 assert total == 3.0 * size
-                assert not server.worker.steps.running and not server.worker._meetings
+                assert not server.worker.steps.running and not server.worker._rendezvous
             (link,) = server.links.inbound.values()
             assert link.tokens.core.inbox.held == 0  # type: ignore[attr-defined]

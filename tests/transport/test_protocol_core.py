@@ -377,7 +377,7 @@ def test_f62_records_of_another_incarnation_are_dropped_and_counted() -> None:
     assert there.sink.receive(memoryview(frames.encode(stale))) == []
     there.source.post("fresh")
     settle(there)
-    assert there.messages == ["fresh"] and there.sink.intake.dropped_old == 1
+    assert there.messages == ["fresh"] and there.sink.receiver.dropped_old == 1
 
 
 def test_f62_the_first_record_must_be_a_hello() -> None:

@@ -116,7 +116,7 @@ def test_f62_records_of_any_other_incarnation_are_dropped(other: int) -> None:
     _, server = pair((5, 9))
     record = Record(Kind.MESSAGE, Flag.LAST, 1, 0, other, body=b"\x01", body_size=1, total=1)
     assert server.receive(memoryview(frames.encode(record))) == []
-    assert server.intake.dropped_old == 1 and server.state is ConnectionState.OPEN
+    assert server.receiver.dropped_old == 1 and server.state is ConnectionState.OPEN
 
 
 def test_f62_a_record_that_comes_again_is_dropped_and_counted() -> None:
@@ -322,7 +322,7 @@ def test_f62_an_abort_of_a_former_epoch_is_dropped() -> None:
     found = token_of(server, 1, 7, epoch=1)
     client.abort(7, AbortedError("of epoch 0"))
     carry(client, server)
-    assert found == [] and server.intake.dropped_old == 1
+    assert found == [] and server.receiver.dropped_old == 1
     client.set_epoch(1)
     client.abort(7, AbortedError("of epoch 1"))
     carry(client, server)
@@ -412,7 +412,7 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     carry(client, server)
     carry(server, client)
     assert asked == [] and client.sender.leases == {} and server.inbox.held == 0
-    assert server.intake.dropped_old >= 3 and server.state is ConnectionState.OPEN
+    assert server.receiver.dropped_old >= 3 and server.state is ConnectionState.OPEN
     client.send(1, 2, b"", tensor(10))
     client.sender.send_handle(0, 3, 2, b"", tensor(64), "kept", 1, 64)
     carry(client, server)
@@ -427,8 +427,8 @@ def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[b
         body = np.frombuffer(bytearray(len(chunk[1]) + shift), np.uint8)[shift:]
         body[:] = np.frombuffer(chunk[1], np.uint8)
         view, found = server.receive_chunk(memoryview(chunk[0]), lends=True)
-        taken.append(server.intake.borrows)
-        if server.intake.borrows:
+        taken.append(server.receiver.borrows)
+        if server.receiver.borrows:
             found += server.chunk_received(memoryview(body))
         elif len(view):
             view[:] = chunk[1]
@@ -448,7 +448,7 @@ def test_f51_a_tensor_in_one_chunk_stays_in_the_memory_that_it_came_in(shift: in
     assert (taken, events) == ([True], []) and np.array_equal(found[0], value)
     assert found[0].flags.aligned and not found[0].flags.writeable
     assert np.shares_memory(found[0], body) is (shift % 8 == 0)
-    assert server.intake.received[1].tokens == 1 and server.intake.received[1].bytes == value.nbytes
+    assert server.receiver.received[1].tokens == 1 and server.receiver.received[1].bytes == value.nbytes
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int16, np.bool_, object])
@@ -481,7 +481,7 @@ def test_f62_a_body_that_is_lent_has_the_size_that_its_head_says_and_a_late_one_
     server.inbox.abort(1, AbortedError("over"))
     for step in (1, 2):
         client.send(1, step, b"", encode_token(np.zeros(5000), False))
-    assert lend(client, server)[0] == [False, True] and server.intake.dropped_old == 1 and server.inbox.held == 1
+    assert lend(client, server)[0] == [False, True] and server.receiver.dropped_old == 1 and server.inbox.held == 1
     client.send(1, 3, b"", encode_token(np.zeros(5000), False))
     chunk = client.outbox.next_bulk()
     assert chunk is not None

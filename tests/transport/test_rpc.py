@@ -253,7 +253,7 @@ async def test_f61_feeds_are_checked_where_the_plan_is(pair: list[Server]) -> No
             (np.array([b"", b""], object), "fed with object"),
         ):
             with pytest.raises(InvalidArgumentError, match=said):
-                await engine.run(plan, {x.endpoint: value})
+                await engine.run(plan, {x.tensor_id: value})
         assert (await session.run(y, {x: [1, 2]})).tolist() == [2, 4]
 
 
@@ -297,7 +297,7 @@ async def test_f63_a_task_that_ends_in_good_order_amid_a_step_is_unavailable() -
                 group.start_soon(wait)
                 await until(lambda: found[2].worker.steps.running and found[1].worker.steps.running)
                 await found[2].links.aclose()
-            assert not found[1].worker.steps.running and not found[0].worker._meetings
+            assert not found[1].worker.steps.running and not found[0].worker._rendezvous
 
 
 # ---- what else may come
@@ -570,7 +570,7 @@ def kept_by(server: Server) -> dict[str, int]:
         "sessions": len(server._sessions),
         "sessions of the worker": len(worker._sessions),
         "parts": len(worker._parts),
-        "meetings": len(worker._meetings),
+        "meetings": len(worker._rendezvous),
         "steps": len(worker.steps.running),
         "resources": sum(len(manager._containers) for manager in worker.resources.values()),
         "tasks": len(server._root._tasks),

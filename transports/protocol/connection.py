@@ -56,8 +56,8 @@ class Connection:
         self.state = ConnectionState.OPENING
         self.epoch = mine.epoch
         self.limits = limits
-        self.intake = Receiver(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
-        self.inbox = self.intake.inbox
+        self.receiver = Receiver(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
+        self.inbox = self.receiver.inbox
         self.inbox.epoch = self.epoch
         self.outbox = Outbox(mine.identity.incarnation, chunk)
         self.sender = Sender(self.outbox, mine.identity.incarnation)
@@ -86,8 +86,8 @@ class Connection:
         """A token came from the peer by another way than the wire."""
         if self.state is ConnectionState.OPEN:
             record = Record(Kind.TENSOR, epoch=epoch, step=step, edge=edge, tag=tag)
-            if not self.intake.late(record):
-                self.intake.deliver(record, token)
+            if not self.receiver.late(record):
+                self.receiver.deliver(record, token)
 
     def post(self, message: Any) -> None:
         """Queues a message. Raises ResourceExhaustedError when too much is queued."""
@@ -162,7 +162,7 @@ class Connection:
 
     def receive_chunk(self, first: memoryview, *, lends: bool = False) -> tuple[memoryview, list[Event]]:
         """The head of a chunk of the bulk lane. Its body is to be put into the view; then call `chunk_received`. A shell that
-        `lends` gives that the body itself where `intake.borrows`, in memory which nobody writes again."""
+        `lends` gives that the body itself where `receiver.borrows`, in memory which nobody writes again."""
         events: list[Event] = []
         try:
             record, end = parse(first)
@@ -175,9 +175,9 @@ class Connection:
             if self.state is ConnectionState.OPEN and self._in_order(record, 1, events):
                 self.credit.token(record.cost)
                 self._chunk = record
-                return self.intake.place(record, lends=lends), events
+                return self.receiver.place(record, lends=lends), events
             return (
-                self.intake.discarded(record.body_size) if self.state is ConnectionState.OPEN else memoryview(b"")
+                self.receiver.discarded(record.body_size) if self.state is ConnectionState.OPEN else memoryview(b"")
             ), events
         except ProtocolError as error:
             self._fail(error, events)
@@ -192,9 +192,9 @@ class Connection:
         self.credit.landed(record.cost)
         try:
             if lent is None:
-                self.intake.landed(record)
+                self.receiver.landed(record)
             else:
-                self.intake.lent(record, lent)
+                self.receiver.lent(record, lent)
         except ProtocolError as error:
             self._fail(error, events)
             return events
@@ -235,12 +235,12 @@ class Connection:
                     self._grant()
             case TensorRecord() as token:
                 self._take_credit(token)
-                self.intake.inline(token)
+                self.receiver.inline(token)
                 if self.credit.is_due:
                     self._grant()
             case HandleContent() as handle:
                 self._take_credit(record)
-                self.intake.handle(handle)
+                self.receiver.handle(handle)
                 if self.credit.is_due:
                     self._grant()
             case CreditContent() as granted:
@@ -266,7 +266,7 @@ class Connection:
     def _aborted(self, aborted: AbortContent) -> None:
         """The peer ends a step."""
         if aborted.epoch < self.epoch:
-            self.intake.dropped_old += 1
+            self.receiver.dropped_old += 1
         else:
             self.outbox.drop(aborted.epoch, aborted.step)
             self.inbox.abort(aborted.step, aborted.error_from(self._peer_name()), aborted.epoch)
@@ -306,7 +306,7 @@ class Connection:
         """Whether `record` is the next of its lane. What was there already is dropped; a gap breaks the connection."""
         assert self.peer is not None
         if record.incarnation != self.peer.identity.incarnation:
-            self.intake.dropped_old += 1
+            self.receiver.dropped_old += 1
             return False
         ahead = (record.sequence - self._expected[lane]) & 0xFFFFFFFF
         if ahead >= _HALF:
@@ -383,7 +383,7 @@ class Connection:
         self.error = error
         self._chunk = self._closing = self.credit.partial = None
         closed = error or PeerLost(f"{self._peer_name()} has closed the channel.")
-        self.intake.close(closed)
+        self.receiver.close(closed)
         events.append(ConnectionEnded(error))
 
     def _peer_name(self) -> str:

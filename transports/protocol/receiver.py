@@ -22,7 +22,7 @@ from .tensors import ReceiveBuffer, TensorForm, handle_form, read_form, view_of
 CHUNK_LIMIT = 1 << 20
 """The most bytes of a chunk."""
 MapHandle = Callable[[TensorForm, int | bytes, int, int], Any]
-"""`(form, arena, offset, lease) -> array` in the peer's arena, or a `Foreign` in a device's memory that the bytes describe. It
+"""`(form, arena, offset, lease) -> array` in the peer's arena, or a `PeerTensor` in a device's memory that the bytes describe. It
 must call `release(lease)` when that is gone."""
 
 

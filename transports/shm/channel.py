@@ -73,11 +73,11 @@ class ShmChannel(BaseChannel):
         self._packet = bytearray(_PACKET)
         self._fds: list[int] = []
         self._maps: dict[int, memoryview] = {}
-        self._borrowed = PeerLeases(self.loop, self._give_back)
+        self._leases = PeerLeases(self.loop, self._give_back)
         self._peer_done = self._said_done = self._reset = False
         self.fallbacks = 0
-        self._border = PeerMemory()
-        self.border = self._border
+        self._peer_memory = PeerMemory()
+        self.peer_memory = self._peer_memory
         self.loop.add_reader(wire.fileno(), self._readable)
 
     def announce(self) -> None:
@@ -170,8 +170,8 @@ class ShmChannel(BaseChannel):
         if self._unsent and not self._push():
             return False
         if self.ended is None:
-            if self._borrowed.gone:
-                self.core.release(self._borrowed.take())
+            if self._leases.gone:
+                self.core.release(self._leases.take())
             self._copy_in()
         for _ in range(_PER_TURN):
             frame = self.core.outbox.next_control()
@@ -298,19 +298,21 @@ class ShmChannel(BaseChannel):
     def _map(self, form: TensorForm, arena: int | bytes, offset: int, lease: int) -> Any:
         """The array behind a handle. It keeps the arena mapped; its end gives the lease back."""
         if isinstance(arena, bytes):
-            return self._borrowed.add(self._foreign(form, arena, offset), lease)
+            return self._leases.add(self._foreign(form, arena, offset), lease)
         memory = self._maps.get(arena)
         if memory is None or offset < 0 or offset + form.total > len(memory) or offset % max(form.dtype.size, 1):
             raise ProtocolError("A handle points to where no tensor can be.")
-        return self._borrowed.add(view_of(form, memory[offset : offset + form.total]), lease)
+        return self._leases.add(view_of(form, memory[offset : offset + form.total]), lease)
 
     def _foreign(self, form: TensorForm, description: bytes, offset: int) -> PeerTensor:
         """A tensor in the memory of a peer's device, for a device here to copy."""
-        if not self._border.inward:
+        if not self._peer_memory.inward:
             raise ProtocolError(
                 "A handle to the memory of a device has come, and no device here said that it can read that."
             )
-        return PeerTensor(form.shape, np.dtype(form.dtype.numpy_dtype), form.total, description, offset, self._border)
+        return PeerTensor(
+            form.shape, np.dtype(form.dtype.numpy_dtype), form.total, description, offset, self._peer_memory
+        )
 
     def _give_back(self, leases: list[int]) -> None:
         if self.ended is not None:
@@ -328,7 +330,7 @@ class ShmChannel(BaseChannel):
         if self._writing:
             self.loop.remove_writer(self._wire.fileno())
         self._copies.clear()
-        self._border.end()
+        self._peer_memory.end()
         self._maps.clear()  # arrays that are still in use keep theirs
         self._packet = bytearray(1)
         while self._fds:
@@ -341,7 +343,7 @@ class ShmChannel(BaseChannel):
         """Closes the socket in two steps: to the peer when nothing of its is used here, and wholly when it has done so."""
         if self._wire.fileno() < 0:
             return
-        if not self._borrowed and not self._said_done:
+        if not self._leases and not self._said_done:
             self._said_done = True
             try:
                 self._wire.shutdown(socket.SHUT_WR)
@@ -349,7 +351,7 @@ class ShmChannel(BaseChannel):
                 self._peer_done = True
         if self._peer_done:
             self.core.sender.leases.clear()
-            self._border.part()
+            self._peer_memory.part()
         if self._said_done and not self._lends:
             self.part_now()
         else:
@@ -358,7 +360,7 @@ class ShmChannel(BaseChannel):
     @property
     def _lends(self) -> bool:
         """Whether the peer may look at something of this process."""
-        return bool(self.core.sender.leases or self._border.kept)
+        return bool(self.core.sender.leases or self._peer_memory.kept)
 
     def _listen_for_end(self) -> None:
         try:
@@ -372,7 +374,7 @@ class ShmChannel(BaseChannel):
     def part_now(self) -> None:
         """Closes the socket. What the peer may still see is never used again."""
         if self._lends:
-            arena, lent = self.endpoint.arena, (self.core.sender.leases, self._border)
+            arena, lent = self.endpoint.arena, (self.core.sender.leases, self._peer_memory)
             (self.endpoint.abandoned.append if arena is None else arena.keep)(lent)
             self.core.sender.leases = {}
         if self._wire.fileno() >= 0:

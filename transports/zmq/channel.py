@@ -63,7 +63,7 @@ class _ZmqChannel(BaseChannel):
             self.handle(self.core.receive(first.buffer))
             return size
         view, events = self.core.receive_chunk(first.buffer, lends=True)
-        if self.core.intake.borrows:
+        if self.core.receiver.borrows:
             body = socket.recv(NOW, copy=False)
             if body.more:
                 rest(socket)

@@ -82,7 +82,7 @@ class ZmqEndpoint(BaseEndpoint):
         self.router: Socket | None = None
         self._router_fd = -1
         self._monitor: SocketMonitor | None = None
-        self.doorman = ConnectionLimiter(0)
+        self.limiter = ConnectionLimiter(0)
         self._accepted: dict[bytes, AcceptedChannel] = {}
         self._fds: dict[int, bytes] = {}
         self._pending: dict[bytes, dict[int, tuple[bytes, str | None]]] = {}
@@ -97,7 +97,7 @@ class ZmqEndpoint(BaseEndpoint):
             assert self.router is not None
             bound: str = self.router.last_endpoint.decode().rstrip("\0")
             self.address = advertise or bound
-            self.doorman = ConnectionLimiter(parse_address(bound)[1])
+            self.limiter = ConnectionLimiter(parse_address(bound)[1])
             if keys is not None:
                 self._gate = ZapAuthenticator(self.context, allowed | {keys.public})
 
@@ -251,7 +251,7 @@ class ZmqEndpoint(BaseEndpoint):
         fd = frame.get(zmq.SRCFD)
         if isinstance(fd, int):
             self._fds[fd] = identity
-            self.doorman.greeted(fd)
+            self.limiter.greeted(fd)
         lanes = self._pending.setdefault(name, {})
         lanes[lane] = (frame.bytes, str(user) if user is not None else None)
         if len(self._pending) > _PENDING:
@@ -269,9 +269,9 @@ class ZmqEndpoint(BaseEndpoint):
     def _changed(self, event: int, value: int) -> None:
         """A connection was accepted, or is gone; `value` is its descriptor."""
         if event == zmq.EVENT_ACCEPTED:
-            self.doorman.came(value)
+            self.limiter.came(value)
             return
-        self.doorman.left(value)
+        self.limiter.left(value)
         identity = self._fds.pop(value, None)
         if identity is None:
             return
@@ -297,7 +297,7 @@ class ZmqEndpoint(BaseEndpoint):
             channel.close("the process ends")
         if self._gate is not None:
             self._gate.close()
-        self.doorman.close()
+        self.limiter.close()
         if self.router is not None:
             if self._monitor is not None:
                 self._monitor.close()

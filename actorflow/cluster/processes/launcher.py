@@ -154,7 +154,7 @@ class Launcher:
         self._lock = anyio.Lock()
 
     async def start(self, name: str, wire: socket.socket, log: int) -> Forked | Spawned:
-        """Starts a task that has `wire` for its orders and writes to the descriptor `log`; both stay the caller's.
+        """Starts a task that reads its configuration from `wire` and writes to the descriptor `log`; both stay the caller's.
 
         Raises:
             UnavailableError: the helper process ended; has what it wrote.

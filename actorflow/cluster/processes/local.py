@@ -113,7 +113,7 @@ class LocalCluster:
         self._seconds = 10.0 + 2.0 * count if startup_seconds is None else startup_seconds
         self._log_dir = None if log_dir is None else os.fspath(log_dir)
         self._reservations: list[Reservation] = []
-        self._orders: dict[str, TaskConfig] = {}
+        self._config: dict[str, TaskConfig] = {}
         self._processes: dict[str, LocalProcess] = {}
         self._here: dict[str, _Here] = {}
         self._group: TaskGroup | None = None
@@ -200,14 +200,14 @@ class LocalCluster:
             {job: [f"{self._scheme}://{_HOST}:{next(ports)}" for _ in range(n)] for job, n in self._jobs.items()}
         )
         for task in self._spec.tasks:
-            self._orders[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
+            self._config[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
         await self._come_up(self._spec.tasks)
 
     async def _come_up(self, tasks: Sequence[str]) -> None:
         """Starts processes and waits until all are up, or one is found not to come up."""
         failed: dict[str, str] = {}
         for task in tasks:
-            self._processes[task] = LocalProcess(self._orders[task], log_dir=self._log_dir)
+            self._processes[task] = LocalProcess(self._config[task], log_dir=self._log_dir)
         processes = [self._processes[task] for task in tasks]
 
         async def watch(process: LocalProcess) -> None:
@@ -249,14 +249,14 @@ class LocalCluster:
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         for task in self._spec.tasks:
-            self._orders[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
+            self._config[task] = TaskConfig(self._spec, *parse_task(task), **self._template)  # type: ignore[arg-type]
             await self._group.start(self._serve, task)
 
     async def _serve(self, task: str, *, task_status: TaskStatus[None]) -> None:
         """A server on this event loop, in an anyio task of its own, because it is ended in no order."""
         from actorflow.cluster.processes.process import make_server
 
-        here = self._here[task] = _Here(make_server(self._orders[task]))
+        here = self._here[task] = _Here(make_server(self._config[task]))
         try:
             async with here.server:
                 task_status.started()
@@ -282,7 +282,7 @@ class LocalCluster:
         """
         self._check(task)
         if epoch is not None:
-            self._orders[task] = replace(self._orders[task], epoch=epoch)
+            self._config[task] = replace(self._config[task], epoch=epoch)
         if self._is_here:
             assert self._group is not None
             await self._end_here(task)
@@ -303,10 +303,10 @@ class LocalCluster:
     async def allow_files(self, folder: str | os.PathLike[str]) -> None:
         """Lets the ops of all tasks read and write files in one more folder, an absolute path; those that start later too."""
         path = os.fspath(folder)
-        for task, orders in self._orders.items():
-            roots = orders.file_roots or ()
+        for task, config in self._config.items():
+            roots = config.file_roots or ()
             if path not in roots:
-                self._orders[task] = replace(orders, file_roots=(*roots, path))
+                self._config[task] = replace(config, file_roots=(*roots, path))
         async with anyio.create_task_group() as group:
             for process in self._processes.values():
                 if process.returncode is None:
@@ -321,9 +321,9 @@ class LocalCluster:
             await found.ended.wait()
 
     def _check(self, task: str) -> None:
-        if task not in self._orders:
+        if task not in self._config:
             raise NotFoundError(
-                f"There is no task {task!r} in this cluster; it has {', '.join(self._orders) or 'none'}."
+                f"There is no task {task!r} in this cluster; it has {', '.join(self._config) or 'none'}."
             )
 
     async def aclose(self) -> None:

@@ -28,14 +28,14 @@ class LocalProcess:
     What it writes goes to a file in `log_dir`, or to one without a name that goes with the process.
     """
 
-    def __init__(self, orders: TaskConfig, *, log_dir: str | None = None) -> None:
-        self.task = orders.task
-        self.address = orders.address
+    def __init__(self, config: TaskConfig, *, log_dir: str | None = None) -> None:
+        self.task = config.task
+        self.address = config.address
         self.incarnation: int | None = None
         """Known when it is up."""
         self.pid = -1
-        self.log_path = None if log_dir is None else os.path.join(log_dir, f"{orders.job}-{orders.index}.log")
-        self._orders = orders
+        self.log_path = None if log_dir is None else os.path.join(log_dir, f"{config.job}-{config.index}.log")
+        self._config = config
         self._messages = MessageAssembler()
         self._log = _open_log(self.log_path)
         self._log_start = os.fstat(self._log.fileno()).st_size
@@ -44,16 +44,16 @@ class LocalProcess:
         self._wire: socket.socket | None = None
 
     async def start(self, launcher: Launcher) -> None:
-        """Starts it, and hands its orders over. Raises UnavailableError."""
+        """Starts it, and hands its configuration over. Raises UnavailableError."""
         mine, theirs = socket.socketpair()
         self._wire = mine
         with theirs:
-            self._process = await launcher.start(f"{self._orders.job}:{self._orders.index}", theirs, self._log.fileno())
+            self._process = await launcher.start(f"{self._config.job}:{self._config.index}", theirs, self._log.fileno())
         self.pid = self._process.pid
         main = threading.current_thread() is threading.main_thread()
         parent = os.getpid() if main and isinstance(self._process, Spawned) else None
         try:
-            send(mine, {**to_message(self._orders), "path": sys.path, "parent": parent})
+            send(mine, {**to_message(self._config), "path": sys.path, "parent": parent})
         except OSError:  # it ended at once: `ready` tells
             pass
         mine.setblocking(False)

@@ -33,43 +33,43 @@ _CLOSE_SECONDS = 2.0
 _SWITCH_INTERVAL = 0.0005
 
 
-def make_server(orders: TaskConfig) -> Server:
+def make_server(config: TaskConfig) -> Server:
     """The server of a task, not yet started."""
     from actorflow.cluster.server import Server
 
     return Server(
-        orders.cluster,
-        orders.job,
-        orders.index,
-        devices=orders.devices,
-        memory_budget=orders.memory_budget,
-        credentials=orders.credentials,
-        allowed=orders.allowed,
-        listen=orders.listen,
-        advertise=orders.advertise or orders.address,
-        transport=orders.transport,
-        arena_bytes=orders.arena_bytes,
-        file_roots=orders.file_roots,
-        epoch=orders.epoch,
-        incarnation=orders.incarnation,
+        config.cluster,
+        config.job,
+        config.index,
+        devices=config.devices,
+        memory_budget=config.memory_budget,
+        credentials=config.credentials,
+        allowed=config.allowed,
+        listen=config.listen,
+        advertise=config.advertise or config.address,
+        transport=config.transport,
+        arena_bytes=config.arena_bytes,
+        file_roots=config.file_roots,
+        epoch=config.epoch,
+        incarnation=config.incarnation,
     )
 
 
-def run_task(orders: TaskConfig, *, parent: Parent | None = None, up: Callable[[Server], object] | None = None) -> int:
+def run_task(config: TaskConfig, *, parent: Parent | None = None, up: Callable[[Server], object] | None = None) -> int:
     """Runs a task until it is told to end, and gives the process's exit status. `up` is called when it can be reached.
 
     Raises:
         OpError: the server can't start: an address, keys, devices.
     """
-    for name in orders.imports:
+    for name in config.imports:
         import_module(name)
-    anyio.run(_live, orders, parent, up, backend_options={"loop_factory": new_event_loop})
+    anyio.run(_live, config, parent, up, backend_options={"loop_factory": new_event_loop})
     return 0
 
 
-async def _live(orders: TaskConfig, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
+async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server], object] | None) -> None:
     with _Signals() as signals:
-        async with make_server(orders) as server:
+        async with make_server(config) as server:
             _settle()
             async with anyio.create_task_group() as group:
                 group.start_soon(_obey, signals, server, group.cancel_scope)

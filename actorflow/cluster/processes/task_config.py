@@ -56,27 +56,27 @@ class TaskConfig:
         return self.cluster.address_of(self.task)
 
 
-def to_message(orders: TaskConfig) -> dict[str, Any]:
-    """The orders, secrets included, as JSON has them."""
-    plain = {name: getattr(orders, name) for name in TaskConfig.__dataclass_fields__}
-    plain["cluster"] = [[job, list(map(list, _tasks(orders.cluster, job)))] for job in orders.cluster.jobs]
-    plain["credentials"] = None if orders.credentials is None else asdict(orders.credentials)
-    plain["allowed"] = sorted(orders.allowed)
+def to_message(config: TaskConfig) -> dict[str, Any]:
+    """The configuration, secrets included, as JSON has them."""
+    plain = {name: getattr(config, name) for name in TaskConfig.__dataclass_fields__}
+    plain["cluster"] = [[job, list(map(list, _tasks(config.cluster, job)))] for job in config.cluster.jobs]
+    plain["credentials"] = None if config.credentials is None else asdict(config.credentials)
+    plain["allowed"] = sorted(config.allowed)
     return plain
 
 
 def from_message(message: Mapping[str, Any]) -> TaskConfig:
     """The way back."""
     given = {name: message[name] for name in TaskConfig.__dataclass_fields__}
-    orders = TaskConfig(
+    config = TaskConfig(
         **{**given, "cluster": ClusterSpec({job: dict(map(tuple, tasks)) for job, tasks in given["cluster"]})}
     )
     return replace(
-        orders,
-        credentials=None if orders.credentials is None else Credentials(**given["credentials"]),
-        allowed=frozenset(orders.allowed),
-        file_roots=None if orders.file_roots is None else tuple(orders.file_roots),
-        imports=tuple(orders.imports),
+        config,
+        credentials=None if config.credentials is None else Credentials(**given["credentials"]),
+        allowed=frozenset(config.allowed),
+        file_roots=None if config.file_roots is None else tuple(config.file_roots),
+        imports=tuple(config.imports),
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actorflow.cluster.server import Server
 
 
-def banner(orders: TaskConfig, server: Server) -> str:
+def banner(config: TaskConfig, server: Server) -> str:
     """The message of a process that is up."""
     import numpy
 
@@ -28,28 +28,28 @@ def banner(orders: TaskConfig, server: Server) -> str:
     from actorflow.cluster.wire.endpoints import chosen
     from actorflow.transport.installed import for_target
 
-    keys = orders.credentials
+    keys = config.credentials
     rows = {
-        "listens on": orders.listen or server.address,
+        "listens on": config.listen or server.address,
         "is reached at": server.address,
         "key": "none: only this machine can connect" if keys is None else keys.fingerprint,
-        "others allowed": f"{len(orders.allowed)} keys" if orders.allowed else "",
+        "others allowed": f"{len(config.allowed)} keys" if config.allowed else "",
         "devices": ", ".join(str(device["name"]) for device in server.status()["devices"]),
-        "incarnation": f"{server.identity.incarnation:x}, epoch {orders.epoch}",
+        "incarnation": f"{server.identity.incarnation:x}, epoch {config.epoch}",
         "versions": ", ".join(
             [
                 f"python {platform.python_version()}",
                 f"numpy {numpy.__version__}",
                 *(
                     made.versions()
-                    for made in chosen(for_target(orders.transport, orders.address))
+                    for made in chosen(for_target(config.transport, config.address))
                     if made is not None and made.versions is not None
                 ),
                 f"{platform.system()} {platform.machine()}",
             ]
         ),
     }
-    first = f"actorflow {actorflow.__version__}: {orders.task} of cluster {orders.cluster.cluster_id} is up (pid {os.getpid()})"
+    first = f"actorflow {actorflow.__version__}: {config.task} of cluster {config.cluster.cluster_id} is up (pid {os.getpid()})"
     return "\n".join([first, *(f"  {name:<15}{value}" for name, value in rows.items() if value)])
 
 
@@ -65,12 +65,12 @@ def run_child(number: int) -> int:
     if added:
         sys.path += added
         plugins.look_again()
-    orders = from_message(message)
-    _configure_logs(orders.log_level)
+    config = from_message(message)
+    _configure_logs(config.log_level)
     try:
-        check_files(orders.cluster)
+        check_files(config.cluster)
         return process.run_task(
-            orders, parent=parent, up=lambda server: print(banner(orders, server), file=sys.stderr, flush=True)
+            config, parent=parent, up=lambda server: print(banner(config, server), file=sys.stderr, flush=True)
         )
     except OpError as error:
         print(error, file=sys.stderr)

@@ -224,8 +224,11 @@ class Links:
 
     async def _offer(self, link: Link) -> None:
         """Finds out which devices of the peer can read memory of devices here. Where none can, tokens go by the host."""
-        border, offers = link.tokens.border, [(d, made) for d in self.sharing if (made := d.offer()) is not None]
-        if border is None or not offers:
+        peer_memory, offers = (
+            link.tokens.peer_memory,
+            [(d, made) for d in self.sharing if (made := d.offer()) is not None],
+        )
+        if peer_memory is None or not offers:
             return
         here = {device.name: device for device, _ in offers}
         try:
@@ -240,7 +243,7 @@ class Links:
             if reason:
                 here[mine].refused(theirs, reason)
             else:
-                border.outward.add((mine, theirs))
+                peer_memory.outward.add((mine, theirs))
 
     # ---- from others
 
@@ -266,8 +269,8 @@ class Links:
             if not all(type(o) is list and [type(v) for v in o] == [str, bytes] for o in request.offers):
                 raise InvalidArgumentError("Each offer is the name of a device and the description of some memory.")
             found = [[name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing]
-            if link.tokens.border is not None:
-                link.tokens.border.inward = any(not reason for _, _, reason in found)
+            if link.tokens.peer_memory is not None:
+                link.tokens.peer_memory.inward = any(not reason for _, _, reason in found)
             return found
 
         self._accepted[link] = None

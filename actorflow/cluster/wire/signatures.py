@@ -27,7 +27,7 @@ def encode_signature(signature: Signature) -> bytes:
     packed: bytes = msgpack.packb(
         [
             [[*e, d.name, None if s is None else list(s)] for e, (d, s) in signature.feeds.items()],
-            [list(endpoint) for endpoint in signature.fetches],
+            [list(tensor_id) for tensor_id in signature.fetches],
             list(signature.targets),
             *([True] if signature.partial else []),
         ]
@@ -43,25 +43,25 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
             raise ValueError("its fourth entry is no boolean")
         signature = Signature(
             dict(map(decode_feed, feeds)),
-            tuple(map(decode_endpoint, fetches)),
+            tuple(map(decode_tensor_id, fetches)),
             tuple(map(_text, targets)),
             more == [True],
         )
     except Exception as error:
         raise InvalidArgumentError(f"What was to be planned is no signature: {error}") from error
-    for endpoint in (*signature.feeds, *signature.fetches):
-        node = nodes.get(endpoint.node)
-        if node is None or endpoint.port >= len(node.dtypes):
-            raise InvalidArgumentError(f"The graph has no tensor {str(endpoint)[:200]}.")
+    for tensor_id in (*signature.feeds, *signature.fetches):
+        node = nodes.get(tensor_id.node)
+        if node is None or tensor_id.port >= len(node.dtypes):
+            raise InvalidArgumentError(f"The graph has no tensor {str(tensor_id)[:200]}.")
     for target in signature.targets:
         if target not in nodes:
             raise InvalidArgumentError(f"The graph has no node {target[:200]!r}.")
-    for endpoint, (dtype, shape) in signature.feeds.items():
-        node = nodes[endpoint.node]
-        known, static = node.dtypes[endpoint.port], node.shapes[endpoint.port]
+    for tensor_id, (dtype, shape) in signature.feeds.items():
+        node = nodes[tensor_id.node]
+        known, static = node.dtypes[tensor_id.port], node.shapes[tensor_id.port]
         if dtype is not known or dtype.is_ref or not compatible(static, shape):
             raise InvalidArgumentError(
-                f"{endpoint} can't be fed as {dtype.name} of shape {show(shape)}: it is {known.name} of {show(static)}."
+                f"{tensor_id} can't be fed as {dtype.name} of shape {show(shape)}: it is {known.name} of {show(static)}."
             )
     return signature
 
@@ -80,7 +80,7 @@ def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[Te
             raise InvalidArgumentError(f"{name} was fed with shape {value.shape}, but it has {show(shape)}.")
 
 
-def decode_endpoint(found: Any) -> TensorId:
+def decode_tensor_id(found: Any) -> TensorId:
     """[node, port]. Raises ValueError."""
     node, port = found
     if type(port) is not int or port < 0:
@@ -93,7 +93,7 @@ def decode_feed(found: Any) -> tuple[TensorId, Form]:
     node, port, dtype, shape = found
     if shape is not None and not all(size is None or (type(size) is int and size >= 0) for size in shape):
         raise ValueError("a shape has something other than sizes")
-    return decode_endpoint((node, port)), (as_dtype(_text(dtype)), None if shape is None else tuple(shape))
+    return decode_tensor_id((node, port)), (as_dtype(_text(dtype)), None if shape is None else tuple(shape))
 
 
 def _text(found: Any) -> str:

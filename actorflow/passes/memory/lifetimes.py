@@ -57,9 +57,9 @@ class Lifetimes:
         self.extra = [0] * len(self.nodes)
         self._fed: list[int] = []
         self._waiting: tuple[list[int], list[list[int]]] | None = None
-        for endpoint, (dtype, _) in graph.feeds.items():
-            self.held[endpoint] = self._fed_piece(dtype, graph.size_of(endpoint), feeds)
-            self._fed.extend(self.held[endpoint])
+        for tensor_id, (dtype, _) in graph.feeds.items():
+            self.held[tensor_id] = self._fed_piece(dtype, graph.size_of(tensor_id), feeds)
+            self._fed.extend(self.held[tensor_id])
         self.takes: list[list[int]] = []
         self.makes: list[list[int]] = []
         for at, node in yielding(enumerate(self.nodes)):
@@ -99,11 +99,11 @@ class Lifetimes:
             self.extra[at] = nbytes if nbytes >= self.threshold else 0
         is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
         for port, dtype in enumerate(node.dtypes):
-            endpoint, found = TensorId(node.name, port), taken
+            tensor_id, found = TensorId(node.name, port), taken
             if not is_view:
-                shape = self.graph.sizes.get(endpoint, node.shapes[port])
+                shape = self.graph.sizes.get(tensor_id, node.shapes[port])
                 found = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
-            self.held.setdefault(endpoint, found)  # others take what is fed in its place
+            self.held.setdefault(tensor_id, found)  # others take what is fed in its place
 
     def _region(self, at: int, node: Node) -> None:
         """A region's outputs, which may be views of its inputs or of each other; what it needs beside them is added while it
@@ -148,9 +148,9 @@ class Lifetimes:
             data = [e for e in node.inputs if e not in graph.feeds]
             if node.op == "Merge":
                 data = [e for e in data if graph.nodes[e.node].op != "NextIteration"]
-            for endpoint in data:
-                if endpoint.node in self.index:
-                    by_port.setdefault(endpoint, []).append(at)
+            for tensor_id in data:
+                if tensor_id.node in self.index:
+                    by_port.setdefault(tensor_id, []).append(at)
                     counts[at] += 1
             for name in needs[len(data) :]:
                 if name in self.index:

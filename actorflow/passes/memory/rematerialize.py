@@ -216,9 +216,9 @@ class _Search:
         for place, at in enumerate(self._order):
             node = known.nodes[at]
             inputs: list[TensorId] = []
-            for endpoint in node.inputs:
-                gone = {piece for piece in known.held.get(endpoint, ()) if dropped.get(piece, place) < place}
-                inputs.append(self._again(copies, endpoint, place) if gone else endpoint)
+            for tensor_id in node.inputs:
+                gone = {piece for piece in known.held.get(tensor_id, ()) if dropped.get(piece, place) < place}
+                inputs.append(self._again(copies, tensor_id, place) if gone else tensor_id)
                 if copies.failed:
                     copies.failed &= dropped.keys()
                     copies.failed |= gone
@@ -228,32 +228,32 @@ class _Search:
             copies.order.append(node.name)
         return copies
 
-    def _is_there(self, copies: _Copies, endpoint: TensorId, place: int) -> bool:
+    def _is_there(self, copies: _Copies, tensor_id: TensorId, place: int) -> bool:
         """Whether a tensor is in memory at a place without having to stay there for a copy."""
         return all(
             copies.dropped.get(piece, place) >= place and (piece in self.known.kept or self._last(piece) >= place)
-            for piece in self.known.held.get(endpoint, ())
+            for piece in self.known.held.get(tensor_id, ())
         )
 
     def _last(self, piece: int) -> int:
         return self._places[piece][-1] if piece in self._makers else len(self._order)
 
-    def _again(self, copies: _Copies, endpoint: TensorId, place: int) -> TensorId:
+    def _again(self, copies: _Copies, tensor_id: TensorId, place: int) -> TensorId:
         """The tensor that a copy makes in the place of this one, by copies that run before the node at `place`."""
-        name = copies.names.get(endpoint.node)
+        name = copies.names.get(tensor_id.node)
         if name is None:
-            name = copies.names[endpoint.node] = _name(endpoint.node, self.known.graph)
-            node = self.known.graph.nodes[endpoint.node]
+            name = copies.names[tensor_id.node] = _name(tensor_id.node, self.known.graph)
+            node = self.known.graph.nodes[tensor_id.node]
             if not self._can_be_copied(node) or self._is_overwritten(node, place):
-                copies.failed.update(self.known.held.get(endpoint, ()))
+                copies.failed.update(self.known.held.get(tensor_id, ()))
                 copies.failed.add(_NONE)
-                return endpoint
+                return tensor_id
             inputs = tuple(
                 e if self._is_there(copies, e, place) else self._again(copies, e, place) for e in node.inputs
             )
             copies.made[name] = replace(node, name=name, inputs=inputs)
             copies.order.append(name)
-        return TensorId(name, endpoint.port)
+        return TensorId(name, tensor_id.port)
 
     def _is_overwritten(self, node: Node, place: int) -> bool:
         """Whether a node takes a variable's value that has been overwritten: then that would have to stay in memory."""

@@ -39,10 +39,10 @@ _MOST_SWAPS = 1024
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A time in which a tensor is not used. `after` and `before` are the places in the order of the nodes that use it (or make
-    it) last before and first behind; `endpoint` is the only tensor by which its memory is held meanwhile."""
+    it) last before and first behind; `tensor_id` is the only tensor by which its memory is held meanwhile."""
 
     piece: int
-    endpoint: TensorId
+    tensor_id: TensorId
     after: int
     before: int
 
@@ -91,8 +91,8 @@ class _Search:
         self._place = {at: place for place, at in enumerate(order)}
         self._uses: dict[TensorId, list[int]] = {}
         for place, at in enumerate(order):
-            for endpoint in dict.fromkeys(known.nodes[at].inputs):
-                self._uses.setdefault(endpoint, []).append(place)
+            for tensor_id in dict.fromkeys(known.nodes[at].inputs):
+                self._uses.setdefault(tensor_id, []).append(place)
 
     def run(self) -> list[Swap]:
         """The swaps, chosen one by one where the most memory is in use, until all is below the limit or nothing helps."""
@@ -121,9 +121,9 @@ class _Search:
         """All times in which the memory of a tensor that can be swapped is held and not used."""
         known = self.known
         holders: dict[int, list[TensorId]] = {}
-        for endpoint, pieces in known.held.items():
+        for tensor_id, pieces in known.held.items():
             for piece in pieces:
-                holders.setdefault(piece, []).append(endpoint)
+                holders.setdefault(piece, []).append(tensor_id)
         made = {piece: self._place[at] for at, pieces in enumerate(known.makes) for piece in pieces}
         found: list[Gap] = []
         for piece, born in yielding(made.items()):
@@ -137,15 +137,15 @@ class _Search:
                     found.append(Gap(piece, late[0], after, before))
         return found
 
-    def _made_at(self, endpoint: TensorId) -> int:
-        return self._place[self.known.index[endpoint.node]]
+    def _made_at(self, tensor_id: TensorId) -> int:
+        return self._place[self.known.index[tensor_id.node]]
 
-    def _can_swap(self, endpoint: TensorId, before: int) -> bool:
+    def _can_swap(self, tensor_id: TensorId, before: int) -> bool:
         """Whether a tensor holds one piece of memory alone, is an array, and is made and used outside of loops and branches."""
-        dtype, _ = self.known.graph.type_of(endpoint)
-        if dtype.is_ref or dtype.kind not in "biufc" or len(self.known.held[endpoint]) != 1:
+        dtype, _ = self.known.graph.type_of(tensor_id)
+        if dtype.is_ref or dtype.kind not in "biufc" or len(self.known.held[tensor_id]) != 1:
             return False
-        nodes = [self.known.index[endpoint.node], *(self._order[p] for p in self._uses[endpoint] if p >= before)]
+        nodes = [self.known.index[tensor_id.node], *(self._order[p] for p in self._uses[tensor_id] if p >= before)]
         return all(self.line.in_root[at] and self.known.nodes[at].op not in PRIMITIVES for at in nodes)
 
     def _timed(self, gap: Gap, crowded: Sequence[int]) -> Swap | None:
@@ -154,12 +154,12 @@ class _Search:
         first = crowded[bisect_left(crowded, gap.after + 1)]
         last = crowded[bisect_left(crowded, gap.before) - 1]
         takes = self.known.size[gap.piece] * _PER_BYTE * _AHEAD
-        maker = self.known.index[gap.endpoint.node]
+        maker = self.known.index[gap.tensor_id.node]
         out = self._ends[self._place[maker]] + takes
         release = self._nearest(
             gap.after + 1, first, bisect_left(self._begins, out), lambda at: self._follows(maker, at)
         )
-        late = [self._order[place] for place in self._uses[gap.endpoint] if place >= gap.before]
+        late = [self._order[place] for place in self._uses[gap.tensor_id] if place >= gap.before]
         needed = bisect_right(self._ends, self._begins[gap.before] - takes) - 1
         trigger = self._nearest(
             last, gap.before - 1, needed, lambda at: all(self._follows(at, user) for user in late), later_first=False
@@ -210,17 +210,17 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
     released: dict[int, list[str]] = {}
     by_tensor: dict[TensorId, list[Swap]] = {}
     for one in swaps:
-        by_tensor.setdefault(one.gap.endpoint, []).append(one)
-        released.setdefault(one.release, []).append(_out(one.gap.endpoint))
-        controls.setdefault(names[one.release], []).append(_out(one.gap.endpoint))
+        by_tensor.setdefault(one.gap.tensor_id, []).append(one)
+        released.setdefault(one.release, []).append(_out(one.gap.tensor_id))
+        controls.setdefault(names[one.release], []).append(_out(one.gap.tensor_id))
     fixed = [place for place, at in enumerate(order) if line.can_be_ordered(at)]
-    for endpoint, some in by_tensor.items():
-        maker = graph.nodes[endpoint.node]
-        dtype, shape = graph.type_of(endpoint)
+    for tensor_id, some in by_tensor.items():
+        maker = graph.nodes[tensor_id.node]
+        dtype, shape = graph.type_of(tensor_id)
         out = Node(
-            name=_out(endpoint),
+            name=_out(tensor_id),
             op="_SwapOut",
-            inputs=(endpoint,),
+            inputs=(tensor_id,),
             attrs=MappingProxyType({}),
             dtypes=(dtype,),
             shapes=(shape,),
@@ -235,7 +235,7 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
             others = released.get(fixed[following], []) if following < len(fixed) else []
             back = replace(
                 out,
-                name=f"{endpoint.node}/_{endpoint.port}/swapped_in_{number}",
+                name=f"{tensor_id.node}/_{tensor_id.port}/swapped_in_{number}",
                 op="_SwapIn",
                 inputs=(TensorId(out.name, 0),),
                 controls=(names[one.trigger], *(other for other in others if other != out.name)),
@@ -243,8 +243,8 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
             made.append(back)
             until = some[number + 1].gap.before if number + 1 < len(some) else len(order)
             for place in range(one.gap.before, until):
-                if endpoint in known.nodes[order[place]].inputs:
-                    inputs.setdefault(names[place], {})[endpoint] = TensorId(back.name, 0)
+                if tensor_id in known.nodes[order[place]].inputs:
+                    inputs.setdefault(names[place], {})[tensor_id] = TensorId(back.name, 0)
     nodes = [
         replace(
             node,
@@ -258,5 +258,5 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
     return topological(replace(graph.with_nodes([*nodes, *made]), sizes={**graph.sizes, **sizes}))
 
 
-def _out(endpoint: TensorId) -> str:
-    return f"{endpoint.node}/_{endpoint.port}/swapped_out"
+def _out(tensor_id: TensorId) -> str:
+    return f"{tensor_id.node}/_{tensor_id.port}/swapped_out"

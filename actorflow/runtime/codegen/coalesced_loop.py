@@ -130,8 +130,8 @@ class CoalescedLoop(Region):
         """The members with the shapes that follow from the inputs', and the types of all tensors; None where a variable does
         not keep its shape."""
         types: dict[TensorId, tuple[DType, Shape]] = {
-            endpoint: (dtype, shape)
-            for endpoint, (dtype, _), shape in zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
+            tensor_id: (dtype, shape)
+            for tensor_id, (dtype, _), shape in zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
         }
         for alias, source in self._body.aliases.items():
             if source in types:
@@ -165,11 +165,11 @@ class CoalescedLoop(Region):
                 return None
         return list(refined.values()), types
 
-    def _type(self, types: dict[TensorId, tuple[DType, Shape]], endpoint: TensorId) -> tuple[DType, Shape] | None:
+    def _type(self, types: dict[TensorId, tuple[DType, Shape]], tensor_id: TensorId) -> tuple[DType, Shape] | None:
         aliases = self._body.aliases
-        while endpoint not in types and endpoint in aliases:
-            endpoint = aliases[endpoint]
-        return types.get(endpoint)
+        while tensor_id not in types and tensor_id in aliases:
+            tensor_id = aliases[tensor_id]
+        return types.get(tensor_id)
 
     def inner(self, name: str) -> CoalescedLoop:
         """An inner loop."""
@@ -193,15 +193,15 @@ def _turn() -> Generator[None, None, None]:
     yield
 
 
-async def run_loop(part: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+async def run_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
     """Drives a coalesced loop to its end, or until the step is stopped. Raises what a member raises."""
     assert node.region is not None
     iterations: Iterations = node.region(inputs)
-    step = part.step
+    step = executor.step
     clock = machine.current().work_clock
     last = clock()
     end = last + SLICE
-    step.looping[id(iterations)] = (part, node)
+    step.looping[id(iterations)] = (executor, node)
     try:
         most = next(iterations)
         while True:

@@ -71,7 +71,7 @@ class Emitter:
         self._kept: frozenset[TensorId] = frozenset(kept)
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
-        self._last_use = {endpoint: member.name for member in members for endpoint in member.inputs}
+        self._last_use = {tensor_id: member.name for member in members for tensor_id in member.inputs}
 
     def emit(self, member: Node) -> None:
         writer = self._writer
@@ -93,10 +93,10 @@ class Emitter:
             expression = self._call(member, entry, arguments, keywords)
         results = []
         for port, shape in enumerate(member.shapes):
-            endpoint = TensorId(member.name, port)
+            tensor_id = TensorId(member.name, port)
             results.append(f"v{len(self._shapes)}")
-            self._shapes[endpoint] = shape
-            self._spelling.setdefault(endpoint, results[-1])  # a fed output keeps the value that was fed
+            self._shapes[tensor_id] = shape
+            self._spelling.setdefault(tensor_id, results[-1])  # a fed output keeps the value that was fed
         self._mark(member)
         writer.add(f"{', '.join(results)} = {expression}" if results else expression)
         if len(results) == 1 and not entry.function.__module__.startswith(_TRUSTED):
@@ -109,11 +109,11 @@ class Emitter:
         writer = self._writer
         types = {TensorId(m.name, 0): m for m in fused.members}
         results = []
-        for endpoint in fused.outputs:
-            member = types[endpoint]
+        for tensor_id in fused.outputs:
+            member = types[tensor_id]
             results.append(f"v{len(self._shapes)}")
-            self._shapes[endpoint] = member.shapes[0]
-            self._spelling[endpoint] = results[-1]
+            self._shapes[tensor_id] = member.shapes[0]
+            self._spelling[tensor_id] = results[-1]
             counted = needs_memory(member, self._device)
             allocate = writer.bind(self._device.allocator.allocate if counted else np.empty)
             self._mark(member)
@@ -162,14 +162,14 @@ class Emitter:
 
     def _constant(self, member: Node) -> None:
         """A constant takes no line. One of rank 0 has two spellings: an array beside arrays, a scalar beside scalars."""
-        endpoint = TensorId(member.name, 0)
+        tensor_id = TensorId(member.name, 0)
         value = member.attrs["value"]
-        if endpoint in self._spelling:
+        if tensor_id in self._spelling:
             return  # it is fed
-        self._spelling[endpoint] = self._writer.bind(value, "c")
-        self._shapes[endpoint] = value.shape
+        self._spelling[tensor_id] = self._writer.bind(value, "c")
+        self._shapes[tensor_id] = value.shape
         if value.ndim == 0 and not value.dtype.hasobject:
-            self._rank0[endpoint] = self._writer.bind(codegen.scalar_constant(value), "c")
+            self._rank0[tensor_id] = self._writer.bind(codegen.scalar_constant(value), "c")
 
     def _flat_arguments(self, member: Node) -> list[str]:
         beside_arrays = any(shape != () for shape in member.shapes)

@@ -269,21 +269,21 @@ class _Arranger:
         scalars: set[TensorId] = set()
         inside = {m.name for m in members}
         for member in members:
-            for endpoint in member.inputs:
-                if endpoint in values:
+            for tensor_id in member.inputs:
+                if tensor_id in values:
                     continue
-                dtype, shape = self._types[endpoint]
+                dtype, shape = self._types[tensor_id]
                 kind = str(self._compiler.type_of(dtype))
-                constant = self._constants.get(endpoint.node) if endpoint not in self._given else None
+                constant = self._constants.get(tensor_id.node) if tensor_id not in self._given else None
                 if constant is not None and constant.size == 1:
-                    values[endpoint] = block.constant(constant.reshape(()), kind)
+                    values[tensor_id] = block.constant(constant.reshape(()), kind)
                     continue
                 layout = _layout(shape, whole)
-                assert layout is not None and endpoint.node not in inside, endpoint
-                values[endpoint] = block.operand(kind, layout[0])
-                inputs.append(endpoint)
+                assert layout is not None and tensor_id.node not in inside, tensor_id
+                values[tensor_id] = block.operand(kind, layout[0])
+                inputs.append(tensor_id)
                 if layout[0] == "scalar":
-                    scalars.add(endpoint)
+                    scalars.add(tensor_id)
             result = self._compiler.lower(member.op, [values[e] for e in member.inputs], member.attrs)
             assert result is not None, member.op
             values[TensorId(member.name, 0)] = result

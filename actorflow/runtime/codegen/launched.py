@@ -182,11 +182,11 @@ class _Line:
         ]
         return LaunchSequence(self._device, self._ending(made), self._blank, [self._places[e] for e in self._outputs])
 
-    def _place(self, endpoint: TensorId, value: Any = None) -> int | None:
+    def _place(self, tensor_id: TensorId, value: Any = None) -> int | None:
         """A place for a value; None for one that is fed, and has its place among the inputs."""
-        if endpoint in self._places:
+        if tensor_id in self._places:
             return None
-        place = self._places[endpoint] = len(self._inputs) + len(self._blank)
+        place = self._places[tensor_id] = len(self._inputs) + len(self._blank)
         self._blank.append(value)
         return place
 

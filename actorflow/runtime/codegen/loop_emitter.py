@@ -172,8 +172,8 @@ class LoopEmitter(Emitter):
         else:
             self.emit(member)
 
-    def _spelled(self, endpoint: TensorId) -> str:
-        found = self._body.resolved(endpoint)
+    def _spelled(self, tensor_id: TensorId) -> str:
+        found = self._body.resolved(tensor_id)
         return self._rank0.get(found, self._spelling[found])
 
 

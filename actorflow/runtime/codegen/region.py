@@ -167,7 +167,7 @@ class Region:
     def _types(self, shapes: Sequence[Shape]) -> dict[TensorId, tuple[DType, Shape]]:
         """The types of the inputs, with these shapes."""
         inputs = zip(self.node.attrs["inputs"], self._input_types, shapes, strict=True)
-        return {endpoint: (dtype, shape) for endpoint, (dtype, _), shape in inputs}
+        return {tensor_id: (dtype, shape) for tensor_id, (dtype, _), shape in inputs}
 
     def _with_shapes(self, shapes: Sequence[Shape]) -> list[Node]:
         """The members with the static shapes that follow from the inputs'."""

@@ -38,7 +38,7 @@ def remember_inputs(error: BaseException, inputs: Sequence[Any] | None) -> None:
 def _inputs(node: Node, kinds: Sequence[Given] | None) -> list[str]:
     if kinds is None or len(kinds) != len(node.inputs):
         return [f"inputs: {', '.join(map(str, node.inputs))}"]
-    shown = [f"{endpoint} {kind}" for endpoint, kind in zip(node.inputs, kinds)]
+    shown = [f"{tensor_id} {kind}" for tensor_id, kind in zip(node.inputs, kinds)]
     if len(shown) > _MOST_INPUTS:
         shown[_MOST_INPUTS - 1 :] = [f"... and {len(shown) - _MOST_INPUTS + 1} more"]
     return [f"inputs: {', '.join(shown)}"]

@@ -25,8 +25,8 @@ _LOCALHOST = "/job:localhost/"
 
 def look(step: Step) -> StepReport:
     """What a step waits for now."""
-    waiting = [node for part in step.parts for node in _waiting(part)]
-    unfinished = frozenset(name for part in step.parts for name in _unfinished(part))
+    waiting = [node for executor in step.executors for node in _waiting(executor)]
+    unfinished = frozenset(name for executor in step.executors for name in _unfinished(executor))
     return StepReport(step.id, tuple(waiting[:_MOST]), max(0, len(waiting) - _MOST), unfinished, step.idle)
 
 
@@ -41,12 +41,14 @@ def report(step: Step) -> str:
 
 def left_behind(step: Step) -> list[str]:
     """One line for each node of a finished step whose kernel goes on."""
-    return [f"{_named(part, node)} goes on, and its result will be dropped" for part, node in step.left_behind()]
+    return [
+        f"{_named(executor, node)} goes on, and its result will be dropped" for executor, node in step.left_behind()
+    ]
 
 
 def error(step: Step) -> StarvationError:
     """The error of a step in which nothing runs, is ready or may still come."""
-    waiting = [node.line for part in step.parts for node in _waiting(part)]
+    waiting = [node.line for executor in step.executors for node in _waiting(executor)]
     return StarvationError(
         f"Step {step.id} can't go on: nothing of it runs or is ready, and {len(waiting)} nodes still wait.",
         details=waiting,
@@ -54,102 +56,102 @@ def error(step: Step) -> StarvationError:
     )
 
 
-def _named(part: ExecutorState, plan_node: PlanNode) -> str:
+def _named(executor: ExecutorState, plan_node: PlanNode) -> str:
     """A node with its op, the user's line, and in a cluster its task."""
-    node, device = plan_node.node, part.plan.device.name
+    node, device = plan_node.node, executor.plan.device.name
     task = "" if device.startswith(_LOCALHOST) else f", {device.rpartition('/device:')[0].replace('/replica:0', '')}"
     return f"{node.name} ({node.op}, {node.where}{task})"
 
 
-def _busy(part: ExecutorState) -> list[tuple[PlanNode, WaitingNode]]:
+def _busy(executor: ExecutorState) -> list[tuple[PlanNode, WaitingNode]]:
     """The nodes whose kernels have begun and not ended."""
     found = []
-    for plan_node, wait in part.step.asynchronous_nodes(part):
+    for plan_node, wait in executor.step.asynchronous_nodes(executor):
         node = plan_node.node
         if wait is not None:
-            line = f"{_named(part, plan_node)} {wait.what}"
+            line = f"{_named(executor, plan_node)} {wait.what}"
             found.append((plan_node, WaitingNode(node.name, line, wait.resource, wait.users)))
             continue
         what = "waits in its asynchronous kernel"
         if node.op == "_Recv":
             what = f"waits for {node.attrs['key'].rpartition(';')[2]} from {node.attrs['send_device']}"
-        found.append((plan_node, WaitingNode(node.name, f"{_named(part, plan_node)} {what}")))
+        found.append((plan_node, WaitingNode(node.name, f"{_named(executor, plan_node)} {what}")))
     found.sort(key=lambda pair: pair[0].index)
-    for owner, plan_node in part.step.on_threads.values():
-        if owner is part:
-            line = f"{_named(part, plan_node)} runs on the thread of {part.plan.device.name}"
+    for owner, plan_node in executor.step.on_threads.values():
+        if owner is executor:
+            line = f"{_named(executor, plan_node)} runs on the thread of {executor.plan.device.name}"
             found.append((plan_node, WaitingNode(plan_node.node.name, line)))
-    for owner, plan_node in part.step.looping.values():
-        if owner is part:
+    for owner, plan_node in executor.step.looping.values():
+        if owner is executor:
             node = plan_node.node
             line = f"{node.name.removesuffix('/loop')} ({node.where}) goes through its iterations"
             found.append((plan_node, WaitingNode(node.name, line)))
     return found
 
 
-def _waiting(part: ExecutorState) -> list[WaitingNode]:
-    busy = _busy(part)
+def _waiting(executor: ExecutorState) -> list[WaitingNode]:
+    busy = _busy(executor)
     running = {plan_node.index for plan_node, _ in busy}
     nodes = [node for _, node in busy]
     later: list[WaitingNode] = []
-    by_name = {node.node.name: node.index for node in part.nodes}
-    for plan_node in part.nodes[1:]:
-        if part.pending[plan_node.index] <= 0:
+    by_name = {node.node.name: node.index for node in executor.nodes}
+    for plan_node in executor.nodes[1:]:
+        if executor.pending[plan_node.index] <= 0:
             continue
         node = plan_node.node
-        slots = part.slots[plan_node.begin : plan_node.end]
-        empty = [endpoint for endpoint, value in zip(node.inputs, slots) if value is EMPTY]
-        if part.loop is not None and len(empty) == len(slots):
+        slots = executor.slots[plan_node.begin : plan_node.end]
+        empty = [tensor_id for tensor_id, value in zip(node.inputs, slots) if value is EMPTY]
+        if executor.loop is not None and len(empty) == len(slots):
             continue  # the iteration has not come to it
         causes = []
-        for endpoint in empty:
-            if endpoint in part.plan.feeds:
-                causes.append(f"a feed of {endpoint}")
+        for tensor_id in empty:
+            if tensor_id in executor.plan.feeds:
+                causes.append(f"a feed of {tensor_id}")
             else:
-                causes.append(f"input {endpoint}")
+                causes.append(f"input {tensor_id}")
         for control in node.controls:
             source = by_name.get(control)  # none for a constant, which nobody waits for
-            if source is not None and (part.pending[source] > 0 or source in running):
+            if source is not None and (executor.pending[source] > 0 or source in running):
                 causes.append(f"control input ^{control}")
-        line = f"{_named(part, plan_node)} waits for {', '.join(causes) or 'a token that nobody sends'}"
-        sources = [by_name[e.node] for e in empty if e not in part.plan.feeds and e.node in by_name]
-        hopeless = all(part.pending[s] <= 0 for s in sources)
+        line = f"{_named(executor, plan_node)} waits for {', '.join(causes) or 'a token that nobody sends'}"
+        sources = [by_name[e.node] for e in empty if e not in executor.plan.feeds and e.node in by_name]
+        hopeless = all(executor.pending[s] <= 0 for s in sources)
         (nodes if hopeless else later).append(WaitingNode(node.name, line))
-    for frame, number, iteration in _iterations(part):
+    for frame, number, iteration in _iterations(executor):
         for inner in _waiting(iteration):
             nodes.append(replace(inner, line=f"iteration {number} of {frame}: {inner.line}"))
-    if part.loop is None and part.pending[SINK] > 0 and not nodes and not later:
+    if executor.loop is None and executor.pending[SINK] > 0 and not nodes and not later:
         nodes.append(WaitingNode("", "the fetches wait for tokens that nobody sends"))
     return nodes + later
 
 
-def _unfinished(part: ExecutorState) -> list[str]:
+def _unfinished(executor: ExecutorState) -> list[str]:
     """The nodes with a resource among their inputs that have not run yet."""
-    busy = {plan_node.index for plan_node, _ in _busy(part)}
+    busy = {plan_node.index for plan_node, _ in _busy(executor)}
     handles = {
         (node.node.name, port)
-        for node in part.nodes
+        for node in executor.nodes
         for port, dtype in enumerate(node.node.dtypes)
         if dtype is resource
     }
     found = [
         member.name
-        for node in part.nodes[1:]
-        if part.pending[node.index] > 0 or node.index in busy
+        for node in executor.nodes[1:]
+        if executor.pending[node.index] > 0 or node.index in busy
         for member in node.members
-        if any(tuple(endpoint) in handles for endpoint in member.inputs)
+        if any(tuple(tensor_id) in handles for tensor_id in member.inputs)
     ]
-    for _, _, iteration in _iterations(part):
+    for _, _, iteration in _iterations(executor):
         found += _unfinished(iteration)
     return found
 
 
-def _iterations(part: ExecutorState) -> list[tuple[str, int, ExecutorState]]:
-    """The iterations of loops that go on inside: the loop's name, the iteration's number, and its part."""
-    if not part.plan.controlled:
+def _iterations(executor: ExecutorState) -> list[tuple[str, int, ExecutorState]]:
+    """The iterations of loops that go on inside: the loop's name, the iteration's number, and its executor state."""
+    if not executor.plan.controlled:
         return []
     return [
         (frame.name.removesuffix("/frame"), number, iteration)
-        for frame in part.frames.values()
+        for frame in executor.frames.values()
         for number, iteration in frame.iterations.items()
     ]

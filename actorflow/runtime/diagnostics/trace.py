@@ -83,17 +83,17 @@ class Trace:
     events: list[Event] = field(default_factory=list)
     clock_error: int = 0
 
-    def add(self, part: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
+    def add(self, executor: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
         """Takes the run of a node.
 
         Args:
-            part: the `TracedPart` that ran it.
+            executor: the `TracedExecutorState` that ran it.
             node: the node.
             begun, ended: when its kernel began and ended, in nanoseconds of the monotonic clock.
             thread: whether the kernel ran on a thread.
         """
-        device, key = part.plan.device.name, node.node.attrs.get("key", "")
-        arrived, ready = part.arrived.get(node.index, 0), part.ready[node.index]  # type: ignore[attr-defined]
+        device, key = executor.plan.device.name, node.node.attrs.get("key", "")
+        arrived, ready = executor.arrived.get(node.index, 0), executor.ready[node.index]  # type: ignore[attr-defined]
         if node.node.op not in ("_Send", "_Recv"):
             key = ""
         for member in members_of(node.node):

@@ -1,4 +1,4 @@
-"""`TracedExecutorState`: a part of a traced step, which notes when tokens come. Steps that nobody traces have no such part."""
+"""`TracedExecutorState`: the executor state of a traced step, which notes when tokens come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`BackgroundTasks`: tasks that belong to an object instead of a block, because it may be opened in one task and closed in another.
+"""`BackgroundTasks`: tasks that belong to an object instead of a block: it may be opened in one task and closed in another.
 
 A task group belongs to the task that entered it. What is opened in a fixture or a notebook's cell is closed elsewhere. And
 starting a task in a group costs 10 to 30 µs, a plain one 2: a server starts one for each request.

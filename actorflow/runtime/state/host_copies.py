@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
-from actorflow.graph.node import TensorId, Node
+from actorflow.graph.node import Node, TensorId
 from actorflow.registry.kernel import traits
 
 _PREDICATES: Mapping[str, int] = {"Switch": 1, "LoopCond": 0}
@@ -42,11 +42,11 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
         if node.name.endswith(_FETCHED):
             todo.append(TensorId(node.name, 0))
     while todo:
-        endpoint = todo.pop()
-        node_ = graph.nodes.get(endpoint.node)
-        if endpoint in found or node_ is None:
+        tensor_id = todo.pop()
+        node_ = graph.nodes.get(tensor_id.node)
+        if tensor_id in found or node_ is None:
             continue
-        found.add(endpoint)
+        found.add(tensor_id)
         if node_.op in _PASSING and not node_.name.endswith(_FETCHED):
             todo.extend(node_.inputs if node_.op == "Merge" else node_.inputs[:1])
     return frozenset(found)
@@ -61,14 +61,14 @@ def with_fetches_copied(graph: Subgraph, device: Device) -> Subgraph:
     if as_asynchronous(device) is None or not graph.fetches:
         return graph
     copies: dict[TensorId, Node] = {}
-    for endpoint in graph.fetches:
-        dtype, shape = graph.type_of(endpoint)
-        if endpoint not in copies and not dtype.is_ref and dtype.kind != "S":
-            made_by = graph.nodes.get(endpoint.node)
-            copies[endpoint] = Node(
-                name=f"{endpoint.node}/_{endpoint.port}{_FETCHED}",
+    for tensor_id in graph.fetches:
+        dtype, shape = graph.type_of(tensor_id)
+        if tensor_id not in copies and not dtype.is_ref and dtype.kind != "S":
+            made_by = graph.nodes.get(tensor_id.node)
+            copies[tensor_id] = Node(
+                name=f"{tensor_id.node}/_{tensor_id.port}{_FETCHED}",
                 op="Identity",
-                inputs=(endpoint,),
+                inputs=(tensor_id,),
                 attrs=MappingProxyType({}),
                 dtypes=(dtype,),
                 shapes=(shape,),

@@ -35,9 +35,9 @@ class PlanBuilder:
         self._resources = resources
 
     def build(
-        self, parts: Mapping[str, Subgraph], options: Options, fed_later: frozenset[TensorId] = frozenset()
+        self, parts: Mapping[str, Subgraph], options: Options, deferred_feeds: frozenset[TensorId] = frozenset()
     ) -> tuple[Plan, ...]:
-        """The plans of these parts, by device name, in their order. `fed_later` are the feeds of a partial run.
+        """The plans of these parts, by device name, in their order. `deferred_feeds` are the feeds of a partial run.
 
         Raises:
             UnimplementedError: a node has no kernel for its device.
@@ -50,7 +50,7 @@ class PlanBuilder:
             memory = _memory(device, options)
             mergeable = self._mergeable_in(part, name)
             launched = as_asynchronous(device) is not None
-            graph = finish(part, options, mergeable, fed_later, loopable, memory, launched)
+            graph = finish(part, options, mergeable, deferred_feeds, loopable, memory, launched)
             plan = build_plan(
                 graph,
                 device,

@@ -91,9 +91,9 @@ class Planner:
             parts, places = divide(
                 nodes, self.placer.placed, signature, options, self._builder.evaluate, first, refused
             )
-            plans = self._builder.build(parts, options, signature.fed_later)
+            plans = self._builder.build(parts, options, signature.deferred_feeds)
             made = self._plans[key] = CompiledPlans(
-                plans, places, sum(p.executed for p in plans), len(signature.fed_later)
+                plans, places, sum(p.executed for p in plans), len(signature.deferred_feeds)
             )
             self.compiled_plans += 1
             return made

@@ -47,10 +47,10 @@ def fed_element(graph: Graph, key: Any) -> Tensor | Operation:
 class Feed:
     """Converts the values of one fed tensor."""
 
-    __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "endpoint", "tensor")
+    __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "tensor", "tensor_id")
 
     tensor: Tensor
-    endpoint: TensorId
+    tensor_id: TensorId
 
     def __init__(self, tensor: Tensor) -> None:
         if tensor.dtype.is_ref:
@@ -61,7 +61,7 @@ class Feed:
                 where=tensor.where,
             )
         self.tensor = tensor
-        self.endpoint = tensor.endpoint
+        self.tensor_id = tensor.tensor_id
         self._dtype = tensor.dtype
         self._numpy: np.dtype[Any] = tensor.dtype.numpy_dtype
         self._scalar: Any = None if tensor.dtype.kind == "S" else self._numpy.type
@@ -159,5 +159,5 @@ def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[TensorId, Sh
             and not shapes.is_static(feed.tensor.static_shape)
             and all(type(n) is int for n in shape)
         ):
-            found[feed.endpoint] = shape
+            found[feed.tensor_id] = shape
     return found

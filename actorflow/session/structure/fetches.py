@@ -22,7 +22,7 @@ _FETCHED = "Fetch a tensor, an operation, the name of one, or a list, tuple or d
 
 
 class Fetches:
-    """What to fetch. `endpoints` are the tensors, each once; `targets` the operations that only have to run.
+    """What to fetch. `tensor_ids` are the tensors, each once; `targets` the operations that only have to run.
 
     `build(values)` puts values of the endpoints into the structure that was asked for; an operation gives None.
     """
@@ -36,7 +36,7 @@ class Fetches:
         self._targets: dict[str, None] = {}
         build = self._parse(structure)
         self.build: Build = (lambda values: build(list(map(_owned, values)))) if writable else build
-        self.endpoints = tuple(self._positions)
+        self.tensor_ids = tuple(self._positions)
         self.targets = tuple(self._targets)
 
     def _parse(self, structure: Any) -> Build:
@@ -98,7 +98,7 @@ class Fetches:
                     where=tensor.where,
                 )
             )
-        return self._positions.setdefault(found.endpoint, len(self._positions))
+        return self._positions.setdefault(found.tensor_id, len(self._positions))
 
 
 def _owned(value: Any) -> Any:

@@ -24,11 +24,13 @@ def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[Tensor
     Raises:
         InvalidArgumentError: a fetch is dead: it lies on a branch that was not taken.
     """
-    parts = step.parts
-    return [result_of(step, part, position, parts[part].slots[position], feeds) for part, position in places]
+    executors = step.executors
+    return [
+        result_of(step, executor, position, executors[executor].slots[position], feeds) for executor, position in places
+    ]
 
 
-def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[TensorId, Any]) -> Any:
+def result_of(step: Step, executor: int, position: int, value: Any, feeds: Mapping[TensorId, Any]) -> Any:
     """One fetched value as its caller gets it."""
     if type(value) is np.ndarray:
         if not value.ndim:
@@ -42,16 +44,16 @@ def result_of(step: Step, part: int, position: int, value: Any, feeds: Mapping[T
             value.flags.writeable = False
         return value
     if value is DEAD:
-        raise _dead(step, step.parts[part].plan.fetches[position])
+        raise _dead(step, step.executors[executor].plan.fetches[position])
     return value
 
 
-def _original(endpoint: TensorId, nodes: Mapping[str, Node]) -> TensorId:
+def _original(tensor_id: TensorId, nodes: Mapping[str, Node]) -> TensorId:
     """The tensor of the user's graph that an output of a region is."""
-    node = nodes.get(endpoint.node)
+    node = nodes.get(tensor_id.node)
     if node is None or node.op not in _COMBINED:
-        return endpoint
-    original: TensorId = node.attrs[_COMBINED[node.op]][endpoint.port]
+        return tensor_id
+    original: TensorId = node.attrs[_COMBINED[node.op]][tensor_id.port]
     return original
 
 
@@ -67,19 +69,19 @@ def _dead(step: Step, fetch: TensorId) -> InvalidArgumentError:
     """The error of a fetch that has no value: it names the nearest Switch of this process that sent its token elsewhere."""
     nodes: dict[str, Node] = {}
     chosen: dict[str, bool] = {}
-    for part in step.parts:
-        nodes |= _nodes_of(part.plan)
-        if part.plan.controlled:
-            chosen |= part.chosen
+    for executor in step.executors:
+        nodes |= _nodes_of(executor.plan)
+        if executor.plan.controlled:
+            chosen |= executor.chosen
     senders = {node.attrs["key"]: node for node in nodes.values() if node.op == "_Send"}
     shown = _original(fetch, nodes)
     seen = {fetch}
     waiting = deque([fetch])
     while waiting:
-        endpoint = waiting.popleft()
-        source = nodes[endpoint.node]
+        tensor_id = waiting.popleft()
+        source = nodes[tensor_id.node]
         taken = chosen.get(source.name)
-        if taken is not None and endpoint.port == (not taken):
+        if taken is not None and tensor_id.port == (not taken):
             side, other = ("true", "false") if taken else ("false", "true")
             return InvalidArgumentError(
                 f"The fetch {shown} has no value: it lies on the {other} branch, which this run did not take.",

@@ -91,8 +91,8 @@ def _resources_of(node: Node, nodes: Mapping[str, Node]) -> set[str]:
     seen: set[str] = set()
     front = [node]
     while front:
-        for endpoint in front.pop().inputs:
-            source = nodes.get(endpoint.node)
+        for tensor_id in front.pop().inputs:
+            source = nodes.get(tensor_id.node)
             if source is None or source.name in seen or resource not in source.dtypes:
                 continue
             seen.add(source.name)

@@ -37,7 +37,7 @@ class FailureClassifier:
     recovery: str
     heartbeat_seconds: float
     wait_seconds: float | None
-    keeper: RecoveryManager | None = None
+    manager: RecoveryManager | None = None
 
     async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
         """Whether an error of a run is a loss, for which there has to be evidence soon, or else not many of them in a row."""
@@ -56,8 +56,8 @@ class FailureClassifier:
                 return False
             _LOG.warning("a step failed, and nothing was lost; it is tried again", error=str(error), pause=pause)
             await anyio.sleep(pause)
-            if self.keeper is not None and self.recovery == "all" and self._is_quiet(attempt):
-                self.keeper.take_back(AbortedError(f"A step failed: {first_line(leaves[0])}"))
+            if self.manager is not None and self.recovery == "all" and self._is_quiet(attempt):
+                self.manager.take_back(AbortedError(f"A step failed: {first_line(leaves[0])}"))
         if attempt.step >= 0:
             taken_back = attempt.generation != self.gate.generation
             self.events.tell(
@@ -65,23 +65,23 @@ class FailureClassifier:
             )
         if not self.is_chief:
             await self.wait_for_chief()
-        elif self.keeper is not None and self.recovery == "task":
-            await self.gate.until_turned_back(self.keeper.monitor.all_up)
+        elif self.manager is not None and self.recovery == "task":
+            await self.gate.until_turned_back(self.manager.monitor.all_up)
         return True
 
     def _is_quiet(self, attempt: Attempt) -> bool:
         """Whether nothing is known to be lost since the attempt began. Raises the failure that ends all."""
         if self.gate.failure is not None:
             raise self.gate.failure
-        lives = {} if self.keeper is None else self.keeper.monitor.lives
+        lives = {} if self.manager is None else self.manager.monitor.lives
         return attempt.generation == self.gate.generation and all(life.is_up for life in lives.values())
 
     async def _gather_evidence(self, attempt: Attempt) -> None:
         """Waits for the monitor to see what a run has felt, for some heartbeats at most. The first time it waits only until all
         tasks have answered; where a step fails again, two that both answer may not reach each other, which may pass."""
-        if self.keeper is None:
+        if self.manager is None:
             return
-        monitor = self.keeper.monitor
+        monitor = self.manager.monitor
         with anyio.move_on_after(_EVIDENCE_HEARTBEATS * self.heartbeat_seconds):
             async with anyio.create_task_group() as group:
 

@@ -1,6 +1,6 @@
-"""`RecoveryManager`: from a loss to the next epoch. It aborts, fences, restarts, restores, and lets training go on (paper section 3.3).
+"""`RecoveryManager`: from a loss to the next epoch: abort, fence, restart, restore, and go on (paper section 3.3).
 
-An epoch ends with a loss. The keeper gives the next one: it is written down first, and then told to all tasks that are
+An epoch ends with a loss. The manager gives the next one: it is written down first, and then told to all tasks that are
 there. Each stops the steps of the former epoch, replies when nothing of them runs any more, and refuses what still comes from
 it. So when the restore begins, no update of an aborted step can follow. Until it is over, tasks take steps of this
 supervisor's session only.

@@ -31,7 +31,7 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.kernels.flow.send_recv import copying
 from actorflow.registry.kernel import own_memory, traits
-from actorflow.runtime.launch import RuntimeShapes
+from actorflow.runtime.kernel_binding import RuntimeShapes
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import Shape, is_static
 
