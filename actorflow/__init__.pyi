@@ -17,6 +17,7 @@ Names are TensorFlow 1's wherever the concept is.
 
 from actorflow import blocking as blocking
 from actorflow import errors as errors
+from actorflow import estimator as estimator
 from actorflow import ext as ext
 from actorflow import image as image
 from actorflow import io as io
@@ -744,6 +745,7 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "estimator",
     "executing_eagerly",
     "exit",
     "exp",

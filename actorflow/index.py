@@ -180,6 +180,7 @@ NAMES: dict[str, dict[str, str]] = {
         "erf": "actorflow.ops.math.special",
         "erfc": "actorflow.ops.math.special",
         "errors": "actorflow.errors:",
+        "estimator": "actorflow.estimator:",
         "executing_eagerly": "actorflow.eager.scope",
         "exit": "actorflow.ops.flow.primitives:exit_",
         "exp": "actorflow.ops.math.elementwise",
@@ -555,6 +556,7 @@ NAMES: dict[str, dict[str, str]] = {
         "zeta": "actorflow.ops.math.special",
     },
     "af.blocking": {
+        "Estimator": "actorflow.estimator.blocking",
         "LocalCluster": "actorflow.cluster.processes.blocking_local",
         "MonitoredSession": "actorflow.monitored.blocking",
         "MonitoredTrainingSession": "actorflow.monitored.blocking",
@@ -562,6 +564,24 @@ NAMES: dict[str, dict[str, str]] = {
         "Session": "actorflow.session.blocking",
         "SingularMonitoredSession": "actorflow.monitored.blocking",
         "Supervisor": "actorflow.supervisor.blocking",
+    },
+    "af.estimator": {
+        "Estimator": "actorflow.estimator.estimator",
+        "EstimatorSpec": "actorflow.estimator.spec",
+        "Evaluated": "actorflow.estimator.events",
+        "Exported": "actorflow.estimator.events",
+        "ModeKeys": "actorflow.estimator.spec",
+        "RunConfig": "actorflow.estimator.run_config",
+        "Saved": "actorflow.estimator.events",
+        "StepMade": "actorflow.estimator.events",
+        "TrainingBegun": "actorflow.estimator.events",
+        "TrainingEnded": "actorflow.estimator.events",
+        "WarmStartSettings": "actorflow.estimator.warm_start",
+        "inputs": "actorflow.estimator.inputs:",
+    },
+    "af.estimator.inputs": {
+        "numpy_input_fn": "actorflow.estimator.inputs.arrays",
+        "pandas_input_fn": "actorflow.estimator.inputs.tables",
     },
     "af.image": {
         "convert_image_dtype": "actorflow.ops.image.convert",
@@ -1158,5 +1178,6 @@ NAMES: dict[str, dict[str, str]] = {
         "string_input_producer": "actorflow.train.input.input",
         "summary_iterator": "actorflow.summary.reading",
         "update_checkpoint_state": "actorflow.train.saving.checkpoints",
+        "warm_start": "actorflow.estimator.warm_start:warm_start_from",
     },
 }

@@ -19,7 +19,6 @@ _OTHERWISE = {
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
-    "estimator": "Build a graph, and train it with an optimizer of af.train.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
     "metrics": "Compute them from values that you fetch, or keep their sums in variables that are not trainable.",

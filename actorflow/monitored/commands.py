@@ -90,6 +90,10 @@ def _coroutine(command: Any) -> Callable[[], Any]:
     return wait
 
 
+class _Closed(BaseException):
+    """Whoever reads what a program emits has enough."""
+
+
 async def iterate(program: Program[None]) -> AsyncIterator[Any]:
     """The values that a program emits. Closing the iterator ends the program."""
     step, value = program.send, None
@@ -102,9 +106,13 @@ async def iterate(program: Program[None]) -> AsyncIterator[Any]:
                     yield command.value
                 else:
                     value = await command.start()
+            except (
+                GeneratorExit
+            ):  # thrown into a program it would close its parts, which have to wait for what they end
+                step, value = program.throw, _Closed()
             except BaseException as error:
                 step, value = program.throw, error
-    except StopIteration:
+    except (StopIteration, _Closed):
         return
 
 
@@ -120,9 +128,13 @@ def iterate_blocking(program: Program[None], driver: LoopDriver) -> Iterator[Any
                     yield command.value
                 else:
                     value = driver.call(_coroutine(command))
+            except (
+                GeneratorExit
+            ):  # thrown into a program it would close its parts, which have to wait for what they end
+                step, value = program.throw, _Closed()
             except BaseException as error:
                 step, value = program.throw, error
-    except StopIteration:
+    except (StopIteration, _Closed):
         return
 
 

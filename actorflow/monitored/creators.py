@@ -114,7 +114,7 @@ class ChiefSessionCreator(SessionCreator):
                 ready_op=scaffold.ready_op,
                 saver=scaffold.saver,
             )
-        model.init_fn = None if scaffold.init_fn is None else _on_session(scaffold.init_fn, face)
+        model.init_fn = None if scaffold.init_fn is None else on_session(scaffold.init_fn, face)
         model.folder, model.path = folder_path(self._folder), self._path
         scaffold.finalize()
         return Supervisor(
@@ -151,7 +151,7 @@ class WorkerSessionCreator(ChiefSessionCreator):
         self._wait = max_wait_secs
 
 
-def _on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session], Any]:
+def on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session], Any]:
     """An `init_fn` as a supervisor awaits it. A blocking one is called on a thread: the caller's drives the session."""
 
     async def initialise(session: Session) -> None:

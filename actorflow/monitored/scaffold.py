@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 from actorflow.graph.graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import group
 from actorflow.public import public
+from actorflow.summary.ops import merge_all
 from actorflow.supervisor.model_state import ModelState
 from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import (
@@ -122,7 +122,7 @@ class Scaffold:
                 lambda: report_uninitialized_variables(global_variables()),
             ),
             ("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
-            ("summary_op", GraphKeys.SUMMARY_OP, _merged_summaries),
+            ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
             ("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)),
         ):
             if getattr(self, field) is None:
@@ -160,9 +160,3 @@ class Scaffold:
         """An operation that gives local variables and lookup tables their values."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
-
-
-def _merged_summaries() -> Any:
-    if not get_default_graph().get_collection(GraphKeys.SUMMARIES):
-        return None
-    return import_module("actorflow.summary").merge_all()

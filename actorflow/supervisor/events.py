@@ -180,17 +180,22 @@ class Events:
         self._closed = False
 
     def tell(self, kind: Callable[..., Event], *facts: Any) -> None:
-        """Makes an event, and tells it."""
-        event = kind(self._clock(), *facts)
-        self.past.append(event)
+        """Makes an event, writes it to the log, and tells it."""
+        event = self.note(kind, *facts)
         shown = {f.name: getattr(event, f.name) for f in fields(event) if f.name not in ("time", "report")}
         if isinstance(event, WorkerLost):
             shown["report"] = "\n".join(["", *event.report.lines()])
         bad = isinstance(event, WorkerLost | StepAborted | LoopStalled)
         (_LOG.warning if bad else _LOG.info)(type(event).__name__, **shown)
+
+    def note(self, kind: Callable[..., Event], *facts: Any) -> Event:
+        """Makes an event, and tells it to those who follow."""
+        event = kind(self._clock(), *facts)
+        self.past.append(event)
         for follower in self._followers:
             follower.waiting.append(event)
             follower.news.set()
+        return event
 
     async def follow(self) -> AsyncIterator[Event]:
         """The events so far, and then each as it comes, until `close`. Who is a thousand behind misses the oldest."""

@@ -2,6 +2,7 @@
 
 """`af.train`: optimizers, moving averages, the global step, learning rates."""
 
+from actorflow.estimator.warm_start import warm_start_from as warm_start
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
 from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
 from actorflow.graphdef.meta_graph import read_meta_graph as read_meta_graph
@@ -210,4 +211,5 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
 ]

@@ -44,7 +44,7 @@ FORMER = {"af": "actorflow", "tf": "actorflow.compat.v1"}
 
 # Names of TensorFlow's that are not here: their documents say so.
 ABSENT = {
-    "README.md": "keras estimator data metrics contrib saved_model",
+    "README.md": "keras data metrics contrib saved_model",
     "differences.md": "function",
 }
 # In CONTRIBUTING.md, `x` and `y` are any module and name.
@@ -140,9 +140,14 @@ import httpx
 # What stands before and after a piece that is no program of its own, by words of it.
 AROUND = {
     "af.Supervisor(": ("", "assert step == 49"),
+    "af.estimator.Estimator(": (
+        "batch, target = batch.astype(np.float32), target.astype(np.float32)",
+        "assert estimator.get_variable_value('global_step') == 100",
+    ),
     "MonitoredTrainingSession(": (
         IN_A_GRAPH,
-        "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models').endswith('-1000')",
+        "scope.__exit__(None, None, None)\naf.summary.FileWriterCache.clear()\n"
+        "assert af.train.latest_checkpoint('models').endswith('-1000')",
     ),
     "Saver(": (IN_A_GRAPH, "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models')"),
     "warmup(": (IN_A_SESSION, "assert len(copy) == len(graph) and trace.events\nawait session.close()"),

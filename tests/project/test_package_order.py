@@ -35,6 +35,7 @@ ORDER = (
     ("summary",),
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),
+    ("estimator",),
     ("compat",),
 )
 """From the bottom to the top; packages in one row do not import each other. Modules beside the packages, such as `errors`

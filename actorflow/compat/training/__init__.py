@@ -1,4 +1,5 @@
 """TensorFlow's blocking faces of what trains: `tf.train.MonitoredTrainingSession` and the like.
 
+estimator.py   `tf.estimator.Estimator`
 monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
 """

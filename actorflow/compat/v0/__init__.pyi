@@ -226,6 +226,7 @@ from actorflow.compat.v1 import equal as equal
 from actorflow.compat.v1 import erf as erf
 from actorflow.compat.v1 import erfc as erfc
 from actorflow.compat.v1 import errors as errors
+from actorflow.compat.v1 import estimator as estimator
 from actorflow.compat.v1 import executing_eagerly as executing_eagerly
 from actorflow.compat.v1 import exit as exit
 from actorflow.compat.v1 import exp as exp
@@ -863,6 +864,7 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "estimator",
     "executing_eagerly",
     "exit",
     "exp",

@@ -42,6 +42,7 @@ from actorflow.compat.v1 import compat as compat
 from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
+from actorflow.compat.v1 import estimator as estimator
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
@@ -845,6 +846,7 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "estimator",
     "executing_eagerly",
     "exit",
     "exp",

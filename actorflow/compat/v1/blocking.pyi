@@ -2,6 +2,7 @@
 
 from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.estimator.blocking import Estimator as Estimator
 from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
 from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
 from actorflow.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
@@ -9,6 +10,7 @@ from actorflow.session.blocking import Session as Session
 from actorflow.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [
+    "Estimator",
     "LocalCluster",
     "MonitoredSession",
     "MonitoredTrainingSession",

@@ -43,6 +43,7 @@ NAMES: dict[str, dict[str, str]] = {
         "enable_resource_variables": "actorflow.compat.v1.behavior:disable_v2_behavior",
         "enable_v2_tensorshape": "actorflow.compat.v1.dimensions",
         "errors": "actorflow.compat.v1.errors:",
+        "estimator": "actorflow.compat.v1.estimator:",
         "flags": "actorflow.compat.v1.flags:",
         "get_default_session": "actorflow.compat.v1.sessions",
         "gfile": "actorflow.compat.v1.gfile:",
@@ -166,6 +167,9 @@ NAMES: dict[str, dict[str, str]] = {
         "UnimplementedError": "actorflow.errors",
         "UnknownError": "actorflow.errors",
         "UnknownNameError": "actorflow.errors",
+    },
+    "tf.estimator": {
+        "Estimator": "actorflow.compat.training.estimator",
     },
     "tf.graph_util": {
         "convert_variables_to_constants": "actorflow.graphdef.subgraphs",

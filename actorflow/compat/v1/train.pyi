@@ -8,6 +8,7 @@ from actorflow.compat.training.monitored import MonitoredTrainingSession as Moni
 from actorflow.compat.training.monitored import SessionManager as SessionManager
 from actorflow.compat.training.monitored import SingularMonitoredSession as SingularMonitoredSession
 from actorflow.compat.training.monitored import WorkerSessionCreator as WorkerSessionCreator
+from actorflow.estimator.warm_start import warm_start_from as warm_start
 from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
 from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
@@ -223,5 +224,6 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]

@@ -89,17 +89,17 @@ class CheckpointSaverHook(SessionRunHook):
         self._path = f"{self._folder.rstrip('/')}/{checkpoint_basename}"
         self._saver, self._scaffold, self._save_graph = saver, scaffold, save_graph_def
         self._timer = SecondOrStepTimer(save_secs, save_steps)
-        self._listeners = list(listeners or ())
-        self._saved: str | None = None
+        self.listeners = list(listeners or ())
+        self.saved: str | None = None
         self._is_first = True
 
     def begin(self) -> Any:
         self._step = counted("CheckpointSaverHook")
         self._is_first = True
-        return self._begin_listeners() if self._listeners else None
+        return self._begin_listeners() if self.listeners else None
 
     def _begin_listeners(self) -> Any:
-        pending = [result for listener in self._listeners if (result := listener.begin()) is not None]
+        pending = [result for listener in self.listeners if (result := listener.begin()) is not None]
         return _all(pending) if pending else None
 
     def after_create_session(self, session: Any, coord: Any) -> Any:
@@ -137,12 +137,12 @@ class CheckpointSaverHook(SessionRunHook):
         step = int((yield from run(session, self._step)))
         if step != self._timer.last_triggered_step():
             yield from self._save(session, step)
-        for listener in self._listeners:
+        for listener in self.listeners:
             yield from call(listener.end, session, step)
 
     def _save(self, session: Any, step: int) -> Program[bool]:
         """Saves; the result is whether a listener wants the training to end."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             yield from call(listener.before_save, session, step)
         _LOG.info("saving a checkpoint", step=step, path=self._path)
         inner = session._session if isinstance(session, blocking.Session) else session
@@ -157,9 +157,9 @@ class CheckpointSaverHook(SessionRunHook):
 
             return await (start() if attempt is None else attempt.supervisor.guarded(start))
 
-        self._saved = yield Await(save)
+        self.saved = yield Await(save)
         ends = False
-        for listener in self._listeners:
+        for listener in self.listeners:
             if (yield from call(listener.after_save, session, step)):
                 _LOG.info("a listener ends the training", listener=repr(listener), step=step)
                 ends = True

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from actorflow import machine
@@ -14,6 +12,8 @@ from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionR
 from actorflow.monitored.hooks.timer import SecondOrStepTimer, counted
 from actorflow.public import public
 from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.summary.file_writer import FileWriter, FileWriterCache
+from actorflow.summary.protos import Summary
 
 
 @public("af.train")
@@ -155,14 +155,11 @@ def _write_timeline(path: str, trace: Trace) -> None:
         json.dump({"traceEvents": rows}, file)
 
 
-def writer_for(folder: str) -> Any:
-    """The writer of summaries that all of this process share for a folder; None where nothing writes summaries."""
-    if find_spec("actorflow.summary") is None:
-        return None
-    return import_module("actorflow.summary").FileWriterCache.get(folder)
+def writer_for(folder: str) -> FileWriter:
+    """The writer of summaries that all of this process share for a folder."""
+    return FileWriterCache.get(folder)
 
 
-def scalars(values: Mapping[str, float]) -> Any:
+def scalars(values: Mapping[str, float]) -> Summary:
     """A summary of numbers by tag."""
-    kind = import_module("actorflow.summary").Summary
-    return kind(value=[kind.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()])
+    return Summary(value=[Summary.Value(tag=tag, simple_value=float(value)) for tag, value in values.items()])

@@ -1,0 +1,29 @@
+"""`tf.estimator.Estimator`: the blocking Estimator, with `ConfigProto` and TensorFlow's order of work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow.compat.v1.config import ConfigProto, session_options
+from actorflow.estimator import blocking as _blocking
+from actorflow.public import public
+
+
+@public("tf.estimator")
+class Estimator(_blocking.Estimator):
+    """`tf.estimator.Estimator`: without `await`. As in TensorFlow, a training step leaves UPDATE_OPS to the `train_op`.
+
+    Args:
+        model_fn, model_dir, config, params, warm_start_from: see `actorflow.estimator.Estimator`.
+    """
+
+    runs_update_ops = False
+
+    @property
+    def session_options(self) -> Mapping[str, Any]:
+        """Options of sessions, out of a `ConfigProto`."""
+        config = self._config.session_config
+        if config is None or isinstance(config, ConfigProto):
+            return {"writable": True, **session_options(config)[0]}
+        return super().session_options

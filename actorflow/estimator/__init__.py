@@ -1,0 +1,23 @@
+"""Estimators: a model function that is trained, evaluated, asked for predictions and exported (`tf.estimator`).
+
+A model function builds a graph for a mode. An Estimator keeps that graph, and runs it through the loop with hooks of
+`actorflow.monitored`, on one process or a cluster. What it does is written as programs (`monitored/commands.py`), once for
+callers with and without `await`.
+
+spec.py         `EstimatorSpec` and `ModeKeys`: what a model function gives, and for what it is asked
+run_config.py   `RunConfig`: where and how an Estimator runs
+inputs/         input functions, and what they give
+graphs.py       `Built` and `Graphs`: the graphs of an Estimator, kept from call to call
+hosts.py        `KeptHost`: a supervisor whose session may be kept
+training.py     `train` as a program
+evaluation.py   `evaluate` and `predict` as programs
+warm_start.py   a training that begins with values of a checkpoint
+events.py       what an Estimator tells
+core.py         `Core`: what Estimators of both kinds have in common
+estimator.py    `Estimator`
+blocking.py     `blocking.Estimator`
+"""
+
+from actorflow.public import namespace as _namespace
+
+__getattr__, __dir__, __all__ = _namespace("af.estimator", __name__)

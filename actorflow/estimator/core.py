@@ -1,0 +1,231 @@
+"""`Core`: what Estimators with and without `await` have in common. Its methods that wait are programs."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+
+from actorflow import machine
+from actorflow.estimator.evaluation import evaluation, prediction
+from actorflow.estimator.graphs import Graphs, check_model_fn
+from actorflow.estimator.run_config import RunConfig
+from actorflow.estimator.training import check_hooks, check_listeners, check_steps, training
+from actorflow.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
+from actorflow.graph.graph import Graph
+from actorflow.logs import get_logger
+from actorflow.monitored.commands import Await, Program
+from actorflow.session.session import Session
+from actorflow.summary.file_writer import FileWriter
+from actorflow.supervisor.events import Event, Events
+from actorflow.train.saving.checkpoints import latest_checkpoint, list_variables, load_variable
+
+_LOG = get_logger("estimator")
+
+
+class Core:
+    """A model function, a folder of checkpoints, and the graphs that were built so far. See `Estimator`."""
+
+    runs_update_ops = True
+    """Whether a training step runs the graph's UPDATE_OPS."""
+
+    def __init__(
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: str | os.PathLike[str] | None = None,
+        config: RunConfig | None = None,
+        params: Mapping[str, Any] | None = None,
+        warm_start_from: str | WarmStartSettings | None = None,
+    ) -> None:
+        if model_fn is None:
+            raise ValueError("model_fn must be provided to Estimator.")
+        check_model_fn(model_fn, params)
+        self._config = _config(config, model_dir)
+        self._model_fn, self._params = model_fn, copy.deepcopy(dict(params or {}))
+        settings = warm_start_settings(warm_start_from)
+        self.starts_warm = settings is not None
+        assert self._config.model_dir is not None
+        self.graphs = Graphs(
+            model_fn,
+            self._params,
+            self._config,
+            self._config.model_dir,
+            None if settings is None else lambda: warm_start(settings),
+        )
+        self.told = Events(machine.wall_time)
+        self.is_open = False
+        self.writers: dict[str, FileWriter] = {}
+
+    # ---- what it is
+
+    @property
+    def model_fn(self) -> Callable[..., Any]:
+        """The model function."""
+        return self._model_fn
+
+    @property
+    def model_dir(self) -> str:
+        """The folder of checkpoints."""
+        assert self._config.model_dir is not None
+        return self._config.model_dir
+
+    @property
+    def config(self) -> RunConfig:
+        """A copy of the configuration."""
+        return copy.copy(self._config)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """A copy of the parameters."""
+        return copy.deepcopy(self._params)
+
+    @property
+    def history(self) -> list[Event]:
+        """The events so far, at most a thousand."""
+        return list(self.told.past)
+
+    def events(self) -> AsyncIterator[Event]:
+        """The events so far, and then each as it comes: steps, checkpoints, evaluations, exports, losses.
+
+        Ends when the Estimator is closed: leave the loop by `break` where it is used without `async with`.
+        """
+        return self.told.follow()
+
+    def latest_checkpoint(self) -> str | None:
+        """The path of the latest checkpoint, None where there is none."""
+        return latest_checkpoint(self.model_dir)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """The folder of the summaries of evaluations.
+
+        Args:
+            name: the name of the evaluation.
+        """
+        return f"{self.model_dir.rstrip('/')}/{'eval' if not name else f'eval_{name}'}"
+
+    def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the latest checkpoint.
+
+        Args:
+            name: its name.
+
+        Raises:
+            ValueError: there is no checkpoint.
+        """
+        return load_variable(self._trained(), name.removesuffix(":0"))
+
+    def get_variable_names(self) -> list[str]:
+        """The names of the variables in the latest checkpoint. Raises ValueError where there is none."""
+        return [name for name, _ in list_variables(self._trained())]
+
+    def _trained(self) -> str:
+        path = self.latest_checkpoint()
+        if path is None:
+            raise ValueError(f"Could not find trained model in model_dir: {self.model_dir}.")
+        return path
+
+    @property
+    def session_options(self) -> Mapping[str, Any]:
+        """Options of sessions, by name."""
+        options = self._config.session_config
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"session_config is a dict of options of Session, but it is {options!r:.80}.")
+        return options or {}
+
+    def writer(self, folder: str, graph: Graph | None = None) -> FileWriter | None:
+        """The writer of summaries of a folder, which `close_writers` closes; None for a URL.
+
+        Args:
+            folder: the folder.
+            graph: a graph that is written first.
+        """
+        if "://" in folder:
+            return None
+        if folder not in self.writers:
+            self.writers[folder] = FileWriter(folder, graph=graph)
+        return self.writers[folder]
+
+    def close_writers(self, *folders: str) -> Program[None]:
+        """Closes the writers of some folders, which takes as long as a disk does."""
+        for folder in folders:
+            writer = self.writers.pop(folder, None)
+            if writer is not None:
+                yield Await(partial(_closed, writer))
+
+    # ---- programs
+
+    @property
+    def face(self) -> Callable[[Session], Any]:
+        """Gives a session as hooks see it."""
+        return lambda session: session
+
+    def _training(
+        self,
+        input_fn: Any,
+        hooks: Sequence[Any] | None,
+        steps: int | None,
+        max_steps: int | None,
+        saving_listeners: Sequence[Any] | None,
+        epochs: int | None = None,
+    ) -> Program[None]:
+        if self._config.task_type in ("evaluator", "ps"):
+            raise ValueError(
+                "Train has been called wrong configuration. Please use tf.estimator.train_and_evaluate which calls proper "
+                f"API according to given configuration. Current configuration: task_type={self._config.task_type}."
+            )
+        check_steps(steps, max_steps)
+        found, listeners = check_hooks(hooks), check_listeners(saving_listeners)
+        return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+
+    def _evaluation(
+        self,
+        input_fn: Any,
+        steps: int | None,
+        hooks: Sequence[Any] | None,
+        checkpoint_path: str | None,
+        name: str | None,
+    ) -> Program[dict[str, Any]]:
+        check_steps(steps, None)
+        return (yield from evaluation(self, input_fn, steps, check_hooks(hooks), checkpoint_path, name))
+
+    def _prediction(
+        self,
+        input_fn: Any,
+        predict_keys: Sequence[str] | str | None,
+        hooks: Sequence[Any] | None,
+        checkpoint_path: str | None,
+        yield_single_examples: bool,
+    ) -> Program[None]:
+        found = check_hooks(hooks)
+        return (yield from prediction(self, input_fn, predict_keys, found, checkpoint_path, yield_single_examples))
+
+
+async def _closed(writer: FileWriter) -> None:
+    with anyio.CancelScope(shield=True):
+        await machine.on_thread(writer.close)
+
+
+def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None) -> RunConfig:
+    """The configuration with a folder: a temporary one where none is given.
+
+    Raises:
+        ValueError: it is no RunConfig, or it names another folder.
+    """
+    if config is not None and not isinstance(config, RunConfig):
+        raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
+    config = config or RunConfig()
+    folder = None if model_dir is None else os.fspath(model_dir)
+    if folder is not None and config.model_dir is not None and folder != config.model_dir:
+        raise ValueError(
+            "`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
+            f"'{folder}', in `RunConfig`: '{config.model_dir}' "
+        )
+    if folder is None and config.model_dir is None:
+        folder = tempfile.mkdtemp(prefix="actorflow-")
+        _LOG.warning("a temporary folder is used for checkpoints", model_dir=folder)
+    return config if folder is None else config.replace(model_dir=folder)

@@ -1,0 +1,142 @@
+"""`Estimator`: a model function that is trained, evaluated and asked for predictions (`tf.estimator.Estimator`)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Any
+
+import anyio
+
+from actorflow.estimator.core import Core
+from actorflow.monitored.commands import iterate, perform
+from actorflow.public import public
+
+
+@public("af.estimator")
+class Estimator(Core):
+    """Trains and evaluates the model that a function builds, saves it to a folder, and predicts by it.
+
+        def model_fn(features, labels, mode, params):
+            prediction = af.layers.dense(features["x"], 1)
+            if mode == af.estimator.ModeKeys.PREDICT:
+                return af.estimator.EstimatorSpec(mode, {"y": prediction})
+            loss = af.losses.mean_squared_error(labels, prediction)
+            step = af.train.get_global_step()
+            train_op = af.train.AdamOptimizer(params["rate"]).minimize(loss, global_step=step)
+            return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+        estimator = af.estimator.Estimator(model_fn, "models/line", params={"rate": 0.01})
+        await estimator.train(batches, steps=2000)
+        print(await estimator.evaluate(others))
+        async for answer in estimator.predict(questions):
+            print(answer["y"])
+
+    Each call goes on from the latest checkpoint of the folder. It can be cancelled at any instant: the folder is whole, and the
+    next call goes on from the last checkpoint in it. Graphs are kept from call to call; within `async with estimator` so are
+    sessions and their plans.
+
+    An input is a function that gives tensors of the default graph, a Dataset, or an iterable (ordinary or asynchronous) of
+    batches of arrays; or that iterable itself. A batch, and what a function gives, is the features alone or a tuple (features,
+    labels). A function may take `mode`, `params` and `config`.
+
+    Args:
+        model_fn: builds the graph of a mode. It takes `features` and whatever it needs of `labels`, `mode`, `params` and
+            `config`, and gives an `EstimatorSpec`.
+        model_dir: the folder of checkpoints; a temporary one unless it or the configuration names one.
+        config: a `RunConfig`.
+        params: values for the model function.
+        warm_start_from: a checkpoint, a folder or `WarmStartSettings`: what variables begin with where `model_dir` has
+            no checkpoint.
+
+    Raises:
+        ValueError: the model function takes no features or something unknown, or an argument is invalid.
+    """
+
+    async def train(
+        self,
+        input_fn: Any,
+        hooks: Sequence[Any] | None = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Sequence[Any] | None = None,
+        *,
+        epochs: int | None = None,
+    ) -> Estimator:
+        """Trains, and gives the Estimator.
+
+        Args:
+            input_fn: the input; see `Estimator`.
+            hooks: take part in each step.
+            steps: how many steps to make.
+            max_steps: the global step to end at; where the checkpoint has it already, nothing is done.
+            saving_listeners: told of checkpoints.
+            epochs: how many times an iterable is gone through; once unless given.
+
+        Raises:
+            ValueError: both `steps` and `max_steps` are given, or one is not positive.
+            TypeError: a hook or a listener is none.
+            NanLossDuringTrainingError: the loss of a step is no number.
+        """
+        await perform(self._training(input_fn, hooks, steps, max_steps, saving_listeners, epochs))
+        return self
+
+    async def evaluate(
+        self,
+        input_fn: Any,
+        steps: int | None = None,
+        hooks: Sequence[Any] | None = None,
+        checkpoint_path: str | None = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
+        """Evaluates a checkpoint. Gives the metrics of the model, `loss` (the mean over the batches) and `global_step`.
+
+        Args:
+            input_fn: the input; see `Estimator`.
+            steps: how many batches to take; all unless given.
+            hooks: take part in each step.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            name: a name, where a model is evaluated on several inputs.
+
+        Raises:
+            ValueError: `steps` is not positive, or a metric has the name of one of these two.
+        """
+        return await perform(self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
+
+    def predict(
+        self,
+        input_fn: Any,
+        predict_keys: Sequence[str] | str | None = None,
+        hooks: Sequence[Any] | None = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> AsyncIterator[Any]:
+        """The predictions for an input, an async iterator with an answer for each example.
+
+        Several may be read in turn. One that is not read to its end is to be closed: `contextlib.aclosing` does that.
+
+        Args:
+            input_fn: the input; labels are left out.
+            predict_keys: the predictions that are wanted; all unless given.
+            hooks: take part in each step.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            yield_single_examples: False gives the answers of a whole batch at once.
+
+        Raises:
+            ValueError: there is no such prediction, or the first sizes of predictions differ.
+        """
+        return iterate(self._prediction(input_fn, predict_keys, hooks, checkpoint_path, yield_single_examples))
+
+    async def __aenter__(self) -> Estimator:
+        self.is_open = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.is_open = False
+        self.told.close()
+        with anyio.CancelScope(shield=True):
+            await perform(self.close_writers(*self.writers))
+            for supervisor in self.graphs.take():
+                await supervisor.close(save=False)

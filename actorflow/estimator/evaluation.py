@@ -1,0 +1,204 @@
+"""`evaluate` and `predict` as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorflow.errors import OutOfRangeError
+from actorflow.estimator.events import Evaluated
+from actorflow.estimator.graphs import Built
+from actorflow.estimator.hosts import KeptHost
+from actorflow.estimator.inputs.source import Batches
+from actorflow.estimator.spec import ModeKeys
+from actorflow.logs import get_logger
+from actorflow.monitored.commands import Emit, Program
+from actorflow.monitored.hook import SessionRunContext, SessionRunHook, SessionRunValues
+from actorflow.monitored.hooks.feeding import FinalOpsHook
+from actorflow.monitored.hooks.summaries import scalars
+from actorflow.monitored.loop import Loop
+from actorflow.train.saving.checkpoints import latest_checkpoint
+from actorflow.variables.collections import GraphKeys
+
+if TYPE_CHECKING:
+    from actorflow.estimator.core import Core
+
+_LOG = get_logger("estimator")
+LOSS = "loss"
+
+
+class _StopAfter(SessionRunHook):
+    """Ends an evaluation after some steps."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        self._left -= 1
+        if not self._left:
+            run_context.request_stop()
+
+
+def evaluation(
+    core: Core,
+    input_fn: Any,
+    steps: int | None,
+    hooks: Sequence[Any],
+    checkpoint_path: str | None,
+    name: str | None,
+) -> Program[dict[str, Any]]:
+    """Evaluates; see `Estimator.evaluate`."""
+    path = checkpoint_path or latest_checkpoint(core.model_dir)
+    if path is None:
+        _LOG.info("no checkpoint is there yet; initial values are evaluated", model_dir=core.model_dir)
+    built, batches = yield from core.graphs.prepare(ModeKeys.EVAL, input_fn, warm=path is None and core.starts_warm)
+    values, updates = _metrics(built)
+    final = FinalOpsHook(values)
+    every = [*hooks, *(built.spec.evaluation_hooks or ()), final]
+    if steps is not None:
+        every.insert(len(hooks), _StopAfter(steps))
+    losses: list[Any] = []
+    host = KeptHost(
+        built, core.config.evaluation_master, core.session_options, path=path, keeps=core.is_open, face=core.face
+    )
+    loop = Loop(built.graph, host, every, face=core.face)
+    try:
+        yield from loop.begin()
+        yield from loop.create()
+        try:
+            while not loop.should_stop:
+                loss, _ = yield from loop.step([built.spec.loss, updates], _feeds(built, batches))
+                losses.append(loss)
+        except OutOfRangeError:
+            pass
+        yield from loop.finish()
+        host.ended_well = True
+    finally:
+        if batches is not None:
+            yield from batches.close()
+        yield from loop.close()
+    found: dict[str, Any] = dict(final.final_ops_values)
+    found[LOSS] = np.float32(np.mean(np.asarray(losses, np.float64))) if losses else np.float32(0)
+    result = {key: found[key] for key in sorted(found)}
+    step = int(result[GraphKeys.GLOBAL_STEP])
+    _LOG.info("evaluated", step=step, name=name or "", **{k: v for k, v in result.items() if np.ndim(v) == 0})
+    yield from _write(core, core.eval_dir(name), result, step)
+    core.told.note(Evaluated, step, name or "", result, path)
+    return result
+
+
+def _feeds(built: Built, batches: Batches | None) -> Any:
+    """A part of a program that gives what the next step is fed; None where the graph has its input."""
+    if batches is None or built.fed is None:
+        return None
+    fed = built.fed
+
+    def feeds() -> Program[Mapping[Any, Any]]:
+        return fed.feeds((yield from batches.next()))
+
+    return feeds
+
+
+def _metrics(built: Built) -> tuple[dict[str, Any], list[Any]]:
+    """The values of all metrics, and what updates them.
+
+    Raises:
+        ValueError: a metric has the name of one that the Estimator adds.
+    """
+    metrics = built.spec.eval_metric_ops or {}
+    for name in (LOSS, GraphKeys.GLOBAL_STEP):
+        if name in metrics:
+            raise ValueError(
+                f"Metric with name `{name}` is not allowed, because Estimator already defines a default metric with the "
+                "same name."
+            )
+    values = {name: value for name, (value, _) in metrics.items()}
+    return {**values, GraphKeys.GLOBAL_STEP: built.step}, [update for _, update in metrics.values()]
+
+
+def _write(core: Core, folder: str, result: Mapping[str, Any], step: int) -> Program[None]:
+    """Writes the numbers of an evaluation as summaries."""
+    writer = core.writer(folder)
+    if writer is not None:
+        numbers = {
+            key: float(value)
+            for key, value in result.items()
+            if key != GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"
+        }
+        writer.add_summary(scalars(numbers), step)
+    if not core.is_open:
+        yield from core.close_writers(folder)
+
+
+def prediction(
+    core: Core,
+    input_fn: Any,
+    predict_keys: Sequence[str] | str | None,
+    hooks: Sequence[Any],
+    checkpoint_path: str | None,
+    yield_single_examples: bool,
+) -> Program[None]:
+    """Predicts, and emits the answers; see `Estimator.predict`."""
+    path = checkpoint_path or latest_checkpoint(core.model_dir)
+    if path is None:
+        _LOG.info("no checkpoint is there yet; initial values predict", model_dir=core.model_dir)
+    built, batches = yield from core.graphs.prepare(ModeKeys.PREDICT, input_fn, warm=path is None and core.starts_warm)
+    predictions = chosen(built.spec.predictions, predict_keys)
+    every = [*hooks, *(built.spec.prediction_hooks or ())]
+    host = KeptHost(
+        built, core.config.evaluation_master, core.session_options, path=path, keeps=core.is_open, face=core.face
+    )
+    loop = Loop(built.graph, host, every, face=core.face)
+    try:
+        yield from loop.begin()
+        yield from loop.create()
+        try:
+            while not loop.should_stop:
+                found = yield from loop.step(predictions, _feeds(built, batches))
+                for answer in rows(found) if yield_single_examples else (found,):
+                    yield Emit(answer)
+        except OutOfRangeError:
+            pass
+        yield from loop.finish()
+        host.ended_well = True
+    finally:
+        if batches is not None:
+            yield from batches.close()
+        yield from loop.close()
+
+
+def chosen(predictions: Any, keys: Sequence[str] | str | None) -> Any:
+    """The predictions that are asked for.
+
+    Raises:
+        ValueError: there are none of these names, or names at all.
+    """
+    if not keys:
+        return predictions
+    keys = [keys] if isinstance(keys, str) else list(keys)
+    if not isinstance(predictions, Mapping):
+        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+    found = {key: value for key, value in predictions.items() if key in keys}
+    if not found:
+        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
+    return found
+
+
+def rows(found: Any) -> Any:
+    """The answers of a batch, one for each example.
+
+    Raises:
+        ValueError: the first sizes of the predictions differ.
+    """
+    if not isinstance(found, Mapping):
+        return iter(found)
+    sizes = {key: value.shape[0] if np.ndim(value) else None for key, value in found.items()}
+    first = next(iter(sizes.values()))
+    for key, size in sizes.items():
+        if size is None or size != first:
+            raise ValueError(
+                f"Batch length of predictions should be same. {key} has different batch length than others."
+            )
+    return ({key: value[row] for key, value in found.items()} for row in range(first or 0))

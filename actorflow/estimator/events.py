@@ -1,0 +1,110 @@
+"""What an Estimator tells: steps, checkpoints, evaluations and exports. A supervisor's events of losses come between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorflow.public import public
+from actorflow.supervisor.events import Event
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class TrainingBegun(Event):
+    """A training begins, or goes on from a checkpoint.
+
+    Args:
+        time: seconds since 1970.
+        step: the global step.
+        last_step: the global step at which it ends, where that is known.
+    """
+
+    step: int
+    last_step: int | None
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class StepMade(Event):
+    """A step of training was made. Where steps are quick, some are left out.
+
+    Args:
+        time: seconds since 1970.
+        step: the number of steps so far: the global step, where each run increases it by one.
+        loss: the loss of the step.
+        examples: how many examples this training has seen, where batches are fed; else 0.
+        epoch: the number of the epoch, from 1; 0 where the input has none.
+    """
+
+    step: int
+    loss: float
+    examples: int
+    epoch: int
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class Saved(Event):
+    """A checkpoint is there.
+
+    Args:
+        time: seconds since 1970.
+        path: its path.
+        step: the global step.
+    """
+
+    path: str
+    step: int
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class Evaluated(Event):
+    """An evaluation is over.
+
+    Args:
+        time: seconds since 1970.
+        step: the global step of the checkpoint.
+        name: the name of the evaluation, "" unless it was given one.
+        metrics: the values by name.
+        path: the checkpoint; None for initial values.
+    """
+
+    step: int
+    name: str
+    metrics: Mapping[str, Any] = field(hash=False)
+    path: str | None
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class Exported(Event):
+    """An exporter has exported a model.
+
+    Args:
+        time: seconds since 1970.
+        step: the global step of the checkpoint.
+        exporter: the name of the exporter.
+        path: where the export is.
+    """
+
+    step: int
+    exporter: str
+    path: str
+
+
+@public("af.estimator")
+@dataclass(frozen=True, slots=True)
+class TrainingEnded(Event):
+    """A training is over.
+
+    Args:
+        time: seconds since 1970.
+        step: the global step.
+        reason: why, in a few words.
+    """
+
+    step: int
+    reason: str

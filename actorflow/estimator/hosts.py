@@ -1,0 +1,88 @@
+"""`KeptHost`: runs the steps of one call by a supervisor, whose session may be kept for the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any
+
+from actorflow.estimator.graphs import Built
+from actorflow.monitored.creators import on_session
+from actorflow.session.session import Session
+from actorflow.supervisor.events import Event
+from actorflow.supervisor.supervisor import Supervisor
+
+
+class KeptHost:
+    """A host of a `Loop`. Its start restores a checkpoint into a session that is kept, or opens one.
+
+    Args:
+        built: the graph.
+        target: the target of the session, or a `LocalCluster`.
+        options: options of the session, by name.
+        path: the checkpoint to restore; the latest of `folder` unless given.
+        folder: the folder of checkpoints.
+        keeps: whether the session is kept when the call ends well.
+        is_chief, wait_seconds: see `Supervisor`.
+        face: gives the session as an `init_fn` sees it.
+    """
+
+    def __init__(
+        self,
+        built: Built,
+        target: Any,
+        options: Mapping[str, Any],
+        *,
+        path: str | None = None,
+        folder: str | None = None,
+        keeps: bool,
+        face: Callable[[Session], Any],
+        is_chief: bool = True,
+        wait_seconds: float | None = None,
+    ) -> None:
+        self._built, self._keeps = built, keeps
+        self._is_new = not built.idle
+        self.ended_well = False
+        init_fn = built.scaffold.init_fn
+        model = copy(built.model)  # the same nodes, with this call's checkpoint
+        model.path, model.folder = path, folder
+        model.init_fn = None if init_fn is None else on_session(init_fn, face)
+        if built.idle:
+            self.supervisor = built.idle.pop()
+            self.supervisor.model = model
+        else:
+            self.supervisor = Supervisor(
+                target,
+                built.graph,
+                model=model,
+                saves=False,
+                is_chief=is_chief,
+                wait_seconds=wait_seconds,
+                session_options=options,
+            )
+        self.attempt: Callable[[int], Any] = self.supervisor.attempt
+        self.run: Callable[..., Any] = self.supervisor.run
+
+    @property
+    def session(self) -> Session:
+        """The session."""
+        return self.supervisor.session
+
+    @property
+    def history(self) -> list[Event]:
+        """The supervisor's events."""
+        return self.supervisor.history
+
+    async def start(self) -> None:
+        """Gives variables the values of the checkpoint, or initial ones."""
+        if self._is_new:
+            await self.supervisor.start()
+        else:
+            await self.supervisor.model.prepare(self.supervisor.session)
+
+    async def close(self, *, save: bool = True) -> None:
+        """Keeps the session for the next call, or closes it."""
+        if self._keeps and self.ended_well:
+            self._built.idle.append(self.supervisor)
+        else:
+            await self.supervisor.close(save=False)

@@ -1,0 +1,10 @@
+"""`af.estimator.inputs`: input functions over arrays and tables (`tf.estimator.inputs`).
+
+source.py   what an input function gives, as batches that are fed or as tensors of the graph
+arrays.py   `numpy_input_fn`: batches of arrays in memory
+tables.py   `pandas_input_fn`: batches of a table's rows
+"""
+
+from actorflow.public import namespace as _namespace
+
+__getattr__, __dir__, __all__ = _namespace("af.estimator.inputs", __name__)

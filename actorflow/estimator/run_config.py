@@ -1,0 +1,239 @@
+"""`RunConfig`: where and how an Estimator runs (`tf.estimator.RunConfig`). It reads `TF_CONFIG`."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.public import public
+
+_VARIABLE = "TF_CONFIG"
+_SAVE_SECS = 600
+_UNSET = object()
+_BOTH = "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
+_REPLACEABLE = (
+    "model_dir",
+    "tf_random_seed",
+    "save_summary_steps",
+    "save_checkpoints_steps",
+    "save_checkpoints_secs",
+    "session_config",
+    "keep_checkpoint_max",
+    "keep_checkpoint_every_n_hours",
+    "log_step_count_steps",
+    "train_distribute",
+    "device_fn",
+    "protocol",
+    "eval_distribute",
+    "experimental_distribute",
+    "experimental_max_worker_delay_secs",
+    "session_creation_timeout_secs",
+    "checkpoint_save_graph_def",
+)
+_RULES: dict[str, tuple[Any, str]] = {
+    "model_dir": (bool, "model_dir should be non-empty"),
+    "save_summary_steps": (lambda n: n >= 0, "save_summary_steps should be >= 0"),
+    "save_checkpoints_steps": (lambda n: n >= 0, "save_checkpoints_steps should be >= 0"),
+    "save_checkpoints_secs": (lambda n: n >= 0, "save_checkpoints_secs should be >= 0"),
+    "keep_checkpoint_max": (lambda n: n >= 0, "keep_checkpoint_max should be >= 0"),
+    "keep_checkpoint_every_n_hours": (lambda n: n > 0, "keep_checkpoint_every_n_hours should be > 0"),
+    "log_step_count_steps": (lambda n: n > 0, "log_step_count_steps should be > 0"),
+    "tf_random_seed": (lambda n: isinstance(n, int), "tf_random_seed must be integer."),
+    "experimental_max_worker_delay_secs": (
+        lambda n: isinstance(n, int),
+        "experimental_max_worker_delay_secs must be an integer if set.",
+    ),
+    "session_creation_timeout_secs": (lambda n: n > 0, "session_creation_timeout_secs should be > 0"),
+    "device_fn": (callable, 'device_fn must be callable with exactly one argument "op".'),
+}
+
+
+@public("af.estimator")
+class RunConfig:
+    """Where checkpoints are, how often they are made, and which task of a cluster this process is.
+
+    The cluster comes from the environment's `TF_CONFIG`, such as
+    `{"cluster": {"chief": ["a:7070"], "ps": ["b:7070"]}, "task": {"type": "chief", "index": 0}}`. A task of type
+    "evaluator" is not part of the cluster.
+
+    Args:
+        model_dir: the folder of checkpoints and summaries.
+        tf_random_seed: the seed of the graphs; None draws one.
+        save_summary_steps: after how many steps summaries are written; 0 never.
+        save_checkpoints_steps: after how many steps a checkpoint is made.
+        save_checkpoints_secs: after how many seconds it is: 600 unless one of the two is given. Both as None never.
+        session_config: options of sessions, by name; with `compat.v1` a `ConfigProto`.
+        keep_checkpoint_max: the number of checkpoints to keep; 0 or None keeps all.
+        keep_checkpoint_every_n_hours: of those that would be removed, one per this many hours is kept.
+        log_step_count_steps: after how many steps the log tells of the loss and the steps a second.
+        train_distribute, eval_distribute, experimental_distribute: have to be None: a cluster is a target here.
+        device_fn: a function from an operation to its device.
+        protocol: accepted for compatibility, without effect.
+        experimental_max_worker_delay_secs: accepted for compatibility, without effect: a worker begins when the chief
+            has given variables their values.
+        session_creation_timeout_secs: how long a worker waits for the chief.
+        checkpoint_save_graph_def: whether to write the graph beside checkpoints.
+        master: the target of the training, or a `LocalCluster`; that of `TF_CONFIG` unless given, or else the
+            environment's `ACTORFLOW_TARGET`.
+
+    Raises:
+        ValueError: an argument, or `TF_CONFIG`, is invalid.
+    """
+
+    def __init__(
+        self,
+        model_dir: str | os.PathLike[str] | None = None,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_steps: Any = _UNSET,
+        save_checkpoints_secs: Any = _UNSET,
+        session_config: Any = None,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        train_distribute: None = None,
+        device_fn: Any = None,
+        protocol: str | None = None,
+        eval_distribute: None = None,
+        experimental_distribute: None = None,
+        experimental_max_worker_delay_secs: int | None = None,
+        session_creation_timeout_secs: float = 7200,
+        checkpoint_save_graph_def: bool = True,
+        *,
+        master: Any = None,
+    ) -> None:
+        if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
+            save_checkpoints_steps, save_checkpoints_secs = None, _SAVE_SECS
+        elif save_checkpoints_secs is _UNSET:
+            save_checkpoints_secs = None
+        elif save_checkpoints_steps is _UNSET:
+            save_checkpoints_steps = None
+        elif save_checkpoints_steps is not None and save_checkpoints_secs is not None:
+            raise ValueError(_BOTH)
+        if train_distribute is not None or eval_distribute is not None or experimental_distribute is not None:
+            raise ValueError(
+                "There are no distribution strategies: the target of a session is the cluster, and af.device or "
+                "af.train.replica_device_setter says where variables are."
+            )
+        given = locals()
+        environment = json.loads(os.environ.get(_VARIABLE, "{}"))
+        if given["model_dir"] is None and environment.get("model_dir"):
+            given["model_dir"] = environment["model_dir"]
+        for name in _REPLACEABLE:
+            value = given[name]
+            setattr(self, name, os.fspath(value) if name == "model_dir" and value is not None else value)
+        self._check()
+        self._read(environment)
+        if master is not None:
+            self.master = master
+
+    master: Any
+    model_dir: str | None
+    tf_random_seed: int | None
+    save_summary_steps: int | None
+    save_checkpoints_steps: int | None
+    save_checkpoints_secs: float | None
+    session_config: Any
+    keep_checkpoint_max: int | None
+    keep_checkpoint_every_n_hours: float
+    log_step_count_steps: int | None
+    train_distribute: None
+    device_fn: Any
+    protocol: str | None
+    eval_distribute: None
+    experimental_distribute: None
+    experimental_max_worker_delay_secs: int | None
+    session_creation_timeout_secs: float
+    checkpoint_save_graph_def: bool
+
+    def _check(self) -> None:
+        for name, (rule, message) in _RULES.items():
+            value = getattr(self, name)
+            if value is not None and not rule(value):
+                raise ValueError(message)
+
+    def _read(self, environment: Mapping[str, Any]) -> None:
+        """Takes the cluster and the task from `TF_CONFIG`."""
+        cluster, task = environment.get("cluster"), environment.get("task", {})
+        self.cluster_spec = ClusterSpec(cluster or {})
+        self.service: Any = environment.get("service")
+        if self.service is not None and not isinstance(self.service, dict):
+            raise TypeError(f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(self.service)}')
+        self.task_type: str = task.get("type") or "worker"
+        self.task_id = int(task.get("index") or 0)
+        self.master = environment.get("session_master")
+        self.evaluation_master = ""
+        self.is_chief = True
+        self.num_ps_replicas, self.num_worker_replicas = 0, 1
+        self.global_id_in_cluster: int | None = 0
+        if not cluster:
+            if self.task_type == "evaluator":
+                self.is_chief, self.num_worker_replicas = False, 0
+                self.evaluation_master = environment.get("eval_session_master", "")
+                self.global_id_in_cluster = None
+            elif self.task_type != "worker" and task:
+                raise ValueError(
+                    f'If "cluster" is not set in TF_CONFIG, task type must be {"worker"} or evaluator, but it is '
+                    f"{self.task_type}."
+                )
+            return
+        self._read_task(cluster, task, environment)
+
+    def _read_task(self, cluster: Mapping[str, Any], task: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
+        chief = "master" if "master" in cluster else "chief"
+        sizes = {job: len(addresses) for job, addresses in cluster.items()}
+        if chief not in sizes:
+            raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
+        if sizes[chief] > 1:
+            raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+        if not task.get("type"):
+            raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
+        if task.get("index") is None:
+            raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
+        if self.task_id < 0:
+            raise ValueError("Task index must be non-negative number.")
+        if self.task_type == "evaluator":
+            self.cluster_spec = ClusterSpec({})
+            self.is_chief, self.num_worker_replicas, self.global_id_in_cluster = False, 0, None
+            self.master, self.evaluation_master = "", environment.get("eval_session_master", "")
+            return
+        if self.task_type not in sizes:
+            raise ValueError(f"{self.task_type} is not a valid task_type in the cluster_spec of TF_CONFIG: {cluster}")
+        if self.task_id >= sizes[self.task_type]:
+            raise ValueError(
+                f"{self.task_id} is not a valid task_id for task_type {self.task_type} in the cluster_spec of "
+                f"TF_CONFIG: {cluster}"
+            )
+        if self.master is None and sizes != {chief: 1}:
+            self.master = f"tcp://{cluster[self.task_type][self.task_id]}"
+        self.is_chief = self.task_type == chief
+        self.num_ps_replicas = sizes.get("ps", 0)
+        self.num_worker_replicas = sizes.get("worker", 0) + 1
+        order = [chief, *sorted(set(sizes) - {chief, "ps"}), "ps"]
+        before = order[: order.index(self.task_type)]
+        self.global_id_in_cluster = sum(sizes[job] for job in before) + self.task_id
+
+    def replace(self, **kwargs: Any) -> RunConfig:
+        """A copy with other values. Where the steps between checkpoints are given, the seconds are None, and the reverse.
+
+        Raises:
+            ValueError: a name can't be replaced, or a value is invalid.
+        """
+        made = copy.copy(self)
+        for name, value in kwargs.items():
+            if name not in _REPLACEABLE:
+                raise ValueError(f"Replacing {name} is not supported. Allowed properties are {list(_REPLACEABLE)}.")
+            setattr(made, name, os.fspath(value) if name == "model_dir" and value is not None else value)
+        steps, seconds = kwargs.get("save_checkpoints_steps"), kwargs.get("save_checkpoints_secs")
+        if steps is not None and seconds is not None:
+            raise ValueError(_BOTH)
+        if steps is not None and "save_checkpoints_secs" not in kwargs:
+            made.save_checkpoints_secs = None
+        elif seconds is not None and "save_checkpoints_steps" not in kwargs:
+            made.save_checkpoints_steps = None
+        made._check()
+        return made
