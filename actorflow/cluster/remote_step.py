@@ -20,12 +20,22 @@ from actorflow.cluster.wire.signatures import Form, check_feeds
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
 from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
-from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.diagnostics.trace import Trace, task_of
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.transport.base import Channel
 
-_BEGUN, _ENDED, _ARRIVED, _READY = 3, 4, 6, 7
+_DEVICE, _BEGUN, _ENDED, _ARRIVED, _READY = 2, 3, 4, 6, 7
 """Where the times of an event are in its row."""
+
+
+class _Served(Trace):
+    """The trace of a step that another task has asked for, and since when."""
+
+    __slots__ = ("begun",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = perf_counter_ns()
 
 
 async def call_step(
@@ -63,7 +73,7 @@ def serve_step(
     values = request.values
     if len(values) > len(feeds):
         raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
-    trace = Trace() if request.trace else None
+    trace = _Served() if request.trace else None
     if len(values) < len(feeds) or None in values:
         return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
     found = [decode_inline(form) for form in values]
@@ -96,7 +106,7 @@ async def _serve_with_tokens(
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
     run: Callable[[list[Any], Trace | None], Outcome],
-    trace: Trace | None,
+    trace: _Served | None,
 ) -> list[Any]:
     step = request.step
     try:
@@ -108,11 +118,11 @@ async def _serve_with_tokens(
         tokens.finish(step)
 
 
-async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace: Trace | None) -> list[Any]:
+async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace: _Served | None) -> list[Any]:
     return _answer(tokens, step, await outcome, trace)
 
 
-def _answer(tokens: Channel, step: int, results: list[Any], trace: Trace | None) -> list[Any]:
+def _answer(tokens: Channel, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
     """The reply; what is not in it is on its way."""
     forms = encode_inline(results)
     if len(forms) < len(results) or None in forms:
@@ -120,23 +130,27 @@ def _answer(tokens: Channel, step: int, results: list[Any], trace: Trace | None)
             _send_others(tokens, FETCH, step, results, forms)
         finally:
             tokens.finish(step)
-    return [forms, None if trace is None else msgpack.packb([trace.clock_error, trace.rows()])]
+    if trace is None:
+        return [forms, None]
+    trace.span("serve", "rpc", trace.begun, perf_counter_ns())
+    return [forms, msgpack.packb([trace.clock_error, *trace.rows()])]
 
 
 def _take_trace(trace: Trace, traced: bytes, link: Link, asked: int) -> None:
     """Adds the events of the task that was asked then and has answered now."""
     answered = perf_counter_ns()
-    error, rows = msgpack.unpackb(traced)
+    error, rows, spans = msgpack.unpackb(traced)
     trace.clock_error = max(trace.clock_error, error)
-    if not rows:
-        return
     found = link.control.statistics()
     estimate = None
     if found.clock_offset is not None and found.clock_error is not None:
         estimate = ClockOffset(round(found.clock_offset * 1e9), math.ceil(found.clock_error * 1e9))
     times = [time for row in rows for time in (row[_BEGUN], row[_ENDED], row[_ARRIVED], row[_READY]) if time]
+    times += [time for *_, begun, ended in spans for time in (begun, ended)]
     ahead = ahead_of(estimate, asked, answered, min(times) + error, max(times) - error)
-    trace.take(rows, ClockOffset(ahead.offset, ahead.error and ahead.error + error))
+    ahead = ClockOffset(ahead.offset, ahead.error and ahead.error + error)
+    trace.take(rows, ahead, spans, task_of(rows[0][_DEVICE]) if rows else link.task)
+    trace.span(f"ask {link.task.lstrip('/')}", "rpc", asked, answered)
 
 
 def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], forms: Sequence[Any]) -> bool:

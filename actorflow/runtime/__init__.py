@@ -22,4 +22,5 @@ codegen/            generated code: straight-line functions of regions and loops
 diagnostics/        what is observed of steps: traces, costs, waits, faults
 event_loops/        event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object
 state/              state that outlives steps: resources, variables, and where tensors of a device lie
+timeline/           a trace as a picture, and what a step waited for
 """

@@ -22,7 +22,7 @@ from actorflow.logs import get_logger
 from actorflow.runtime.actors import ActorExecutorState, Turns
 from actorflow.runtime.diagnostics import faults, starvation
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.diagnostics.traced_executor import TracedExecutorState
+from actorflow.runtime.diagnostics.traced_executor import TracedActorExecutorState, TracedExecutorState
 from actorflow.runtime.diagnostics.waits import Reason, Wait
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.executor import ExecutorState, run_asynchronous
@@ -114,12 +114,11 @@ class Step:
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
         kind: type[ExecutorState] = ExecutorState
-        if trace is not None:
-            kind = TracedExecutorState
-        elif plans and plans[0].seen:
-            kind = ActorExecutorState
-        if kind is not ExecutorState:
+        if plans and plans[0].seen:
+            kind = ActorExecutorState if trace is None else TracedActorExecutorState
             dispatcher = Turns(dispatcher, loop)
+        elif trace is not None:
+            kind = TracedExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self._settled: list[ExecutorState] = []

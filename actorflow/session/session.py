@@ -8,6 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import Any, NoReturn
 
 from actorflow.device.base import Device
@@ -214,7 +215,7 @@ class Session:
             timeout: seconds for all of it: to connect, to make a plan, to wait for its turn, and to run. `anyio.fail_after` and
                 `asyncio.timeout` hold as well; their TimeoutError is raised in the course of a CancelledError,
                 its `__context__`, on which notes say what the run waited for. The log has them too.
-            trace: takes the events of this run, which then runs node by node.
+            trace: takes the events of this run, which then runs node by node, unless its detail is `plan`.
 
         Returns:
             Arrays (read-only, unless the session is `writable`), numpy scalars for rank 0, `bytes` for single strings.
@@ -240,8 +241,9 @@ class Session:
             elif type(feeds) is not dict and not isinstance(feeds, Mapping):
                 raise TypeError(f"feeds is a dict from tensors (or names) to values, but it was given {feeds!r:.60}.")
             begun = None if timeout is None else running_loop().time()
+            called = perf_counter_ns() if trace is not None else 0
             prepared = None
-            key = cache_key(fetches) if trace is None else None
+            key = cache_key(fetches) if trace is None or trace.detail == "plan" else None
             if key is not None:
                 key = (key, *feeds)
                 prepared = self._prepared.get(key)
@@ -254,8 +256,16 @@ class Session:
             values = {}
             for feed, value in zip(prepared.feeds, feeds.values()):
                 values[feed.tensor_id] = feed(value)
-            results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
-            built = prepared.fetches.build(results)
+            ready = perf_counter_ns() if trace is not None else 0
+            try:
+                results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
+                built = prepared.fetches.build(results)
+            finally:
+                if trace is not None:
+                    ended = perf_counter_ns()
+                    trace.span("prepare", "client", called, ready)
+                    trace.span("step", "client", ready, ended)
+                    trace.span("Session.run", "client", called, ended)
             if self._handles is not None:
                 for deleter, dead in self._handles.forgotten():
                     await self._run(deleter, dead, None, None)
@@ -279,7 +289,7 @@ class Session:
             sizes=fed_sizes(converters, given),
         )
         warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
-        plan = await self._engine.plan(signature, coalesce=trace is None)
+        plan = await self._engine.plan(signature, coalesce=trace is None or trace.detail == "plan")
         prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))
         if key is not None:
             self._prepared[key] = prepared

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from actorflow.passes.coalesce import members_of
 from actorflow.public import public
@@ -14,6 +15,7 @@ from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_
 if TYPE_CHECKING:
     from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
+    from actorflow.runtime.timeline.critical import Stretch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Event:
     arrived: when the first of the node's inputs or control edges brought something; 0 where it waits for none.
     ready: when the last of them did.
     key: of a Send and its Recv the edge that they carry, else empty.
+    members: of a region, which runs several nodes of the graph as one, their names.
     """
 
     node: str
@@ -39,6 +42,7 @@ class Event:
     arrived: int = 0
     ready: int = 0
     key: str = ""
+    members: tuple[str, ...] = ()
 
     @property
     def waiting(self) -> int:
@@ -67,13 +71,37 @@ class Transfer:
     received: int
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a task or the client did for a step, beside its kernels; times as those of `Event`.
+
+    name: such as `Session.run`, `prepare` or `serve`.
+    category: `client` or `rpc`.
+    task: the task, such as `/job:worker/task:0`; empty for the client.
+    """
+
+    name: str
+    category: str
+    task: str
+    begun: int
+    ended: int
+
+
 @public("af")
 @dataclass(slots=True)
 class Trace:
     """Pass one to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.
 
-    A traced step runs without coalescing, so that each node shows by itself.
+    A trace that is passed to several runs has the events of all of them.
 
+        trace = af.Trace(detail="plan")
+        await session.run(train, trace=trace)
+        print(trace.summary())
+        trace.save("step.pftrace")  # for https://ui.perfetto.dev
+
+    detail: `node` runs the step without coalescing, so that each node shows by itself. `plan` runs the plan that untraced steps
+        run; a region shows as one event, with its nodes in `members`.
+    spans: what the client and the tasks did for the steps beside their kernels.
     clock_error: by how many nanoseconds the times of other tasks may be wrong. It is 0 where all tasks are on the caller's host.
         Between hosts it is half of the fastest round trip of the links' last beats, and what the clocks may have run apart
         since, 200 ppm. Whatever it is, no token comes before it was sent: times that say otherwise are put off, which
@@ -82,6 +110,12 @@ class Trace:
 
     events: list[Event] = field(default_factory=list)
     clock_error: int = 0
+    detail: Literal["node", "plan"] = "node"
+    spans: list[Span] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.detail not in ("node", "plan"):
+            raise ValueError(f"The detail of a trace is 'node' or 'plan', not {self.detail!r}.")
 
     def add(self, executor: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
         """Takes the run of a node.
@@ -96,27 +130,51 @@ class Trace:
         arrived, ready = executor.arrived.get(node.index, 0), executor.ready[node.index]  # type: ignore[attr-defined]
         if node.node.op not in ("_Send", "_Recv"):
             key = ""
-        for member in members_of(node.node):
-            place = len(self.events)
-            self.events.append(Event(member.name, member.op, device, begun, ended, place, thread, arrived, ready, key))
+        origin, place = node.node, len(self.events)
+        inner = members_of(origin)
+        members = () if inner == (origin,) else tuple([member.name for member in inner])
+        event = Event(origin.name, origin.op, device, begun, ended, place, thread, arrived, ready, key, members)
+        self.events.append(event)
 
-    def take(self, events: Iterable[Sequence[Any]], ahead: ClockOffset = SAME_CLOCK) -> None:
-        """Adds events of another task, as `rows` gives them, whose clock is `ahead` of this process's."""
+    def span(self, name: str, category: str, begun: int, ended: int) -> None:
+        """Takes what this process did for the step beside its kernels."""
+        self.spans.append(Span(name, category, "", begun, ended))
+
+    def take(
+        self,
+        events: Iterable[Sequence[Any]],
+        ahead: ClockOffset = SAME_CLOCK,
+        spans: Iterable[Sequence[Any]] = (),
+        task: str = "",
+    ) -> None:
+        """Adds what another task has noted, as `rows` gives it.
+
+        Args:
+            events: its events.
+            ahead: how far its clock is ahead of this process's.
+            spans: its spans.
+            task: the task, for spans that name none.
+        """
         self.clock_error = max(self.clock_error, ahead.error)
         by = ahead.offset
-        for node, op, device, begun, ended, thread, arrived, ready, key in events:
+        for node, op, device, begun, ended, thread, arrived, ready, key, *members in events:
             first = arrived - by if arrived else 0
             place = len(self.events)
-            self.events.append(Event(node, op, device, begun - by, ended - by, place, thread, first, ready - by, key))
+            inner = tuple(members)
+            self.events.append(
+                Event(node, op, device, begun - by, ended - by, place, thread, first, ready - by, key, inner)
+            )
+        for name, category, of, begun, ended in spans:
+            self.spans.append(Span(name, category, of or task, begun - by, ended - by))
 
     def keep_causality(self) -> None:
         """Puts off what came by an estimated clock before it was sent. Nothing is changed where all read one clock."""
         if not self.clock_error:
             return
-        pairs = [(_task(s.device), s.ended, _task(r.device), r.ended) for _, s, r in self._crossings()]
-        clocks = in_order({_task(event.device) for event in self.events}, pairs)
+        pairs = [(task_of(s.device), s.ended, task_of(r.device), r.ended) for _, s, r in self._crossings()]
+        clocks = in_order({task_of(event.device) for event in self.events}, pairs)
         for place, event in enumerate(self.events):
-            at = clocks[_task(event.device)]
+            at = clocks[task_of(event.device)]
             self.events[place] = replace(
                 event,
                 begun=at(event.begun),
@@ -124,14 +182,22 @@ class Trace:
                 arrived=event.arrived and at(event.arrived),
                 ready=at(event.ready),
             )
+        for place, span in enumerate(self.spans):
+            if span.task in clocks:
+                at = clocks[span.task]
+                self.spans[place] = replace(span, begun=at(span.begun), ended=at(span.ended))
 
-    def rows(self) -> list[tuple[str, str, str, int, int, bool, int, int, str]]:
-        """The events in plain types."""
-        return [(e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key) for e in self.events]
+    def rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """The events and the spans in plain types."""
+        events = [
+            (e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key, *e.members)
+            for e in self.events
+        ]
+        return events, [(s.name, s.category, s.task, s.begun, s.ended) for s in self.spans]
 
     def names(self) -> list[str]:
-        """The names of the nodes that ran, in order."""
-        return [event.node for event in self.events]
+        """The names of the nodes that ran, in order; those of a region one after another."""
+        return [name for event in self.events for name in event.members or (event.node,)]
 
     def transfers(self) -> list[Transfer]:
         """What went from one device to another, in the order in which it was sent. In loops the n-th token of an edge that was
@@ -141,6 +207,38 @@ class Trace:
             source, destination, tensor = key.split(";", 2)
             found.append(Transfer(tensor, source, destination, send.ended, recv.ended))
         return sorted(found, key=lambda transfer: transfer.sent)
+
+    def critical_path(self) -> list[Stretch]:
+        """What the last run waited for, from its begin to its end without a gap: what ran, was queued or was on its way."""
+        from actorflow.runtime.timeline.critical import critical_path
+
+        return critical_path(self)
+
+    def summary(self) -> str:
+        """The trace in some lines: how long the run took, what for, and which nodes took the most."""
+        from actorflow.runtime.timeline.summary import summary
+
+        return summary(self)
+
+    def to_perfetto(self) -> bytes:
+        """The timeline as Perfetto reads it (https://ui.perfetto.dev): devices, transfers, counters and the critical path."""
+        from actorflow.runtime.timeline.perfetto import to_perfetto
+        from actorflow.runtime.timeline.tracks import timeline_of
+
+        return to_perfetto(timeline_of(self))
+
+    def to_chrome(self) -> str:
+        """The timeline as JSON for Chrome's `chrome://tracing` and other viewers; its times are microseconds."""
+        from actorflow.runtime.timeline.chrome import to_chrome
+        from actorflow.runtime.timeline.tracks import timeline_of
+
+        return to_chrome(timeline_of(self))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the timeline to a file: as JSON where its name ends in `.json`, else as Perfetto's protobuf (`.pftrace`)."""
+        data = self.to_chrome().encode() if os.fspath(path).endswith(".json") else self.to_perfetto()
+        with open(path, "wb") as file:
+            file.write(data)
 
     def _crossings(self) -> list[tuple[str, Event, Event]]:
         """The key, Send and Recv of each token that went from one device to another."""
@@ -156,6 +254,6 @@ class Trace:
         ]
 
 
-def _task(device: str) -> str:
+def task_of(device: str) -> str:
     """The task of a device, whose devices share a clock."""
     return device.rpartition("/device:")[0]

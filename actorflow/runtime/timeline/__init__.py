@@ -1,0 +1,11 @@
+"""Timelines: a `Trace` as a picture, and what a step waited for.
+
+A `Trace` becomes a `Timeline`, which knows processes, lanes, slices, flows and counters, and no format. Two writers make files of
+it. All of this is pure: nothing here reads a clock or a file.
+
+chrome.py     a timeline as JSON, for Chrome's viewer
+critical.py   `critical_path`: what a step waited for, from its end back to its begin
+perfetto.py   a timeline as Perfetto's protobuf
+summary.py    a trace in some lines of text
+tracks.py     `Timeline`: from a trace to processes, lanes, slices, flows and counters
+"""
