@@ -16,11 +16,11 @@ _NUMBERS = itertools.count()
 
 
 class EventFile:
-    """A file of events, to which records are appended. Only one thread uses it.
+    """A file of events, to which records are appended. Only one thread uses it at a time.
 
     Its name is that of TensorFlow's files, with the host, the process and a number in it, so that several processes may write in
-    one folder. After a failed write the file ends after the last whole record, and the next write tries again. A file that
-    somebody removes is followed by a new one, in a new folder if need be.
+    one folder. It is open only while it is written. After a failed write it ends after the last whole record, and the next write
+    tries again. A file that somebody removes is followed by a new one, in a new folder if need be.
     """
 
     def __init__(self, folder: Path, suffix: str, max_bytes: int) -> None:
@@ -34,61 +34,69 @@ class EventFile:
         self._folder = folder
         self._suffix = suffix
         self._max_bytes = max_bytes
-        self._fd = -1
-        self._end = 0
+        self._damaged = False
         self.path: Path | None = None
         """The file that is written now or was written last."""
 
     def append(self, records: Sequence[bytes]) -> int:
         """Writes whole records; gives the bytes that they took. Raises OSError, and then none of them is in the file."""
-        self._open()
-        start, data = self._end, join(records)
+        data = join(records)
+        fd = self._open()
         try:
-            self._write(data)
-        except OSError:
-            self._cut(start)
-            raise
+            start = os.fstat(fd).st_size
+            if start >= self._max_bytes:
+                os.close(fd)
+                fd = -1
+                fd = self._new()
+                start = os.fstat(fd).st_size
+            try:
+                _write(fd, data)
+            except OSError:
+                self._cut(fd, start)
+                raise
+        finally:
+            if fd >= 0:
+                os.close(fd)
         return len(data)
 
-    def close(self) -> None:
-        """Closes the file. A later `append` opens another one."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def forget(self) -> None:
-        """In a child process: leaves the file to the parent."""
-        self.close()
+    def leave(self) -> None:
+        """The next records go to another file."""
         self.path = None
 
-    def _open(self) -> None:
-        if self._fd >= 0 and (self._end >= self._max_bytes or os.fstat(self._fd).st_nlink == 0):
-            self.close()
-        if self._fd >= 0:
-            return
+    def _open(self) -> int:
+        if self.path is not None and not self._damaged:
+            try:
+                return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            except FileNotFoundError:
+                pass
+        return self._new()
+
+    def _new(self) -> int:
+        """A new file, with its first event."""
         self._folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
         path = self._folder / (
             f"events.out.tfevents.{int(now):010}.{socket.gethostname()}.{os.getpid()}.{next(_NUMBERS):04}{self._suffix}"
         )
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self.path, self._end = path, 0
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
-            self._write(join([first_event(now)]))
+            _write(fd, join([first_event(now)]))
         except OSError:
-            self.close()
+            os.close(fd)
             path.unlink(missing_ok=True)
             raise
+        self.path, self._damaged = path, False
+        return fd
 
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._fd, rest) :]
-        self._end += len(data)
-
-    def _cut(self, size: int) -> None:
+    def _cut(self, fd: int, size: int) -> None:
         """Takes back what a failed write has left of its records, so that readers find no damage."""
         try:
-            os.ftruncate(self._fd, size)
+            os.ftruncate(fd, size)
         except OSError:
-            self.close()  # the file keeps a damaged end; what follows goes into another one
+            self._damaged = True  # what follows goes into another file
+
+
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from collections import deque
 from dataclasses import dataclass
@@ -88,12 +87,13 @@ class EventQueue:
                 batch, lost = list(self._pending), self._lost
             if batch:
                 self._write(batch, lost)
+                with self._changed:
+                    self._changed.notify_all()
 
     def close(self) -> None:
-        """Writes what there is, ends the thread and closes the file. What can't be written is lost, and the log says so."""
+        """Writes what there is, and ends the thread. What can't be written is lost, and the log says so."""
         with self._changed:
-            self._closing = True
-            thread, self._thread = self._thread, None
+            self._closing, thread = True, self._thread
             self._changed.notify_all()
         if thread is not None:
             thread.join()
@@ -103,9 +103,10 @@ class EventQueue:
             self._lost += left
             self._pending.clear()
             self._size = 0
-        self._file.close()
+        file = self._file.path
+        self._file.leave()
         if left:
-            _LOG.warning("summaries were lost", events=left, file=str(self._file.path))
+            _LOG.warning("summaries were lost", events=left, file=str(file))
 
     def statistics(self) -> WriterStatistics:
         """Counts of what was written, waits and was lost."""
@@ -114,20 +115,25 @@ class EventQueue:
             return WriterStatistics(self._written, self._bytes, len(self._pending), self._lost, self._failures, path)
 
     def _run(self) -> None:
+        """Writes what comes, and ends when nothing has come for a while."""
         while True:
             with self._changed:
-                if not self._pending:
-                    self._changed.wait_for(lambda: self._pending or self._closing)
-                due = time.monotonic() + (min(_RETRY, self._flush_secs) if self._failing else self._flush_secs)
+                wait = min(_RETRY, self._flush_secs) if self._failing else self._flush_secs
                 self._changed.wait_for(
-                    lambda: self._closing or len(self._pending) >= self._max_queue and not self._failing,
-                    due - time.monotonic(),
+                    lambda: (
+                        self._closing
+                        or not self._pending
+                        or (len(self._pending) >= self._max_queue and not self._failing)
+                    ),
+                    wait,
                 )
-                if self._closing:
-                    return  # close writes the rest
-            self.flush()
+            if not self._closing:
+                self.flush()
             with self._changed:
                 self._changed.wait_for(lambda: self._closing, _PAUSE)
+                if self._closing or not self._pending:  # close writes the rest
+                    self._thread = None
+                    return
 
     def _write(self, batch: list[bytes], lost: int) -> None:
         """Writes a batch; `lost` counts what had been given up when it was taken."""
@@ -158,7 +164,7 @@ class EventQueue:
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write, and so is the file."""
-        self._file.forget()
+        self._file.leave()
         self._reset()
 
 
