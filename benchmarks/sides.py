@@ -37,7 +37,7 @@ async def ours(build: Build, style: Style = "run", *, fuse: bool = True, **optio
     work = build(af)
     async with af.Session(graph=work.graph, **options) as session:
         if not fuse:
-            session._engine.planner._options = replace(session._engine.planner._options, fuse=False)
+            session._engine.planner.options = replace(session._engine.planner.options, fuse=False)
         if work.init is not None:
             await session.run(work.init)
         if style == "run":

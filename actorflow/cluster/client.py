@@ -329,12 +329,12 @@ class RemoteEngine:
         rows = msgpack.unpackb(await link.call(Waits(self._session, False)))
         return [step for step, idle, _ in rows if idle is not None]
 
-    async def start_partial(self, plan: RemotePlan) -> PartialStep:
+    async def start_partial(self, plan: RemotePlan, signature: Signature) -> PartialStep:
         """One step in parts, whose request is open until it has ended."""
         if self._root is None:
             self._root = BackgroundTasks()
         self.steps += 1
-        link, signature = plan.connection, plan.signature
+        link = plan.connection
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
         return RemotePartialStep(link, request, signature, self.in_flight, self._root)
 

@@ -1,24 +1,17 @@
-"""From a signature to what each task has to do: the passes over the whole graph, and the parts by task."""
+"""What each task has to do for a signature: the subgraphs of devices, by task."""
 
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.config.spec import task_name
-from actorflow.device.base import Device
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Options, Signature, divide
-from actorflow.passes.inline import inline
-from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.placer import Placer
-from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.planning.builder import PlanBuilder
+from actorflow.passes.compile import Options
+from actorflow.session.planning.planner import Divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +51,15 @@ class TaskShare:
             yield from graph.nodes.values()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PartitionedGraph:
-    """The shares of a signature; for each of its fetches which share gives it, and as which of its fetches."""
+    """A plan of a master: the shares of a signature; for each of its fetches, which share gives it and as which of its own."""
 
     shares: tuple[TaskShare, ...]
     places: tuple[tuple[int, int], ...]
     edges: tuple[TaskEdge, ...]
     feeds: tuple[TensorId, ...]
+    options: Options
 
 
 @functools.cache
@@ -76,48 +70,15 @@ def task_of(device: str) -> str:
     return task_name(spec.job, spec.task)
 
 
-class GraphPartitioner:
-    """Places the nodes of one session on the devices of all tasks, each once until it is told to do so anew, and divides
-    signatures."""
-
-    def __init__(self, devices: Sequence[RemoteDevice], mine: Sequence[Device], options: Options) -> None:
-        self.placer = Placer(devices, soft=options.soft_placement)
-        self.options = options
-        self._devices = devices
-        self._host = mine[0]
-        self._folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
-        self._lock = threading.Lock()
-
-    def divide(self, nodes: Mapping[str, Node], signature: Signature, options: Options) -> PartitionedGraph:
-        """The division of a signature. Safe on any thread. Raises what the passes raise."""
-        with self._lock:
-            nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
-            signature = replace(signature, fetches=fetches)
-            refused = self.placer.place(nodes)
-            first = self._devices[0].name
-            parts, places = divide(nodes, self.placer.placed, signature, options, self._evaluate, first, refused)
-        return by_task(parts, places, tuple(signature.feeds))
-
-    def forget(self, observed: Iterable[NodeMeasurement]) -> None:
-        """Lets the next division place nodes anew; see `Placer.forget`."""
-        with self._lock:
-            self.placer.forget(observed)
-
-    def _evaluate(self, node: Node, inputs: list[Any]) -> Any:
-        """Constants are folded on this task, whatever device their node is placed on."""
-        return self._folding.evaluate(replace(node, device=self._host.name), inputs)
-
-
-def by_task(
-    parts: Mapping[str, Subgraph], places: Sequence[tuple[int, int]], feeds: tuple[TensorId, ...]
-) -> PartitionedGraph:
+def by_task(divided: Divided) -> PartitionedGraph:
     """Groups the parts of devices by task."""
+    parts, feeds = divided.parts, tuple(divided.signature.feeds)
     devices = list(parts)
     tasks = list(dict.fromkeys(map(task_of, devices)))
     members = {task: [d for d in devices if task_of(d) == task] for task in tasks}
     outputs: dict[str, list[tuple[int, int]]] = {task: [] for task in tasks}
     found: list[tuple[int, int]] = []
-    for part, position in places:
+    for part, position in divided.places:
         device = devices[part]
         task = task_of(device)
         found.append((tasks.index(task), len(outputs[task])))
@@ -128,7 +89,7 @@ def by_task(
         used = {tensor_id for graph in graphs.values() for tensor_id in _used_feeds(graph)}
         wanted = tuple(i for i, tensor_id in enumerate(feeds) if tensor_id in used)
         shares.append(TaskShare(task, graphs, wanted, tuple(outputs[task])))
-    return PartitionedGraph(tuple(shares), tuple(found), tuple(_edges(parts)), feeds)
+    return PartitionedGraph(tuple(shares), tuple(found), tuple(_edges(parts)), feeds, divided.options)
 
 
 def _used_feeds(graph: Subgraph) -> Iterator[TensorId]:

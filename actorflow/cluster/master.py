@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,16 +14,9 @@ import anyio
 import msgpack
 from anyio.abc import TaskGroup
 
-from actorflow.cluster.graph_partitioner import (
-    GraphPartitioner,
-    PartitionedGraph,
-    RemoteDevice,
-    TaskEdge,
-    TaskShare,
-    task_of,
-)
+from actorflow.cluster.graph_partitioner import PartitionedGraph, RemoteDevice, TaskEdge, TaskShare, by_task, task_of
 from actorflow.cluster.node_states import NodeStates, keeps_state
-from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepCaller, StepMember
+from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepMember
 from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, encode_partition, unknown_op
 from actorflow.cluster.wire.failures import encode_error, first_of
@@ -40,7 +33,10 @@ from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.runtime.state.resources import ResourceManager
+from actorflow.session.partial_execution import StepCaller
+from actorflow.session.planning.builder import PlanBuilder
+from actorflow.session.planning.planner import Planner
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.deadlock import WaitingStep, joined
@@ -80,7 +76,6 @@ class MasterPlan:
     """A signature's division, and where its shares are registered."""
 
     partitioned: PartitionedGraph
-    options: Options
     forms: tuple[Form, ...]
     partial: bool = False
     members: tuple[RegisteredPartition, ...] = ()
@@ -122,8 +117,8 @@ class MasterSession:
         self._incarnation = incarnation
         self._reach = reach
         self._numbers = numbers
-        self._partitioner: GraphPartitioner | None = None
-        self._known: dict[tuple[Any, ...], int] = {}
+        self._planner: Planner[PartitionedGraph] | None = None
+        self._known: dict[PartitionedGraph, int] = {}
         self._lock = anyio.Lock()
         self._edges: dict[int, TaskEdge] = {}
         self._states = NodeStates(self._has_keepers)
@@ -147,7 +142,9 @@ class MasterSession:
                     RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
                     for name, kind, budget in link.about["devices"]
                 ]
-        self._partitioner = GraphPartitioner(devices, self._worker.devices, options)
+        mine = self._worker.devices
+        folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
+        self._planner = Planner(self.graph, devices, folding, options, by_task)
         return devices
 
     def extend(self, since: int, nodes: bytes) -> int:
@@ -183,36 +180,29 @@ class MasterSession:
         coalesce: bool,
     ) -> int:
         """The number of the plan for a signature, which is made where there is none."""
-        assert self._partitioner is not None
-        key = (tuple(signature.feeds), signature.fetches, signature.targets, signature.partial, coalesce)
-        partitioner = self._partitioner
-        options = partitioner.options if coalesce else replace(partitioner.options, coalesce=False, fuse=False)
+        assert self._planner is not None
         async with self._lock:
-            found = self._known.get(key)
+            partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True)
+            found = self._known.get(partitioned)
             if found is not None:
                 return found
-            if len(self.graph) <= LARGE_GRAPH:
-                partitioned = partitioner.divide(self.graph.nodes, signature, options)
-            else:
-                nodes = dict(self.graph.nodes)
-                partitioned = await on_thread(lambda: partitioner.divide(nodes, signature, options))
-            plan = MasterPlan(partitioned, options, tuple(signature.feeds.values()), signature.partial)
+            plan = MasterPlan(partitioned, tuple(signature.feeds.values()), signature.partial)
             await self._register(plan)
             self.plans.append(plan)
-            self._known[key] = len(self.plans) - 1
+            self._known[partitioned] = len(self.plans) - 1
             return len(self.plans) - 1
 
     def newly_placed(self) -> dict[str, str]:
         """The devices of the nodes that were placed since this was asked last."""
-        assert self._partitioner is not None
-        placed = list(self._partitioner.placer.placed.items())
+        assert self._planner is not None
+        placed = list(self._planner.placer.placed.items())
         fresh, self._told = dict(placed[self._told :]), len(placed)
         return fresh
 
     def _has_keepers(self, task: str) -> bool:
         """Whether nodes that are placed on a task keep something between runs."""
-        assert self._partitioner is not None
-        placed = self._partitioner.placer.placed
+        assert self._planner is not None
+        placed = self._planner.placer.placed
         keepers = (name for name, node in self.graph.nodes.items() if keeps_state(node))
         return any(task_of(placed[name]) == task for name in keepers if name in placed)
 
@@ -244,7 +234,7 @@ class MasterSession:
                             tuple(partitioned.feeds[i] for i in share.feeds),
                             share.places,
                             tuple(self._crossings(share.task, numbered.values(), links)),
-                            plan.options,
+                            plan.partitioned.options,
                             plan.partial,
                             self._users_of(share),
                         )
@@ -519,17 +509,17 @@ class MasterSession:
     async def replan(self) -> None:
         """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those
         that still ask for a former plan, go on with that."""
-        assert self._partitioner is not None
+        assert self._planner is not None
         found = await self.observed()
         async with self._lock:
-            self._partitioner.forget(found)
+            self._planner.forget(found)
             self._known.clear()
             self._told = 0
 
     def explain(self, node: str) -> str:
         """Why a node is on its device."""
-        assert self._partitioner is not None
-        return self._partitioner.placer.explain(node)
+        assert self._planner is not None
+        return self._planner.placer.explain(node)
 
     async def close(self) -> None:
         """Lets the tasks forget what belongs to the session; waits for each as long as its link lasts."""

@@ -6,7 +6,6 @@ fetches are sent when they are there. Between client and workers the master hand
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -16,27 +15,18 @@ import anyio
 from actorflow.cluster.in_flight import InFlightSteps
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
-from actorflow.errors import CancelledError, InvalidArgumentError, UnavailableError
+from actorflow.errors import OpError, UnavailableError
 from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.tokens import DEAD
-from actorflow.session.waiting.deadline import note, noted
+from actorflow.session.partial_execution import StepCaller
+from actorflow.session.partial_run import PartialStep
 from actorflow.transport.base import Callback, Channel
 
 FEED = 1 << 31
 """The edges of feeds; those of graphs have smaller numbers."""
 FETCH = FEED + (1 << 30)
-
-
-class StepCaller(Protocol):
-    """Who feeds a partial run and takes its fetches, both by their place in the signature or the part."""
-
-    def expect(self, index: int, callback: Callback) -> object:
-        """Calls `callback` with a feed when it comes, or with the error for which it won't."""
-
-    def give(self, index: int, value: Any) -> None:
-        """Hands a fetch over, which is DEAD where its branch was not taken. Raises UnavailableError where nobody takes it."""
 
 
 class RemoteStepCaller:
@@ -51,7 +41,7 @@ class RemoteStepCaller:
 
     def give(self, index: int, value: Any) -> None:
         try:
-            self._tokens.send(FETCH + index, self._step, b"", value)
+            self._tokens.send(FETCH + index, self._step, b"", DEAD if isinstance(value, OpError) else value)
         except anyio.ClosedResourceError as error:
             raise UnavailableError(f"The link to {self._tokens.peer.identity.task} is being closed.") from error
 
@@ -148,95 +138,42 @@ class RemoteFetches:
             raise self.failure
 
 
-class RemotePartialStep:
+class RemotePartialStep(PartialStep):
     """A partial run at the client: its request is open until the step has ended."""
 
     def __init__(
         self, link: Link, request: RunPlan, signature: Signature, in_flight: InFlightSteps, root: BackgroundTasks
     ) -> None:
-        self.finished = False
+        super().__init__(signature, root)
+        self._link = link
+        self._request = request
         self._signature = signature
         self._flights = in_flight
-        self._tokens = link.tokens
-        self._step = request.step
-        self._feeds = {tensor_id: index for index, tensor_id in enumerate(signature.feeds)}
-        self._values: dict[int, Any] = {}
-        self._error: BaseException | None = None
-        self._changed = anyio.Event()
-        self._waited: Sequence[str] = ()
-        """The waits of the step when its request was taken back."""
         fetches = len(signature.fetches) + len(signature.targets)
-        self._arrivals = RemoteFetches(link.tokens, request.step, fetches, self._came)
-        self._task = root.start(self._hold(link, request))
+        self._arrivals = RemoteFetches(link.tokens, request.step, fetches, self.give)
 
-    async def _hold(self, link: Link, request: RunPlan) -> None:
-        """Waits for the step's end, whoever else waits for what."""
+    async def run(self) -> None:
+        """See `PartialStep.run`."""
         try:
-            await link.call(request)
+            await self._link.call(self._request)
             await self._arrivals.wait()
-        except asyncio.CancelledError as error:
-            self._waited = noted(error)
-            self._error = CancelledError(
-                "The operation was cancelled: the session was closed while the step was running."
-            )
-            raise
-        except Exception as error:
-            self._error = error
         finally:
-            self.finished = True
-            self._tokens.finish(self._step)
-            self._tell()
-
-    def _came(self, index: int, value: Any) -> None:
-        self._values[index] = value
-        self._tell()
-
-    def _tell(self) -> None:
-        """Wakes all parts that wait for something."""
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+            self._link.tokens.finish(self._request.step)
 
     async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
-        """Feeds, and waits for fetches. Cancelled, it ends the step. Raises the step's error."""
+        """See `PartialStep.part`."""
         with anyio.CancelScope() as scope:
-            entry = self._flights.begin(self._step, self._signature, scope)
+            entry = self._flights.begin(self._request.step, self._signature, scope)
             try:
-                return await self._part(feeds, wanted)
+                return await super().part(feeds, wanted)
             finally:
                 self._flights.end(entry)
         assert entry.refused is not None
         raise entry.refused.located(details=self._waited)
 
-    async def _part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
+    def feed(self, index: int, value: Any) -> None:
+        """Sends it."""
         try:
-            if not self.finished:
-                for tensor_id, value in feeds.items():
-                    self._tokens.send(FEED + self._feeds[tensor_id], self._step, b"", value)
-            while not self.finished and any(index not in self._values for index in wanted):
-                await self._changed.wait()
+            self._link.tokens.send(FEED + index, self._request.step, b"", value)
         except anyio.ClosedResourceError as error:
             raise UnavailableError("The link to the master is being closed.") from error
-        except BaseException as error:
-            await self._stop()
-            if isinstance(error, asyncio.CancelledError):
-                note(error, self._waited)
-            raise
-        if self._error is not None and (self.finished or any(index not in self._values for index in wanted)):
-            raise self._error
-        return [_value(self._values.pop(index)) for index in wanted]
-
-    async def _stop(self) -> None:
-        """Takes the request back, and waits until the step has ended."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([self._task])
-
-    def end(self) -> None:
-        """All is used; the request ends by itself."""
-
-
-def _value(value: Any) -> Any:
-    if value is DEAD:
-        raise InvalidArgumentError("A fetch has no value: it lies on a branch that this run did not take.")
-    return value[()] if getattr(value, "ndim", None) == 0 else value

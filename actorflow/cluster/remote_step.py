@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import msgpack
 
-from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller, StepCaller
+from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
 from actorflow.cluster.wire.inline_tensors import decode_inline, encode_inline
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
@@ -21,6 +21,7 @@ from actorflow.errors import InternalError, InvalidArgumentError, UnavailableErr
 from actorflow.graph.node import TensorId
 from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.runtime.diagnostics.trace import Trace, task_of
+from actorflow.session.partial_execution import StepCaller
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.transport.base import Channel
 

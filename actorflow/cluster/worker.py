@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 import msgpack
 
-from actorflow.cluster.partial_run import StepCaller
-from actorflow.cluster.partial_step import TaskPartialStep
 from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route
 from actorflow.cluster.remote_step import serve_partial_step, serve_step
 from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, check_partition, decode_partition
@@ -28,7 +26,7 @@ from actorflow.cluster.wire.messages import (
 )
 from actorflow.cluster.wire.patient_sleep import patient_sleep
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.wire.signatures import Form
+from actorflow.cluster.wire.signatures import Form, check_feeds
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
@@ -37,8 +35,8 @@ from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planner import CompiledPlans
+from actorflow.session.partial_execution import PartialExecution, StepCaller
+from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
@@ -236,10 +234,9 @@ class WorkerService:
         builder = session.builder
         later = frozenset(part.feeds if part.partial else ())
         if sum(len(graph.nodes) for graph in part.graphs.values()) <= LARGE_GRAPH:
-            plans = builder.build(part.graphs, part.options, later)
+            compiled = builder.compile(part.graphs, part.places, part.options, later)
         else:
-            plans = await on_thread(lambda: builder.build(part.graphs, part.options, later))
-        compiled = CompiledPlans(plans, part.places, sum(plan.executed for plan in plans))
+            compiled = await on_thread(lambda: builder.compile(part.graphs, part.places, part.options, later))
         for crossing in part.crossings:
             if crossing.outgoing:
                 await self._link_of(crossing)
@@ -302,7 +299,14 @@ class WorkerService:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
         found = self._find(number, owner)
         rendezvous = self._meet(await self._linked(found), step, owner)
-        running = TaskPartialStep(self.steps, found.compiled, found.part.feeds, found.forms, caller, rendezvous, step)
+        feeds, forms = found.part.feeds, found.forms
+
+        def check(index: int, value: Any) -> None:
+            check_feeds([value], [forms[index]], [feeds[index]])
+
+        running = PartialExecution(
+            self.steps, found.compiled, feeds, caller, check=check, rendezvous=rendezvous, number=step
+        )
         await running.wait()
 
     async def _linked(self, found: _Registered) -> dict[str, Route]:

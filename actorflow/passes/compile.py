@@ -42,8 +42,10 @@ class Signature:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What is equal where a plan can be shared."""
-        return (frozenset(self.feeds), self.fetches, frozenset(self.targets), self.partial)
+        """What is equal where a plan can be shared. A partial run goes by the order of feeds and targets."""
+        if self.partial:
+            return (tuple(self.feeds), self.fetches, self.targets, True)
+        return (frozenset(self.feeds), self.fetches, frozenset(self.targets), False)
 
     @property
     def wanted(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from actorflow.session.failed_run import report_failure
-from actorflow.session.planning.planner import CompiledPlans
+from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
 from actorflow.unpicklable import unpicklable

@@ -91,8 +91,8 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Runs a step, and gives the values of its fetches. `begun` is when its time began to run."""
 
-    async def start_partial(self, plan: Any) -> PartialStep:
-        """Starts a step that is fed and fetched in parts; the plan is that of a partial signature."""
+    async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
+        """Starts a step that is fed and fetched in parts; the plan is that of the signature, a partial one."""
 
     async def extend(self) -> None:
         """Takes in what was added to the graph."""

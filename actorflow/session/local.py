@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Options
+from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.registry import plugins
+from actorflow.runtime.diagnostics.node_measurements import node_measurements
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial_run import LocalPartialStep, PartialStep
-from actorflow.session.planning.planner import CompiledPlans, Planner
+from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
+from actorflow.session.planning.planner import Divided, Planner
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadlock import DeadlockDetector
@@ -38,11 +41,14 @@ class LocalEngine:
         self.resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
         for resources in self.resources.values():
             resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
-        self.planner = Planner(graph, self._devices, self.resources, options)
+        self.builder = PlanBuilder(self._devices, self.resources)
+        self.planner = Planner(graph, self._devices, self.builder, options, self._compiled)
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
         self.steps.users = ResourceUsers(graph.nodes)
         self.steps.deadlock = DeadlockDetector()
         self.admission = admission
+        self._root: BackgroundTasks | None = None
+        """Of the steps of partial runs."""
         self.plan = self.planner.plan
         self.run = self.steps.run
         self.open = self.steps.open
@@ -57,8 +63,13 @@ class LocalEngine:
     def was_used(self) -> bool:
         return self.steps.was_used
 
-    async def start_partial(self, plan: CompiledPlans) -> PartialStep:
-        return LocalPartialStep(self.steps, plan, plan.feeds)
+    def _compiled(self, divided: Divided) -> CompiledPlans:
+        return self.builder.compile(divided.parts, divided.places, divided.options, divided.signature.deferred_feeds)
+
+    async def start_partial(self, plan: CompiledPlans, signature: Signature) -> PartialStep:
+        if self._root is None:
+            self._root = BackgroundTasks()
+        return LocalPartialStep(self.steps, plan, signature, self._root)
 
     async def extend(self) -> None:
         """Nothing is to be done: plans are made from the graph itself."""
@@ -68,7 +79,7 @@ class LocalEngine:
         if not consistent:
             yield
             return
-        listeners = self.planner.contexts.after_snapshot
+        listeners = self.builder.contexts.after_snapshot
         async with self.admission.alone() as together:
             listeners.append(together)
             try:
@@ -86,10 +97,10 @@ class LocalEngine:
         return self.planner.placer.explain(name)
 
     async def observed(self) -> list[NodeMeasurement]:
-        return self.planner.observed()
+        return [one for compiled in self.planner.plans() for plan in compiled.plans for one in node_measurements(plan)]
 
     async def replan(self) -> None:
-        self.planner.forget()
+        self.planner.forget(await self.observed())
 
     async def channels(self) -> list[EdgeReport]:
         return []
@@ -103,7 +114,7 @@ class LocalEngine:
             inflight=self.admission.inflight,
             queued=self.admission.queued,
             waiting=self.admission.waiting,
-            plans=self.planner.compiled_plans,
+            plans=self.planner.made,
             nodes=self.steps.nodes,
             devices={d.name: d.statistics() for d in self._devices},
         )
@@ -113,6 +124,8 @@ class LocalEngine:
             return
         try:
             await self.steps.close()
+            if self._root is not None:
+                await self._root.close()
         finally:
             if self.steps.closed:
                 for resources in self.resources.values():

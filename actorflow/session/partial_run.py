@@ -3,107 +3,154 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError
 from actorflow.graph.node import Node, TensorId
+from actorflow.passes.compile import Signature
 from actorflow.passes.inline import inline
-from actorflow.runtime.tokens import EMPTY
-from actorflow.session.planning.planner import CompiledPlans
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.runtime.tokens import DEAD
+from actorflow.session.partial_execution import PartialExecution
+from actorflow.session.planning.builder import CompiledPlans
+from actorflow.session.step_runner import StepRunner
 from actorflow.session.structure.composites import spread_feeds
 from actorflow.session.structure.feeds import Feed
 from actorflow.session.structure.fetches import Fetches
-from actorflow.session.structure.values import result_of
-from actorflow.session.waiting.deadline import note
+from actorflow.session.waiting.deadline import note, noted
+from actorflow.transport.base import Callback
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.session.session import Session
-    from actorflow.session.step_runner import StepRunner
 
 
-class PartialStep(Protocol):
-    """A step that is fed and fetched in parts, wherever it runs."""
+class PartialStep(ABC):
+    """A step that is fed and fetched in parts, as its client has it. Feeds go by their place in the signature. Fetches come each
+    when it is there, by theirs; behind them its targets are numbered.
 
-    @property
-    def finished(self) -> bool:
+    A task of `root` runs the step, because no part of it is there from its beginning to its end.
+    """
+
+    def __init__(self, signature: Signature, root: BackgroundTasks) -> None:
+        self.finished = False
         """Whether nothing of it goes on."""
+        self._places = {tensor_id: index for index, tensor_id in enumerate(signature.feeds)}
+        self._values: dict[int, Any] = {}
+        self._error: BaseException | None = None
+        self._waited: Sequence[str] = ()
+        """What the step waited for when it was stopped."""
+        self._changed = anyio.Event()
+        self._task = root.start(self._hold())
+
+    @abstractmethod
+    async def run(self) -> None:
+        """Runs the step to its end; cancelled, it stops it. Raises the step's error."""
+
+    @abstractmethod
+    def feed(self, index: int, value: Any) -> None:
+        """Brings a feed to the step. Raises UnavailableError where that is out of reach."""
+
+    def give(self, index: int, value: Any) -> None:
+        """A fetch is there; an error where its branch was not taken."""
+        self._values[index] = value
+        self._wake()
 
     async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
-        """Feeds it, and waits for some of its signature's fetches, behind which its targets are numbered.
+        """Feeds it, and waits for some of its fetches. Cancelled, it ends the step. Raises the step's error."""
+        try:
+            if not self.finished:
+                for tensor_id, value in feeds.items():
+                    self.feed(self._places[tensor_id], value)
+            while not self.finished and any(index not in self._values for index in wanted):
+                await self._changed.wait()
+        except BaseException as error:
+            await self._stop()
+            if isinstance(error, asyncio.CancelledError):
+                note(error, self._waited)
+            raise
+        if self._error is not None:
+            raise self._error
+        return [_value(self._values.pop(index)) for index in wanted]
 
-        Cancelled, it ends the step. Raises the step's error.
-        """
+    async def _hold(self) -> None:
+        """Waits for the step's end, whoever else waits for what."""
+        try:
+            await self.run()
+        except asyncio.CancelledError as error:
+            self._waited = noted(error)
+            self._error = CancelledError(
+                "The operation was cancelled: the session was closed while the step was running."
+            )
+            raise
+        except Exception as error:
+            self._error = error
+        finally:
+            self.finished = True
+            self._wake()
 
-    def end(self) -> None:
-        """Lets go of it: all is used, or it has failed."""
+    async def _stop(self) -> None:
+        """Ends the step, and waits for that."""
+        if self._task is not None and not self._task.done():
+            with anyio.CancelScope(shield=True):
+                await asyncio.sleep(0)  # a task that is cancelled before it begins would not stop its step
+                self._task.cancel()
+                await asyncio.wait([self._task])
+
+    def _wake(self) -> None:
+        """Wakes all parts that wait for something."""
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
 
 
-class LocalPartialStep:
+def _value(value: Any) -> Any:
+    if value is DEAD:
+        raise InvalidArgumentError("A fetch has no value: it lies on a branch that this run did not take.")
+    if isinstance(value, OpError):
+        raise value
+    return value[()] if getattr(value, "ndim", None) == 0 else value
+
+
+class LocalPartialStep(PartialStep):
     """A partial run of a session in this process."""
 
-    def __init__(self, steps: StepRunner, compiled: CompiledPlans, feeds: int) -> None:
+    def __init__(self, steps: StepRunner, compiled: CompiledPlans, signature: Signature, root: BackgroundTasks) -> None:
+        super().__init__(signature, root)
         self._steps = steps
-        self._places = compiled.places
-        self._fed: dict[TensorId, Any] = {}
+        self._expected: dict[int, Callback] = {}
         self._under_way = 0
         """How many parts wait for their fetches, each with a place."""
         self._lent = 0
         """How many of them have given that up, because the step only waits."""
-        self._step = step = steps.start(compiled, {}, expected_feeds=feeds, places=self)
-        step.on_end(lambda: steps.left(step))
+        self._step = PartialExecution(steps, compiled, tuple(signature.feeds), self, places=self)
 
-    @property
-    def finished(self) -> bool:
-        return self._step.finished
+    async def run(self) -> None:
+        """See `PartialStep.run`."""
+        await self._step.wait()
+
+    def expect(self, index: int, callback: Callback) -> None:
+        """The step wants a feed."""
+        self._expected[index] = callback
+
+    def feed(self, index: int, value: Any) -> None:
+        """Brings it."""
+        self._expected.pop(index)(value, None)
 
     async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
-        step = self._step
-        places = [self._places[index] for index in wanted]
-        self._fed.update(feeds)
+        """See `PartialStep.part`."""
         self._under_way += 1
+        self._step.count_again()
         try:
-            if step.error is None:
-                step.feed(feeds)
-                step.dispatcher.pump()
-            await self._wait_for(places)
-        except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and not step.finished:
-                note(error, [f"Step {step.id} was not done:", *self._steps.report(step)])
-            try:
-                await self._steps.drain(step, CancelledError("The partial run was cancelled."))
-            finally:
-                self.end()
-            raise
+            return await super().part(feeds, wanted)
         finally:
             self._under_way -= 1
             if self._lent:
                 self._lent -= 1
                 self._steps.end_waiting()
-        if step.error is not None:
-            await self._steps.drain(step, step.error)
-            self._steps.running.pop(step.id, None)
-            raise step.release().with_traceback(None)  # type: ignore[union-attr]
-        return [result_of(step, part, slot, step.executors[part].slots[slot], self._fed) for part, slot in places]
-
-    async def _wait_for(self, places: Sequence[tuple[int, int]]) -> None:
-        """Returns when there is something in these places, or the step has ended."""
-        step = self._step
-        while not step.finished:
-            if all(step.executors[part].slots[position] is not EMPTY for part, position in places):
-                return
-            waiter = step.loop.create_future()
-
-            def wake(waiter: Any = waiter) -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
-
-            step.listeners.append(wake)
-            try:
-                await waiter
-            finally:
-                step.listeners.remove(wake)
 
     def begin_waiting(self) -> OpError | None:
         """The step only waits, and so do its parts that are under way."""
@@ -119,10 +166,6 @@ class LocalPartialStep:
         while self._lent:
             self._lent -= 1
             self._steps.end_waiting()
-
-    def end(self) -> None:
-        self._steps.running.pop(self._step.id, None)
-        self._step.release()
 
 
 class PartialRun:
@@ -182,8 +225,6 @@ class PartialRun:
             del self._targets[target]
         if not self._places and not self._missing and (self._parts.finished or not self._targets):
             self._ended = True
-            if self._parts.finished:
-                self._parts.end()
         return structure.build(results[: len(wanted)])
 
     def _check_fetches(self, structure: Fetches, values: Mapping[TensorId, Any]) -> None:

@@ -370,7 +370,7 @@ class Session:
         plan = await self._engine.plan(signature)
         await self._admission.enter()
         try:
-            parts = await self._engine.start_partial(plan)
+            parts = await self._engine.start_partial(plan, signature)
         finally:
             self._admission.leave()
         return PartialRun(self, parts, structure, converters)

@@ -20,7 +20,7 @@ from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.errstate import errstate_context
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.runtime.step import Step, StepAccounting
-from actorflow.session.planning.planner import CompiledPlans
+from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.structure.values import fetched
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note

@@ -51,6 +51,18 @@ async def test_a_step_in_two_parts(graph: af.Graph, probe: probes.Probe, coalesc
         assert (statistics.plans, statistics.steps, statistics.inflight, statistics.failed) == (1, 3, 0, 0)
 
 
+async def test_runs_that_differ_in_the_order_of_their_targets(graph: af.Graph, probe: probes.Probe) -> None:
+    e = Example()
+    async with af.Session(graph=graph) as session:
+        for targets in ([e.early.op, e.late.op], [e.late.op, e.early.op]):
+            handle = await session.partial_run_setup(targets, e.feeds)
+            probe.ran.clear()
+            await session.partial_run(handle, e.early.op, {e.a: 1, e.b: 2})
+            assert probe.ran == {"early": 1}
+            await session.partial_run(handle, e.late.op, {e.c: 3})
+            assert probe.ran == {"early": 1, "late": 1}
+
+
 async def test_feeds_may_come_before_they_are_needed(graph: af.Graph, probe: probes.Probe) -> None:
     e = Example()
     async with af.Session(graph=graph) as session:

@@ -14,11 +14,11 @@ from unittest import mock
 
 import msgpack
 
-from actorflow.cluster import graph_partitioner, master, task_partition
+from actorflow.cluster import master, task_partition
 from actorflow.graph import codec
 from actorflow.placement import placer
 from actorflow.placement.cost_model import UNMEASURED
-from actorflow.session.planning import builder
+from actorflow.session.planning import builder, planner
 
 _MOST = 4000
 """So much is kept; then all is forgotten."""
@@ -79,7 +79,7 @@ def _divide(
     nodes: Any, placed: Any, signature: Any, options: Any, evaluate: Any, first_device: str, refused: Any
 ) -> Any:
     def work() -> Any:
-        return division_divide(nodes, placed, signature, options, evaluate, first_device, refused)
+        return planner_divide(nodes, placed, signature, options, evaluate, first_device, refused)
 
     if refused:
         return work()
@@ -101,7 +101,7 @@ def _finish(part: Any, options: Any, mergeable: Any, partial: Any, loopable: Any
 
 codec_encode_nodes, codec_decode_nodes = codec.encode_nodes, codec.decode_nodes
 parts_decode_graph, parts_check_graph = task_partition._decode_graph, task_partition._check_graph
-placer_place, division_divide, builder_finish = placer.place, graph_partitioner.divide, builder.finish
+placer_place, planner_divide, builder_finish = placer.place, planner.divide, builder.finish
 
 _SHARED = (
     (codec, "encode_nodes", _encode_nodes),
@@ -113,7 +113,7 @@ _SHARED = (
     (task_partition, "_decode_graph", _decode_graph),
     (task_partition, "_check_graph", _check_graph),
     (placer, "place", _place),
-    (graph_partitioner, "divide", _divide),
+    (planner, "divide", _divide),
     (builder, "finish", _finish),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,15 @@ from actorflow.runtime.state.host_copies import wanted_on_host
 from actorflow.runtime.state.resources import ResourceManager
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledPlans:
+    """A signature's plans. `places` says, for each fetch in order, which part gives it and in which slot."""
+
+    plans: tuple[Plan, ...]
+    places: tuple[tuple[int, int], ...]
+    executed: int
+
+
 class PlanBuilder:
     """Builds plans for `devices`. The kernel context of a node is the same in all of them."""
 
@@ -34,9 +43,13 @@ class PlanBuilder:
         self.contexts = NodeContexts()
         self._resources = resources
 
-    def build(
-        self, parts: Mapping[str, Subgraph], options: Options, deferred_feeds: frozenset[TensorId] = frozenset()
-    ) -> tuple[Plan, ...]:
+    def compile(
+        self,
+        parts: Mapping[str, Subgraph],
+        places: tuple[tuple[int, int], ...],
+        options: Options,
+        deferred_feeds: frozenset[TensorId] = frozenset(),
+    ) -> CompiledPlans:
         """The plans of these parts, by device name, in their order. `deferred_feeds` are the feeds of a partial run.
 
         Raises:
@@ -65,7 +78,7 @@ class PlanBuilder:
             for node in yielding(plan.nodes):
                 if node.region is not None:
                     node.region.prepare()
-        return tuple(plans)
+        return CompiledPlans(tuple(plans), places, sum(plan.executed for plan in plans))
 
     def saves_memory(self, options: Options) -> bool:
         """Whether the memory of a device has a part in its plans."""
@@ -89,8 +102,9 @@ class PlanBuilder:
         return found
 
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
-        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step."""
-        device = self.devices[node.device]
+        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. What is placed on another
+        task is computed here, on the first device."""
+        device = self.devices.get(node.device) or next(iter(self.devices.values()))
         if (launching := as_asynchronous(device)) is not None:
             device = launching.host
         entry = kernel_of(node, device, ())
