@@ -1,0 +1,179 @@
+"""Checks the English of docstrings, comments and documents for the commonest faults of style: `make lint` runs it.
+
+Each rule has a pattern and what to write instead. A finding names file, line and words. The rules are few, and none may be wrong
+often: what they find is mended, never excused.
+
+    python tools/style.py            all tracked Python files and documents
+    python tools/style.py FILE...    these files
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/")
+WRITTEN = ("docs/features.md",)  # by tools/features.py, from names of tests
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A fault: the pattern that finds it, and what to write instead.
+
+    Args:
+        pattern: a regular expression; `^` is the beginning of a sentence.
+        instead: what to write, as the end of a finding.
+        ignore_case: whether capital letters count as small ones.
+    """
+
+    pattern: re.Pattern[str]
+    instead: str
+
+
+def rule(pattern: str, instead: str, *, ignore_case: bool = True) -> Rule:
+    """A rule for running text."""
+    return Rule(re.compile(pattern, re.IGNORECASE if ignore_case else 0), instead)
+
+
+RULES = (
+    rule(r"^(What|Who|Whoever|Whatever)\b(?!.*\?$)(?! (is|are|does|do) \w+\?)", "begin with the noun that it means", ignore_case=False),
+    rule(r"^Where\b(?!.*\?$)", "begin with the subject; put the condition behind it, or write 'If'", ignore_case=False),
+    rule(r"^Of (those|these|that|them)\b", "begin with the subject", ignore_case=False),
+    rule(r"\bhangs? (up)?on\b(?! (the|a|its) (wall|hook))", "'depends on'"),
+    rule(r"\banew\b", "'again'"),
+    rule(r"\bamid\b", "'during' or 'in the middle of'"),
+    rule(r"\bnobody\b", "'no one', or say which task, thread or caller does not"),
+    rule(r"\bso many\b", "the number or its name"),
+    rule(r"\bfor ever\b", "'forever', or 'without end'"),
+    rule(r"\bturned? round\b", "'flipped'"),
+    rule(r"\bdo(es)?n't pay\b|\bwhere (it|that) pays\b", "'is not worth it', 'is worth it'"),
+    rule(r"\bthe one that there (is|are)\b|\bthat there (is|are) not\b", "name the thing"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of running text: the line on which it begins, and its lines."""
+
+    line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault at a place."""
+
+    path: str
+    line: int
+    words: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: “{self.words}”: write {self.instead}"
+
+
+def texts(path: str, source: str) -> Iterator[Text]:
+    """The running text of a file: docstrings and comments of Python, or all of a document but its code and tables."""
+    yield from _python(source) if path.endswith(".py") else _document(source)
+
+
+def _python(source: str) -> Iterator[Text]:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for item in body if isinstance(body, list) else ():
+            value = item.value if isinstance(item, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield from _paragraphs(value.lineno, value.value.splitlines())
+    block: list[str] = []
+    first = last = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        follows = token.start[0] == last + 1 and not token.line[: token.start[1]].strip()
+        if block and not follows:
+            yield Text(first, tuple(block))
+            block = []
+        if not block:
+            first = token.start[0]
+        block.append(token.string.lstrip("#! ").rstrip())
+        last = token.start[0]
+    if block:
+        yield Text(first, tuple(block))
+
+
+def _document(source: str) -> Iterator[Text]:
+    lines, code = [], False
+    for line in source.splitlines():
+        fence = line.lstrip().startswith("```")
+        lines.append("" if code or fence or line.lstrip().startswith(("|", "    ")) else line)
+        code ^= fence
+    yield from _paragraphs(1, lines)
+
+
+def _paragraphs(first: int, lines: list[str]) -> Iterator[Text]:
+    """Lines in groups: an empty line, an indented example or the next point of a list ends one."""
+    block: list[str] = []
+    begin = first
+    for number, raw in enumerate(lines, first):
+        line = raw.strip()
+        starts = re.match(r"([-*] |\d+\. |#+ |[\w, *]+: |\S+\.py {2,}|\S+/ {2,})", line)
+        if block and (not line or starts):
+            yield Text(begin, tuple(block))
+            block = []
+        if line:
+            begin = begin if block else number
+            block.append(line)
+    if block:
+        yield Text(begin, tuple(block))
+
+
+def findings(path: str, source: str) -> list[Finding]:
+    """All faults of a file, in the order of its lines."""
+    found = []
+    for text in texts(path, source):
+        whole = "\n".join(text.lines)
+        plain = re.sub(r"`[^`]*`|“[^”]*”|\"[^\"]*\"", lambda m: re.sub(r"[^\n]", "x", m[0]), whole)
+        start = re.match(r"([-*] |\d+\. |#+ |[\w, *]+: |\S+\.py {2,}|\S+/ {2,})?(\*\*)?", plain)
+        begins = [start.end() if start else 0, *(m.end() for m in re.finditer(r"[.!?:)] +|[.!?:)]\n", plain))]
+        ends = [m.start() + 1 for m in re.finditer(r"[.!?](\s|$)", plain)] + [len(plain)]
+        for one in RULES:
+            if one.pattern.pattern.startswith("^"):
+                places = [b for b in begins if b == begins[0] or plain[b - 2] in ".!?"]
+                hits = [(b, m) for b in places if (m := one.pattern.match(plain[b : min(e for e in ends if e >= b)].replace("\n", " ")))]
+                spots = [(b, m.end()) for b, m in hits]
+            else:
+                spots = [(m.start(), m.end() - m.start()) for m in one.pattern.finditer(plain.replace("\n", " "))]
+            for at, _ in spots:
+                words = " ".join(whole[at : at + 50].split())
+                found.append(Finding(path, text.line + plain.count("\n", 0, at), words, one.instead))
+    return sorted(found, key=lambda f: f.line)
+
+
+def tracked() -> list[str]:
+    """The files of the project that are checked."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return [
+        name
+        for name in listed
+        if (name.endswith(".py") or (name.endswith(".md") and name.startswith(DOCUMENTS))) and name not in WRITTEN
+    ]
+
+
+def main(names: list[str]) -> int:
+    """Prints the findings; 1 where there is one."""
+    found = [one for name in names or tracked() for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
+    print(*found, sep="\n", end="\n" if found else "")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
