@@ -39,7 +39,7 @@ help:
 	@echo 'make check   lint, types, and the tests of what has changed since main, within a minute'
 	@echo 'make test    lint, types, and the tests but the slowest, within five minutes on two cores'
 	@echo 'make test-all  lint, types and all tests'
-	@echo 'make lint    ruff check, ruff format --check, and whether make names has been run'
+	@echo 'make lint    ruff check, ruff format --check, whether make names has been run, and the English (tools/style.py)'
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    the tests alone; PYTEST_ARGS="-k queue -x": some of them'
 	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
@@ -71,6 +71,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/public_names.py --check
+	$(BIN)/python tools/style.py
 
 types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)

@@ -58,7 +58,7 @@ class Machine(Protocol):
         """Seconds, by which those who share an event loop measure when to let others have their turn."""
 
     def random_bytes(self, size: int) -> bytes:
-        """Bytes that nobody can guess, and no other process has."""
+        """Bytes that no one can guess, and no other process has."""
 
 
 class RealMachine:

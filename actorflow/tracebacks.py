@@ -2,7 +2,7 @@
 
 An error that actorflow raises on purpose says in its message what failed, where, and what to do. The frames between the user's
 line and the `raise` add nothing to that, so they are left out: at the methods of sessions and the calls of ops (`leave_out`),
-and, with those of asyncio and anyio, where Python prints an error that nobody caught (`install`). An error that is not raised on
+and, with those of asyncio and anyio, where Python prints an error that no one caught (`install`). An error that is not raised on
 purpose is a fault of actorflow's, or the program's own, and keeps all its frames.
 
 The variable ACTORFLOW_TRACEBACK of the environment says `full` for all frames of all errors; it is read when an error passes.

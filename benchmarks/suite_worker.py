@@ -75,7 +75,7 @@ async def ours(build: Build) -> AsyncIterator[Opened]:
 def peer(build: Build) -> Iterator[Opened]:
     """The peer's side of a case.
 
-    Nobody reads the values of copies, and a pass of the peer makes no-ops of such nodes. That pass is off, and a traced
+    No one reads the values of copies, and a pass of the peer makes no-ops of such nodes. That pass is off, and a traced
     run shows that all copies were executed; all else is as it comes.
     """
     tf = peer_library()

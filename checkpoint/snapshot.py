@@ -99,7 +99,7 @@ async def _end_of(writer: WriteInProgress) -> None:
         try:
             loop.call_soon_threadsafe(wake)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed: no one waits any more
 
     writer.when_over(wake_from_thread)
     await over
@@ -171,7 +171,7 @@ def put_back(
     kept: Mapping[str, Mapping[str, Any]],
     places: Mapping[tuple[str, str, str], bytes],
 ) -> None:
-    """Brings nodes and resources to where they were. Those that the checkpoint does not know begin anew."""
+    """Brings nodes and resources to where they were. Those that the checkpoint does not know begin again."""
     nodes.restored = {name: dict(values) for name, values in kept.items()}
     for name, context in list(nodes.items()):
         for key in _kept(context.state):

@@ -2,7 +2,7 @@
 
 A buffer is one array over a block of memory. That array is the base of each view (see `owned_buffer`), so a weak reference
 to it ends with the last view, and the block goes back to the pool. Such callbacks come on any thread and inside the garbage
-collector; they append to a queue, which the next allocation drains, or for huge blocks they themselves where nobody else does.
+collector; they append to a queue, which the next allocation drains, or for huge blocks they themselves where no one else does.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class PoolAllocator:
             )
 
     def reset_peak(self) -> None:
-        """Starts the peak anew from what is live."""
+        """Starts the peak again from what is live."""
         with self._lock:
             self._drain()
             self._peak = self._live
@@ -145,7 +145,9 @@ class PoolAllocator:
         self._peak = max(self._peak, self._live)
 
     def _free_now(self, lease: _Lease) -> None:
-        """Frees what is too large to wait for the next allocation. This may be called amid one, which does it then."""
+        """Frees what is too large to wait for the next allocation. This may be called in the middle of one, which does it
+        then.
+        """
         self._freed.append(lease)
         if self._lock.acquire(blocking=False):
             try:

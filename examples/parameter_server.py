@@ -3,7 +3,7 @@
 python examples/parameter_server.py --mode sync --steps 40
 
 Each worker has its part of the data. With `--mode async` it changes the parameters by its own gradients when it has them, and
-waits for nobody. With `sync` all gradients of a step are added, and one change is made of them: the result is, bit by bit, the
+waits for no one. With `sync` all gradients of a step are added, and one change is made of them: the result is, bit by bit, the
 same in each run. Both are replicated between graphs: a worker builds its own graph with its own session, and the variables are
 the same because their names are. With `in-graph` one graph has a tower for each worker, and one session runs it.
 

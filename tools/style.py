@@ -1,16 +1,18 @@
 """Checks the English of docstrings, comments and documents for the commonest faults of style: `make lint` runs it.
 
 Each rule has a pattern and what to write instead. A finding names file, line and words. The rules are few, and none may be wrong
-often: what they find is mended, never excused.
+often. Sentences from before the rules are counted for each file in `tools/style_left.json`. A file that has more findings than
+that fails, with all of them; `--write` lowers the counts where sentences were mended, and never raises one.
 
     python tools/style.py            all tracked Python files and documents
-    python tools/style.py FILE...    these files
+    python tools/style.py FILE...    these files, with what is left in them
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/")
+LEFT = ROOT / "tools" / "style_left.json"
 WRITTEN = ("docs/features.md",)  # by tools/features.py, from names of tests
 
 
@@ -31,31 +34,32 @@ class Rule:
     Args:
         pattern: a regular expression; `^` is the beginning of a sentence.
         instead: what to write, as the end of a finding.
-        ignore_case: whether capital letters count as small ones.
     """
 
     pattern: re.Pattern[str]
     instead: str
 
 
-def rule(pattern: str, instead: str, *, ignore_case: bool = True) -> Rule:
-    """A rule for running text."""
-    return Rule(re.compile(pattern, re.IGNORECASE if ignore_case else 0), instead)
+def opens(words: str, instead: str) -> Rule:
+    """A rule for the first word of a sentence that is no question."""
+    return Rule(re.compile(rf"^({words})\b(?!.*\?$)"), instead)
+
+
+def has(words: str, instead: str) -> Rule:
+    """A rule for words anywhere."""
+    return Rule(re.compile(rf"\b({words})\b", re.IGNORECASE), instead)
 
 
 RULES = (
-    rule(r"^(What|Who|Whoever|Whatever)\b(?!.*\?$)(?! (is|are|does|do) \w+\?)", "begin with the noun that it means", ignore_case=False),
-    rule(r"^Where\b(?!.*\?$)", "begin with the subject; put the condition behind it, or write 'If'", ignore_case=False),
-    rule(r"^Of (those|these|that|them)\b", "begin with the subject", ignore_case=False),
-    rule(r"\bhangs? (up)?on\b(?! (the|a|its) (wall|hook))", "'depends on'"),
-    rule(r"\banew\b", "'again'"),
-    rule(r"\bamid\b", "'during' or 'in the middle of'"),
-    rule(r"\bnobody\b", "'no one', or say which task, thread or caller does not"),
-    rule(r"\bso many\b", "the number or its name"),
-    rule(r"\bfor ever\b", "'forever', or 'without end'"),
-    rule(r"\bturned? round\b", "'flipped'"),
-    rule(r"\bdo(es)?n't pay\b|\bwhere (it|that) pays\b", "'is not worth it', 'is worth it'"),
-    rule(r"\bthe one that there (is|are)\b|\bthat there (is|are) not\b", "name the thing"),
+    opens("What|Who|Whoever|Whatever", "begin with the noun that it means"),
+    opens("Where", "begin with the subject; put the condition behind it, or write 'If'"),
+    opens("Of (?:those|these|that|them)", "begin with the subject"),
+    has("hangs? (?:up)?on", "'depends on'"),
+    has("anew", "'again'"),
+    has("amid", "'during' or 'in the middle of'"),
+    has("nobody", "'no one', or say which task, thread or caller does not"),
+    has("so many", "the number or its name"),
+    has("for ever", "'forever', or 'without end'"),
 )
 
 
@@ -114,9 +118,13 @@ def _document(source: str) -> Iterator[Text]:
     lines, code = [], False
     for line in source.splitlines():
         fence = line.lstrip().startswith("```")
-        lines.append("" if code or fence or line.lstrip().startswith(("|", "    ")) else line)
+        lines.append("" if code or fence or line.startswith(("|", "    ")) else line)
         code ^= fence
     yield from _paragraphs(1, lines)
+
+
+_POINT = r"(?:[-*] |\d+\. |#+ |[\w, *]+: |\S+\.py {2,}|\S+/ {2,})"
+"""The beginning of a point: of a list, a heading, an argument, a file in a package's docstring."""
 
 
 def _paragraphs(first: int, lines: list[str]) -> Iterator[Text]:
@@ -125,7 +133,7 @@ def _paragraphs(first: int, lines: list[str]) -> Iterator[Text]:
     begin = first
     for number, raw in enumerate(lines, first):
         line = raw.strip()
-        starts = re.match(r"([-*] |\d+\. |#+ |[\w, *]+: |\S+\.py {2,}|\S+/ {2,})", line)
+        starts = re.match(_POINT, line)
         if block and (not line or starts):
             yield Text(begin, tuple(block))
             block = []
@@ -137,30 +145,30 @@ def _paragraphs(first: int, lines: list[str]) -> Iterator[Text]:
 
 
 def findings(path: str, source: str) -> list[Finding]:
-    """All faults of a file, in the order of its lines."""
+    """All faults of a file, in the order of its lines. What stands in quotes or backticks counts for nothing."""
     found = []
     for text in texts(path, source):
         whole = "\n".join(text.lines)
-        plain = re.sub(r"`[^`]*`|“[^”]*”|\"[^\"]*\"", lambda m: re.sub(r"[^\n]", "x", m[0]), whole)
-        start = re.match(r"([-*] |\d+\. |#+ |[\w, *]+: |\S+\.py {2,}|\S+/ {2,})?(\*\*)?", plain)
-        begins = [start.end() if start else 0, *(m.end() for m in re.finditer(r"[.!?:)] +|[.!?:)]\n", plain))]
-        ends = [m.start() + 1 for m in re.finditer(r"[.!?](\s|$)", plain)] + [len(plain)]
+        plain = re.sub(r"`[^`]*`|“[^”]*”|\"[^\"]*\"", lambda m: re.sub(r"[^\n]", "x", m[0]), whole).replace("\n", " ")
+        first = re.match(rf"({_POINT})?(\*\*)?", plain)
+        begins = [first.end() if first else 0, *(m.end() for m in re.finditer(r"[.!?] ", plain))]
+        sentences = list(zip(begins, [*begins[1:], len(plain)], strict=True))
         for one in RULES:
             if one.pattern.pattern.startswith("^"):
-                places = [b for b in begins if b == begins[0] or plain[b - 2] in ".!?"]
-                hits = [(b, m) for b in places if (m := one.pattern.match(plain[b : min(e for e in ends if e >= b)].replace("\n", " ")))]
-                spots = [(b, m.end()) for b, m in hits]
+                spots = [begin for begin, end in sentences if one.pattern.match(plain[begin:end].rstrip())]
             else:
-                spots = [(m.start(), m.end() - m.start()) for m in one.pattern.finditer(plain.replace("\n", " "))]
-            for at, _ in spots:
+                spots = [m.start() for m in one.pattern.finditer(plain)]
+            for at in spots:
                 words = " ".join(whole[at : at + 50].split())
-                found.append(Finding(path, text.line + plain.count("\n", 0, at), words, one.instead))
+                found.append(Finding(path, text.line + whole.count("\n", 0, at), words, one.instead))
     return sorted(found, key=lambda f: f.line)
 
 
 def tracked() -> list[str]:
     """The files of the project that are checked."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     return [
         name
         for name in listed
@@ -168,11 +176,17 @@ def tracked() -> list[str]:
     ]
 
 
-def main(names: list[str]) -> int:
-    """Prints the findings; 1 where there is one."""
-    found = [one for name in names or tracked() for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
-    print(*found, sep="\n", end="\n" if found else "")
-    return int(bool(found))
+def main(arguments: list[str]) -> int:
+    """Prints the findings of files that have more than is left in them; 1 where there is one."""
+    names = [name for name in arguments if name != "--write"]
+    left: dict[str, int] = json.loads(LEFT.read_text(encoding="utf-8")) if LEFT.exists() else {}
+    found = {name: findings(name, (ROOT / name).read_text(encoding="utf-8")) for name in names or tracked()}
+    if "--write" in arguments:
+        lower = {name: min(len(some), left.get(name, 0)) for name, some in found.items()}
+        LEFT.write_text(json.dumps({n: c for n, c in sorted(lower.items()) if c}, indent=0) + "\n", encoding="utf-8")
+    faults = [one for name, some in found.items() if names or len(some) > left.get(name, 0) for one in some]
+    print(*faults, sep="\n", end="\n" if faults else "")
+    return int(any(len(some) > left.get(name, 0) for name, some in found.items()))
 
 
 if __name__ == "__main__":

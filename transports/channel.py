@@ -121,7 +121,7 @@ class BaseChannel(ABC):
             if error is None:
                 future.set_result((token, None))
             else:
-                future.set_result((None, error))  # as a result, so that nobody warns when it is never looked at
+                future.set_result((None, error))  # as a result, so that no one warns when it is never looked at
 
         take_back = self.expect(edge, step, tag, come)
         if not future.done():
@@ -144,7 +144,7 @@ class BaseChannel(ABC):
         self.wake()
 
     def finish(self, step: int) -> None:
-        self.core.inbox.abort(step, _OVER)  # which nobody raises: only copies of it
+        self.core.inbox.abort(step, _OVER)  # which no one raises: only copies of it
 
     def forget(self, edge: int) -> None:
         self.core.sender.sent.pop(edge, None)
@@ -323,7 +323,7 @@ class BaseChannel(ABC):
             self._listener = None
         if not self.opened.done():
             self.opened.set_exception(error)
-            self.opened.exception()  # looked at here, so that nobody warns where nobody waits
+            self.opened.exception()  # looked at here, so that no one warns where no one waits
         for future in [self._reader, *self._flushed, *self._closed]:
             if future is not None and not future.done():
                 future.set_result(None)

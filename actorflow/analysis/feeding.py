@@ -19,7 +19,7 @@ _PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
 
 
 def forget_fed_values(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
-    """Infers static shapes anew where they were taken from the value of a tensor that is fed now, such as the constant
+    """Infers static shapes again where they were taken from the value of a tensor that is fed now, such as the constant
     `s` of `fill(s, 1.0)`. `nodes` are those of the whole graph."""
     replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].op not in _PLACEHOLDERS}
     if not replaced:

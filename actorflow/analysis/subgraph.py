@@ -22,7 +22,7 @@ class Subgraph:
     fetches: tuple[TensorId, ...] = ()
     targets: tuple[str, ...] = ()
     entered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each Exit the Enters of its loop: what leaves a loop hangs on all that enters it, over the edges that lead back."""
+    """For each Exit the Enters of its loop: what leaves a loop depends on all that enters it, over the edges that lead back."""
     sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
     """The shapes that tensors are expected to have where their static ones leave something open. No code relies on them."""
 

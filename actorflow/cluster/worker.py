@@ -117,7 +117,7 @@ class WorkerService:
         self._parts: dict[tuple[int, int], _Registered] = {}
         self._rendezvous: dict[int, tuple[RemoteRendezvous, object]] = {}
         self._aborted: dict[tuple[int, object], BaseException] = {}
-        """Steps that were aborted before they began here, with who did so: nobody ends another one's."""
+        """Steps that were aborted before they began here, with who did so: no one ends another one's."""
         self.draining = False
         """Whether the task is about to end, and begins no steps any more."""
 
@@ -367,12 +367,12 @@ class WorkerService:
         return {resource: list(users.values()) for resource, users in found.items()}
 
     def _drop_tokens(self, step: int) -> None:
-        """Nobody here will take what other tasks send for a step, which does not begin."""
+        """No one here will take what other tasks send for a step, which does not begin."""
         for link in self._links.inbound.values():
             link.tokens.finish(step)
 
     async def drop_unclaimed(self) -> None:
-        """A link has ended, and what its master had begun on others may never begin here: nobody takes the tokens that these
+        """A link has ended, and what its master had begun on others may never begin here: no one takes the tokens that these
         have sent. Those that wait now, and still do when a request that was on its way would have come, are dropped."""
         while found := self._unclaimed():
             await patient_sleep(_UNCLAIMED_SECONDS)
@@ -414,7 +414,7 @@ class WorkerService:
             del self._sessions[key]
 
     def _remove(self, place: tuple[int, int]) -> None:
-        """Forgets a part, and what its edges have carried, which nobody asks for any more."""
+        """Forgets a part, and what its edges have carried, which no one asks for any more."""
         found = self._parts.pop(place, None)
         for route in (found.routes or {}).values() if found is not None else ():
             route.channel.forget(route.edge)

@@ -126,7 +126,7 @@ class Function:
 
 
 def _effects(context: FunctionContext, names: Sequence[str]) -> list[Operation]:
-    """What changes a state, or does something that nobody takes the result of."""
+    """What changes a state, or does something that no one takes the result of."""
     graph = context.graph
     found = []
     for name in names:

@@ -173,7 +173,7 @@ class TensorArray:
         return lists.length(self._flow, name=name)
 
     def close(self, name: str | None = None) -> Operation:
-        """Does nothing: an array goes when nobody uses it."""
+        """Does nothing: an array goes when no one uses it."""
         return no_op(name=name)
 
     def _element(self, value: TensorLike, skipped: int) -> Tensor:

@@ -13,7 +13,7 @@ def owned_buffer(array: np.ndarray[Any, Any]) -> memoryview:
     """The bytes of a contiguous `array`, as a buffer whose owner is no array. It keeps the array's memory alive.
 
     The base of a view is not the array that it was cut from, but the last array of its type in the chain of bases. Over
-    the buffer of an array that would be this very array, and nobody could tell when a snapshot or a lease over it has
+    the buffer of an array that would be this very array, and no one could tell when a snapshot or a lease over it has
     ended. Over this buffer each array made by `np.ndarray(shape, dtype, buffer)` is the base of all its views, so a weak
     reference to it is dead exactly when the last of them is gone.
     """

@@ -16,5 +16,5 @@ scope.py        `eager`: where ops run at once, and whether they do here
 tape.py         `GradientTape`: remembers what is computed, so that gradients can be taken afterwards
 tapes.py        `Tape`: the operations that ran while it watched, in their order; and which tapes watch here
 tensor.py       `EagerTensor`: a tensor that has its value already
-variable.py     `EagerVariable`: a variable that is an object of the program, and is collected when nobody holds it
+variable.py     `EagerVariable`: a variable that is an object of the program, and is collected when no one holds it
 """

@@ -1,4 +1,4 @@
-"""`EagerVariable`: a variable that is an object of the program, and is collected when nobody holds it."""
+"""`EagerVariable`: a variable that is an object of the program, and is collected when no one holds it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EagerVariable(Variable):
             w.assign_add(w * 2.0)
             print(w.numpy())
 
-    It is in no collection, names need not differ, and its memory is free when nobody holds it any more. A function that
+    It is in no collection, names need not differ, and its memory is free when no one holds it any more. A function that
     `af.function` traces uses it, too; other graphs can't.
     """
 
@@ -68,7 +68,7 @@ class EagerVariable(Variable):
         Args:
             initial_value: a tensor, a value that becomes one, or a function without arguments that gives one.
             trainable: tapes watch it when it is read.
-            validate_shape: the shape of the initial value is the variable's for ever. If not, assignments may change it.
+            validate_shape: the shape of the initial value is the variable's forever. If not, assignments may change it.
             name: `Variable` unless given.
             dtype: the initial value is converted to it.
             expected_shape, shape: what the shape has to be.

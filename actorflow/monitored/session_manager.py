@@ -168,7 +168,7 @@ class SessionManager:
         Args:
             master: the target of the session.
             config: options of the session, by name.
-            max_wait_secs: how long to wait; for ever unless given.
+            max_wait_secs: how long to wait; forever unless given.
 
         Raises:
             DeadlineExceededError: that took longer.

@@ -216,7 +216,7 @@ class _Loop:
 
     def _may_wait_together(self, partial: frozenset[TensorId]) -> bool:
         """Whether the whole loop may wait for all that enters it: unless some of it may be dead without the rest, or comes
-        later than the rest, and something that runs asynchronously hangs on what leaves the loop."""
+        later than the rest, and something that runs asynchronously depends on what leaves the loop."""
         tokens = {self._tokens[n.name] for n in self._enters}
         if len(tokens) < 2:
             return True

@@ -1,6 +1,6 @@
 """Loops over several devices (paper section 4.4): where their primitives go, and the small loops that keep devices in step.
 
-A device that takes part in a loop has to start its Recvs anew in each iteration, and to stop when the loop does. The node
+A device that takes part in a loop has to start its Recvs again in each iteration, and to stop when the loop does. The node
 that tells it is a Merge of the loop's frame there. Where the loop has none, a *control loop* is added, which computes
 nothing and goes on as long as the predicate says, which comes from the LoopCond's device in each iteration:
 
@@ -9,7 +9,7 @@ nothing and goes on as long as the predicate says, which comes from the LoopCond
                           │  └···► Recv (what the body uses)       │
                           └────────────────────────────────────────┘
 
-So devices need nobody to coordinate them: in the last iteration the predicate is false, what the body would have sent
+So devices need no one to coordinate them: in the last iteration the predicate is false, what the body would have sent
 arrives dead, and all frames end by themselves.
 """
 
@@ -219,7 +219,7 @@ class _Builder:
         return known
 
     def _merge_there(self, frame: str, device: str) -> str | None:
-        """A Merge of the loop's own on the device, if there is one that the predicate hangs on: an iteration's Recvs then
+        """A Merge of the loop's own on the device, if there is one that the predicate depends on: an iteration's Recvs then
         wait for nothing that the iteration as a whole does not wait for."""
         graph = self._graph
         decides = self._decides.get(frame)

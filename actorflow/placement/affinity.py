@@ -94,7 +94,7 @@ def run_once(uses: Uses, made: Container[str]) -> set[str]:
 def initial(uses: Uses, groups: UnionFind) -> dict[str, str]:
     """What computes nothing but the initial value of one variable, and the handle of that variable.
 
-    It hangs on no feed and no state, and all that use it are writes to the variable, or are themselves such nodes.
+    It depends on no feed and no state, and all that use it are writes to the variable, or are themselves such nodes.
     """
     order = _order(uses)
     pure: set[str] = set()
@@ -113,7 +113,7 @@ def initial(uses: Uses, groups: UnionFind) -> dict[str, str]:
 
 
 def _order(uses: Uses) -> list[Node]:
-    """The fresh nodes that hang on no cycle, each after its inputs."""
+    """The fresh nodes that depend on no cycle, each after its inputs."""
     here = {node.name for node in uses.fresh}
     waits = {node.name: sum(s in here for s in {e.node for e in node.inputs}) for node in uses.fresh}
     order = [node for node in uses.fresh if not waits[node.name]]

@@ -5,7 +5,7 @@ the end first, as the runtime does. Each goes into a queue: that of its device, 
 event loop. A node whose group has no device yet is tried on each one that is allowed, and takes the one on which it ends
 first; its whole group stays there.
 
-A step begins on the first device and ends when that one has what nobody uses, to give it to the client. So another device
+A step begins on the first device and ends when that one has what no one uses, to give it to the client. So another device
 costs two messages at least, and what is cheap stays on the first.
 """
 
@@ -153,14 +153,14 @@ class _Simulation:
         return SimulatedSchedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
 
     def _floats(self, i: int, g: int) -> bool:
-        """Whether a node leaves it to its users where its group goes: it hangs on nothing but its group, and costs nothing
+        """Whether a node leaves it to its users where its group goes: it depends on nothing but its group, and costs nothing
         or is a variable's or queue's own."""
         if self.work.seconds[i] > _CHEAP and not self.stateful[g]:
             return False
         return all(self.group[edge.source] == g for edge in self.work.inputs[i] if edge.is_data)
 
     def _returned(self) -> float:
-        """When the first device has all that nobody uses: the results, and the word that all is done."""
+        """When the first device has all that no one uses: the results, and the word that all is done."""
         last = 0.0
         sinks = [(end, i) for i, end in enumerate(self.ended) if not self.work.users[i]]
         for end, i in sorted(sinks):

@@ -60,7 +60,7 @@ class Placer:
         return measurements(observed, self._nodes)
 
     def forget(self, observed: Iterable[NodeMeasurement]) -> None:
-        """Lets the next call of `place` decide anew, by what runs have shown. What has state stays where it is, and what must
+        """Lets the next call of `place` decide again, by what runs have shown. What has state stays where it is, and what must
         be with it."""
         self._measured = self.measured(observed)
         nodes = self._nodes

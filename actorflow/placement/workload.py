@@ -1,6 +1,6 @@
 """`Workload`: a graph as the simulation of its execution wants it, numbers for names.
 
-Nodes are numbered in the order of their names, so that nothing hangs on the order in which a program made them.
+Nodes are numbered in the order of their names, so that nothing depends on the order in which a program made them.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class _Estimates:
 
 def _seconds(node: Node, estimate: _Estimates, machine: DeviceSet, measured: Measurements) -> float:
     if node.op == "Placeholder" or opdef.lookup(node.op).asynchronous:
-        return 0.0  # it waits, and takes nobody's time
+        return 0.0  # it waits, and takes no one's time
     known = measured.seconds.get(node.name)
     if known is None:
         return estimate(node)

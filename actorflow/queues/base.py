@@ -50,7 +50,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue `queues[index]`, which each run chooses anew; `index` is an int32 scalar.
+        """The queue `queues[index]`, which each run chooses again; `index` is an int32 scalar.
 
         Raises:
             TypeError: these are no queues, or their components have other types or names.

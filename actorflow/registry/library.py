@@ -66,7 +66,7 @@ def best(
         others = [k for k in others if k.library == wanted]
     if all(is_static(shape) for shape in shapes):
         return _chosen(base, others, attrs, shapes, bool(wanted))
-    others = [k for k in others if _is_there(k.library)]  # loaded while the plan is made, not amid a run
+    others = [k for k in others if _is_there(k.library)]  # loaded while the plan is made, not in the middle of a run
     return _by_call(base, others, attrs, bool(wanted)) if others else base
 
 

@@ -1,7 +1,7 @@
 """Chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in between.
 
 A hop to the thread and back costs 30 to 100 µs on an idle machine, and on a busy one as many waits for a core. So when a kernel
-on the thread has ended, the thread itself looks who waits for that result alone. Nobody but this kernel can fire such a
+on the thread has ended, the thread itself looks who waits for that result alone. No one but this kernel can fire such a
 node, so the thread may run it: the loop learns of all results in the end, in one go.
 
 A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
@@ -63,7 +63,7 @@ class Chain:
                 self.open = False
 
     def next(self) -> tuple[PlanNode, list[Any]] | None:
-        """The node that the thread goes on with, and its inputs, which are nobody else's any more. None where the chain ends."""
+        """The node that the thread goes on with, and its inputs, which are no one else's any more. None where the chain ends."""
         if not self.open or not self._ready:
             return None
         executor, node = self._executor, self._ready.popleft()

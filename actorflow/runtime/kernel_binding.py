@@ -193,7 +193,7 @@ class RuntimeShapes:
         return found
 
     def _key(self, shapes: tuple[Any, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """What the result hangs on: the shapes, and the content of those inputs that the rule has looked at so far."""
+        """What the result depends on: the shapes, and the content of those inputs that the rule has looked at so far."""
         if not self._by_value:
             return shapes
         return shapes, *[np.asarray(inputs[i]).tobytes() for i in sorted(self._by_value)]

@@ -328,7 +328,7 @@ class Step:
             self._block(again=True)
 
     def _starves(self) -> bool:
-        """Whether only Recvs of this process's own tokens are left, which nobody will send any more."""
+        """Whether only Recvs of this process's own tokens are left, which no one will send any more."""
         left = len(self.continuing)
         idle = self.live == left and not self.stopped and self.expected_feeds <= 0
         return idle and self.rendezvous.is_local and all(n.node.op == "_Recv" for _, n in self.continuing.values())

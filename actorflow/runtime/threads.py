@@ -78,7 +78,7 @@ class _ActiveWrites:
 
     On the loop's thread each kernel runs to its end, so updates there are atomic by themselves. A kernel on another thread
     locks the variables that it touches; nodes that touch one of them meanwhile wait. `writing` holds these kernels: while
-    it is empty, which is nearly always, nobody has to look further.
+    it is empty, which is nearly always, no one has to look further.
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ def _call_soon(step: Step, callback: Callable[[], None]) -> None:
     try:
         step.loop.call_soon_threadsafe(call)
     except RuntimeError:
-        pass  # the loop is closed: nobody waits any more
+        pass  # the loop is closed: no one waits any more
 
 
 _in_line: weakref.WeakKeyDictionary[Device, set[int]] = weakref.WeakKeyDictionary()

@@ -130,4 +130,4 @@ class Engine(Protocol):
         """Stops the steps in flight, waits for their end, and frees what it holds. A second call does nothing."""
 
     def abandon(self) -> None:
-        """Lets go of what would otherwise outlive a session that nobody closed."""
+        """Lets go of what would otherwise outlive a session that no one closed."""

@@ -253,7 +253,7 @@ def _needed(
     feeds: Collection[TensorId],
     missing: Collection[TensorId],
 ) -> list[TensorId]:
-    """Those of the `missing` feeds that the fetches hang on."""
+    """Those of the `missing` feeds that the fetches depend on."""
     found: dict[TensorId, None] = {}
     seen: set[str] = set()
     stack: list[TensorId] = [*fetches, *(TensorId(target, -1) for target in targets)]

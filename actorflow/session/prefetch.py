@@ -90,7 +90,7 @@ class Prefetch:
         except Exception as error:
             self._failed = True
             result.set_exception(error)
-            result.exception()  # looked at here, so that nobody warns where nobody asks for it
+            result.exception()  # looked at here, so that no one warns where no one asks for it
         except BaseException:
             self._failed = True
             result.cancel()

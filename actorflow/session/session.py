@@ -477,7 +477,7 @@ class Session:
         return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
 
     async def replan(self) -> None:
-        """Lets the next run of each signature make its plan anew, and place its nodes by what runs have shown: the times of
+        """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
         nodes, and the sizes of tensors whose shapes the graph does not tell. What has state stays where it is.
 
         A first plan goes by estimates, which know nothing of what a kernel of the program's own does. It pays to call this

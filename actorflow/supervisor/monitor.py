@@ -41,7 +41,7 @@ class _Watched:
     last_node: str | None = None
     report: DeathReport | None = None
     again: anyio.Event | None = None
-    """Set when the task was started again; until then nobody answers there who should be listened to."""
+    """Set when the task was started again; until then no one answers there who should be listened to."""
 
 
 class Monitor:
@@ -118,7 +118,7 @@ class Monitor:
         """Waits until all tasks are connected. Says after a while which are not.
 
         Raises:
-            FailedPreconditionError: one refuses the connection, and will do so for ever.
+            FailedPreconditionError: one refuses the connection, and will do so forever.
         """
         told = anyio.current_time() + _REPORT_SECONDS
         while missing := [task for task, watched in self._tasks.items() if not watched.life.is_up]:

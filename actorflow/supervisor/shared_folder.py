@@ -1,7 +1,7 @@
 """`SharedFolder`: whether all tasks that write checkpoints have the same folder, found out before training begins.
 
 Each task writes its part of a checkpoint for itself. Where a path names another folder on one host than on the others (a mount
-is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number that nobody can
+is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number that no one can
 guess, and each task says what it reads there.
 """
 
@@ -75,7 +75,7 @@ class SharedFolder:
                     self._looks[op.name] = read_nonce(self._path, name="read_nonce")
 
     async def check(self, session: Session, folder: str) -> None:
-        """Looks whether all tasks have the caller's `folder`, a path or a URL. It asks nobody where the session has no cluster.
+        """Looks whether all tasks have the caller's `folder`, a path or a URL. It asks no one where the session has no cluster.
         Nothing stays in the folder.
 
         Raises:

@@ -301,7 +301,7 @@ class Supervisor:
     # ---- steps
 
     def steps(self, until: int | None = None) -> Attempts:
-        """The attempts of a training loop, until the global step is `until` (for ever unless given). Between them periodic
+        """The attempts of a training loop, until the global step is `until` (forever unless given). Between them periodic
         checkpoints are made, and one at the end.
 
         Raises:

@@ -10,7 +10,7 @@ files.py      `SimulatedFiles`: a file system in memory that forgets what was no
 host.py       `Host`: a simulated machine with one process: its event loop, clocks, files, place in the network, and its lives
 loop.py       `VirtualLoop`: an asyncio event loop whose time passes only while nothing is ready
 network.py    `Network`: simulated machines and the links between them
-order.py      the order in which anyio cancels nested scopes: they lie in sets, whose order hangs on addresses in memory
+order.py      the order in which anyio cancels nested scopes: they lie in sets, whose order depends on addresses in memory
 shared.py     `SharedFiles`: one file system for several machines, as they see it over a network
 simulate.py   `simulate`: runs a program of several machines in one thread, on virtual time, with whatever befalls them, from
               one seed

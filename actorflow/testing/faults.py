@@ -23,8 +23,8 @@ class Faults:
 
     Args:
         crashes: of processes, each at a number of callbacks or file operations after the fault's moment, so at any
-            `await` and amid any write. `silent` is the probability that peers are not told, `downtime` the time until the
-            restart (None: never).
+            `await` and in the middle of any write. `silent` is the probability that peers are not told, `downtime` the time
+            until the restart (None: never).
         freezes: of processes.
         partitions: of pairs; `oneway` is the probability that one direction goes on.
         resets: of the connections of pairs.

@@ -89,7 +89,7 @@ class SimulatedFiles:
         self.crashed = True
 
     def stop_after(self, operations: int) -> None:
-        """Lets the machine stop amid one of the next operations."""
+        """Lets the machine stop in the middle of one of the next operations."""
         self.fail_at, self.error = len(self.operations) + max(operations, 1), None
 
     def reboot(self, *, lose: bool = True) -> None:

@@ -85,7 +85,9 @@ class Host:
         """What a callback takes on this machine."""
         self.busy_until = 0.0
         self.calls_to_live: int | None = None
-        """After so many further callbacks the process dies, in the way of `death`; or amid a file operation, in that way."""
+        """After so many further callbacks the process dies, in the way of `death`; or in the middle of a file operation, in
+        that way.
+        """
         self.death: Callable[[], object] = self._plain_death
         self.lose_files = True
         """Whether a crash takes what was not flushed."""
@@ -170,8 +172,8 @@ class Host:
     def die_after(
         self, calls: int, death: Callable[[], object] | None = None, *, operations: int | None = None
     ) -> None:
-        """Lets the process die after so many further callbacks, or with `operations` amid one of so many on files, if that
-        comes first. `death` says how."""
+        """Lets the process die after so many further callbacks, or with `operations` in the middle of one of so many on files,
+        if that comes first. `death` says how."""
         self.calls_to_live = max(calls, 1)
         self.death = death or self._plain_death
         if operations is not None:
@@ -194,7 +196,7 @@ class Host:
         return self.loop
 
     def failures(self) -> list[BaseException]:
-        """The errors of jobs that nobody has looked at."""
+        """The errors of jobs that no one has looked at."""
         return [job.error for job in self._jobs if job.error is not None and not job.looked_at]
 
 

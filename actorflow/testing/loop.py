@@ -31,7 +31,7 @@ _MOST_CANCELS = 1000
 
 
 class Deadlock(AssertionError):
-    """Nothing will ever happen again, or nothing but the same for ever; the message lists the tasks that wait."""
+    """Nothing will ever happen again, or nothing but the same forever; the message lists the tasks that wait."""
 
 
 class Clock:
@@ -44,7 +44,7 @@ class Clock:
 
 
 class VirtualTask(asyncio.Task[Any]):
-    """A task that hashes to its number on its loop, so that the order of a set of tasks hangs on no address."""
+    """A task that hashes to its number on its loop, so that the order of a set of tasks depends on no address."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.number: int = next(options["loop"].numbers)
@@ -360,7 +360,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 def _close_unstarted(task: asyncio.Task[Any]) -> None:
-    """anyio runs a coroutine within another. Where that is cancelled before it starts, nobody ever awaits the inner one."""
+    """anyio runs a coroutine within another. Where that is cancelled before it starts, no one ever awaits the inner one."""
     outer = task.get_coro()
     if inspect.iscoroutine(outer) and inspect.getcoroutinestate(outer) == inspect.CORO_CREATED:
         frame: Any = outer.cr_frame

@@ -86,7 +86,7 @@ class Station:
         self._next_port = 50_000
 
     def free_port(self) -> int:
-        """A port that nobody has had."""
+        """A port that no one has had."""
         self._next_port += 1
         return self._next_port
 
@@ -117,7 +117,7 @@ class Network:
     Args:
         scheduler: keeps the time.
         chance: draws delays and faults.
-        link: what links are that nobody has set.
+        link: what links are that no one has set.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Network:
         self._held.setdefault(way, []).append(again)
 
     def travel(self, way: Way) -> float:
-        """The seconds that a packet takes, drawn anew; with what is sent again."""
+        """The seconds that a packet takes, drawn again; with what is sent again."""
         source, target = way
         if source == target:
             return 0.0

@@ -1,4 +1,4 @@
-"""The order in which anyio cancels nested scopes: they lie in sets, whose order hangs on addresses in memory."""
+"""The order in which anyio cancels nested scopes: they lie in sets, whose order depends on addresses in memory."""
 
 from __future__ import annotations
 

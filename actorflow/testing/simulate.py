@@ -52,7 +52,7 @@ def simulate(
     Raises:
         Deadlock: nothing will ever happen again; the message lists the tasks that wait.
         RuntimeError: a thread or a socket was asked for, or an event loop runs already.
-        BaseException: what `main` raises, or a program that nobody waits for; a note tells the seed.
+        BaseException: what `main` raises, or a program that no one waits for; a note tells the seed.
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError(

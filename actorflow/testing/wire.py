@@ -127,7 +127,7 @@ class End:
         if index > state.arrived:
             state.arrived = index
         if not peer.is_open:
-            if peer.station.is_up and self.is_open:  # nobody there knows this connection any more
+            if peer.station.is_up and self.is_open:  # no one there knows this connection any more
                 peer._tell_end(peer._last_arrival())
             return
         peer.heard = network.now
@@ -219,7 +219,7 @@ def dial(
 ) -> Callable[[], None]:
     """Asks for a connection; the result gives it up.
 
-    `done` is called in the process with this end, with the reason of a refusal, or with None where nobody listens; never,
+    `done` is called in the process with this end, with the reason of a refusal, or with None where no one listens; never,
     where nothing comes back.
     """
     network, life = station.network, station.life

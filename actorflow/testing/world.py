@@ -34,7 +34,7 @@ class World:
     Args:
         seed: whatever is drawn, is drawn from it.
         hosts: the names of the machines.
-        link: what links are like that nobody sets.
+        link: what links are like that no one sets.
         file_faults: what goes wrong with files by chance.
         shuffle: whether the ready callbacks of a process run in any order.
         limit: a program that is not done after so many seconds is taken for endless.
@@ -190,7 +190,7 @@ class World:
     # ---- the scheduler
 
     def make_loop(self) -> VirtualLoop:
-        """An event loop on the world's time. A fault that nobody catches in it ends the simulation."""
+        """An event loop on the world's time. A fault that no one catches in it ends the simulation."""
         loop = VirtualLoop(self._clock, shuffle=self._shuffle, limit=self._limit)
         loop.set_exception_handler(self._fault)
         return loop
@@ -255,7 +255,7 @@ class World:
                 host.death()
 
     def _jump(self) -> None:
-        """Nobody can run now: lets time pass up to the next timer or event, or until somebody is not busy any more."""
+        """No one can run now: lets time pass up to the next timer or event, or until somebody is not busy any more."""
         soonest = math.inf
         for host in self._awake:
             when = host.busy_until if host.ready else host.loop.next_timer()
@@ -300,7 +300,7 @@ class World:
         self._faults.append(error if isinstance(error, BaseException) else RuntimeError(str(context.get("message"))))
 
     def _check(self) -> None:
-        """Raises what nobody has caught."""
+        """Raises what no one has caught."""
         found = self._faults + [error for host in self.hosts.values() for error in host.failures()]
         if len(found) == 1:
             raise found[0]

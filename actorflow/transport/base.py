@@ -96,13 +96,13 @@ class Channel(Protocol):
         """Ends the step at both ends: what waits is woken with `error`, what is queued or comes later is dropped."""
 
     def finish(self, step: int) -> None:
-        """The step is over here: what nobody took is dropped. To be called once for each step, in whatever way it ended."""
+        """The step is over here: what no one took is dropped. To be called once for each step, in whatever way it ended."""
 
     def forget(self, edge: int) -> None:
         """Nothing goes over the edge any more: `statistics` do not tell of it."""
 
     def waiting_tokens(self) -> list[int]:
-        """The steps for which tokens have come that nobody has asked for yet."""
+        """The steps for which tokens have come that no one has asked for yet."""
 
     def post(self, message: Any) -> None:
         """Queues a message of msgpack's types. Raises ResourceExhaustedError when the peer takes none for too long."""
@@ -129,7 +129,7 @@ class Channel(Protocol):
     def close(self, reason: str = "closed") -> None:
         """Ends at once, with a word to the peer if one leaves; whatever waits here is woken with ClosedResourceError.
 
-        To be called for channels that have ended by themselves too: it lets go of what has come and nobody took.
+        To be called for channels that have ended by themselves too: it lets go of what has come and no one took.
         """
 
     def statistics(self) -> ChannelStatistics: ...
@@ -167,7 +167,7 @@ class Endpoint(Protocol):
         `progress` is told "resolved", "connected", "authenticated", "accepted", each once it is so.
 
         Raises:
-            UnavailableError: nobody answered in time, or the host is unknown; says how far it came.
+            UnavailableError: no one answered in time, or the host is unknown; says how far it came.
             HandshakeRejected: somebody answered, and it is no use to try again: key, version, cluster, incarnation.
         """
 

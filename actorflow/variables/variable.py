@@ -35,7 +35,7 @@ class Variable(Overloads):
     """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
 
     Where an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
-    uses outside `control_dependencies` share one read, so they see one value in a run; a use inside reads anew, after
+    uses outside `control_dependencies` share one read, so they see one value in a run; a use inside reads again, after
     what the block waits for. Assignments are atomic, in whatever order they come; only control dependencies, or
     `read_value=True`, tell which of them a read sees.
 
@@ -78,7 +78,7 @@ class Variable(Overloads):
                 Where it is computed from other variables, these are taken at their initial values if they have none.
             trainable: optimizers change it, unless they are told which variables to change.
             collections: those that list it; GLOBAL_VARIABLES unless given.
-            validate_shape: the shape of the initial value, which has to be known, is the variable's for ever. If not,
+            validate_shape: the shape of the initial value, which has to be known, is the variable's forever. If not,
                 assignments may change it.
             caching_device: a device that keeps a copy of the value read, for its consumers.
             name: `Variable` unless given; made unique.
@@ -230,7 +230,7 @@ class Variable(Overloads):
 
     @property
     def initial_value(self) -> Tensor:
-        """The tensor of the initial value. It is computed anew in each run, so a random one differs."""
+        """The tensor of the initial value. It is computed again in each run, so a random one differs."""
         return self._initial_value
 
     def ref(self) -> Tensor:
@@ -443,7 +443,7 @@ def _initial_tensor(graph: Graph, value: Any, dtype: DTypeLike | None) -> Tensor
 
 def _bring_to(handle: Tensor, value: Tensor, before: int) -> None:
     """Has the initial value computed in the task of its variable, as far as it was made just now (after the first `before`
-    nodes) and nobody said where: a large one does not travel."""
+    nodes) and no one said where: a large one does not travel."""
     task = DeviceSpec.parse(handle.device).task_of()
     if task != DeviceSpec():
         for operation in handle.graph.get_operations()[before:]:

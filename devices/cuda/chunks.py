@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Chunk:
-    """What one call of cudaMalloc gave. It goes back to the driver when nobody holds this object any more, neither the pool
+    """What one call of cudaMalloc gave. It goes back to the driver when no one holds this object any more, neither the pool
     nor who shows it to other processes."""
 
     __slots__ = ("__weakref__", "_memory", "handle", "ptr", "size")

@@ -3,7 +3,7 @@
 A recording takes no part in a step. It is a pass over the region's launches in a stream that captures, in which nothing is
 computed; the step then replays it, as later ones do. A graph knows addresses, so all that it reads and writes has a place of
 its own for as long as the recording lives: inputs are copied there before a replay, results from there behind it, and what is
-computed between comes from memory that nobody else gets. Variables are read and written where they are. A replay first looks
+computed between comes from memory that no one else gets. Variables are read and written where they are. A replay first looks
 whether they still are there; if not, the region runs in the ordinary way.
 
 CuPy doesn't capture calls of cuBLAS. Products stand apart between graphs, are launched one by one, and write where the graph
@@ -226,7 +226,7 @@ class Recorder:
         return _Apart(piece.launch, given, out, piece.takes_out)
 
     def _alias(self, value: Any, replay: Replay) -> Any:
-        """The same memory without what an array of it owns: a recording would hold a snapshot of a variable for ever. Memory of
+        """The same memory without what an array of it owns: a recording would hold a snapshot of a variable forever. Memory of
         the recording itself is held instead."""
         cupy = self._device.xp
         if type(value) is not cupy.ndarray:

@@ -193,13 +193,13 @@ class CudaAllocator:
             )
 
     def reset_peak(self) -> None:
-        """Starts the peak anew from what is live."""
+        """Starts the peak again from what is live."""
         with self._lock:
             self._drain()
             self._peak = self._live
 
     def close(self) -> None:
-        """Gives the memory that nobody uses back to the driver."""
+        """Gives the memory that no one uses back to the driver."""
         with self._lock:
             self._drain()
             with self._place:

@@ -69,7 +69,7 @@ class Recording:
 
     memory: PrivateMemory
     kept: list[Any] = field(default_factory=list)
-    """Arrays that the graph reads, and nobody else has."""
+    """Arrays that the graph reads, and no one else has."""
     variables: dict[int, list[Any]] = field(default_factory=dict)
     """The variables that are used: each with its buffer, and whether it is written."""
 
@@ -103,7 +103,7 @@ class Hooks:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A block of the thread that records, whose launches nobody notes."""
+        """A block of the thread that records, whose launches no one notes."""
         recording, self._recording = self._recording, None
         try:
             yield

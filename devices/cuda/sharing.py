@@ -156,10 +156,10 @@ class Sharing:
 
     def _described(self, array: Any) -> tuple[bytes, int, Any, _Event] | None:
         """Where an array lies, in words for a peer, behind what has been launched. None, with a reason, where CUDA shows it to
-        nobody."""
+        no one."""
         chunk = self._allocator.chunk_of(array.data.ptr, array.nbytes)
         if chunk is None:
-            return None  # it is none of ours, so nobody knows what it belongs to
+            return None  # it is none of ours, so no one knows what it belongs to
         try:
             with self._place:
                 if not chunk.handle:

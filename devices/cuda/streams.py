@@ -63,7 +63,7 @@ class Stream:
             if self._thread is not None:
                 self._events.put((event, come))
                 return
-        come(_reached(event))  # the device is closed: nobody is waiting for the loop
+        come(_reached(event))  # the device is closed: no one is waiting for the loop
 
     def _wait(self) -> None:
         while (item := self._events.get()) is not None:

@@ -222,7 +222,7 @@ def call_on(loop: asyncio.AbstractEventLoop, done: Callable[..., object], *argum
     try:
         loop.call_soon_threadsafe(done, *arguments)
     except RuntimeError:
-        pass  # the loop is closed: nobody waits any more
+        pass  # the loop is closed: no one waits any more
 
 
 def arrived(host: np.ndarray[Any, Any]) -> Any:

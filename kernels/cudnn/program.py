@@ -58,7 +58,7 @@ def vector(length: int, rank: int, dtype: Any) -> Layout:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation: its name in the frontend, its inputs by the names of its parameters, its outputs in order (None for one that
-    nobody wants), its lists of numbers, and its numbers, which are handed over in each run."""
+    no one wants), its lists of numbers, and its numbers, which are handed over in each run."""
 
     name: str
     inputs: tuple[tuple[str, Layout], ...]

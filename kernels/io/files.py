@@ -1,7 +1,7 @@
 """Kernels that touch files, and how they may: below the roots that the process was given, and on threads.
 
 The resource manager's `file_roots` holds the roots; None leaves all files open. With roots, a path is resolved once and
-then opened from its root down without following links, so nobody can put one into the way meanwhile.
+then opened from its root down without following links, so no one can put one into the way meanwhile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sums of large arrays of floats: in lanes within a block, over blocks in float64, by one thread or two.
 
-A block is the same whoever sums it, so results do not hang on threads. They may differ from the Python kernels' in the last bits.
+A block is the same whoever sums it, so results do not depend on threads. They may differ from the Python kernels' in the last
+bits.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ other's start: where the helper has not begun by then, the caller takes the job 
 waited for, in a loop as long as pieces take, and then asleep: that thread has lost its core.
 
 The helper looks for another job for a moment, then sleeps where the next caller wakes it, and after a while it ends. On a system
-without futexes it is Python that wakes it, and nobody sleeps amid a job.
+without futexes it is Python that wakes it, and no one sleeps in the middle of a job.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _serve_text() -> str:
         lines += ["  store atomic i64 1, ptr %sleeps seq_cst, align 8"]
         lines += ["  %last = load atomic i64, ptr %desk seq_cst, align 8", "  %still = icmp eq i64 %last, 0"]
         lines += ["  br i1 %still, label %sleep, label %up", "sleep:", f"  %woken = {_wait('%sleeps', 1, '@idle')}"]
-        # Who leaves a job also says that nobody sleeps any more, perhaps before the system has heard of the sleep.
+        # Who leaves a job also says that no one sleeps any more, perhaps before the system has heard of the sleep.
         lines += ["  %slept = atomicrmw xchg ptr %sleeps, i64 0 seq_cst", "  %unasked = icmp ne i64 %slept, 0"]
         lines += ["  %late = icmp ne i64 %woken, 0", "  %leaves = and i1 %late, %unasked"]
         lines += ["  br i1 %leaves, label %leave, label %fresh", "up:"]

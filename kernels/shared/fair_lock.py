@@ -47,7 +47,7 @@ class FairLock:
             try:
                 loop.call_soon_threadsafe(_resolve, future)
                 return
-            except RuntimeError:  # that loop is closed: nobody waits there
+            except RuntimeError:  # that loop is closed: no one waits there
                 continue
 
 

@@ -31,8 +31,8 @@ _SHARE = 0.9
 """The part of one thread's time that two threads may take. The second one costs others their core, and the caller the
 interpreter, where it comes late; both grow with the time that it takes."""
 _STALL = 500_000.0
-"""Nanoseconds beyond the usual that one measurement counts for. A thread that has lost its core amid a piece keeps the
-other one waiting for it, which short work feels most."""
+"""Nanoseconds beyond the usual that one measurement counts for. A thread that has lost its core in the middle of a piece keeps
+the other one waiting for it, which short work feels most."""
 _REST, _MOST_RESTS = 8_000_000.0, 32
 """Where two don't pay, one thread does so many nanoseconds of that work. With each disappointment that doubles."""
 _GOOD = 32

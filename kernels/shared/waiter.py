@@ -26,7 +26,7 @@ class Waiter:
             forget()
 
     def wake(self) -> None:
-        """Ends the wait. From any thread; where the event loop is closed, nobody waits any more."""
+        """Ends the wait. From any thread; where the event loop is closed, no one waits any more."""
         try:
             here = asyncio.get_running_loop()
         except RuntimeError:

@@ -1,7 +1,7 @@
 """Kernels of variables, their updates, and other state of a task.
 
 accumulators.py        conditional accumulators: gradients are summed until enough have come, then taken, and the sum starts
-                       anew
+                       again
 mutex.py               mutexes: a lock that steps take turns to hold, across sessions and threads where its container is shared
 scatter.py             change some rows of a variable, count it up, or read it if it has a value
 scatter_nd.py          multiply, divide or bound rows of a variable, and those that change elements or slices of it

@@ -1,4 +1,4 @@
-"""Kernels of conditional accumulators: gradients are summed until enough have come, then taken, and the sum starts anew."""
+"""Kernels of conditional accumulators: gradients are summed until enough have come, then taken, and the sum starts again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Regular expressions of strings, matched by RE2 (the extra `strings`) or, without that, by Python's `re`.
 
 RE2's time is linear in the text, whatever the pattern, and other threads go on meanwhile. `re` backtracks, and holds the
-interpreter: a pattern that a client of a cluster sent could stop a worker for ever, its event loop too. So without RE2, a string
+interpreter: a pattern that a client of a cluster sent could stop a worker forever, its event loop too. So without RE2, a string
 is refused over which a pattern might take more than `MOST_STEPS`.
 """
 

@@ -159,7 +159,7 @@ class Reset(Proxy):
 
 
 class Cut(Proxy):
-    """Connections of a task end amid a message."""
+    """Connections of a task end in the middle of a message."""
 
     name = "connections cut amid a message"
 

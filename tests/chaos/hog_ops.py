@@ -16,5 +16,5 @@ def hog(seconds: af.TensorLike, *, name: str | None = None) -> af.Tensor:  # typ
 
 @af.kernel("ChaosHog")
 def _hog(xp: Any, seconds: Any) -> Any:
-    ctypes.PyDLL(None).usleep(int(seconds * 1e6))  # which lets nobody else have the interpreter, as CDLL would
+    ctypes.PyDLL(None).usleep(int(seconds * 1e6))  # which lets no one else have the interpreter, as CDLL would
     return seconds

@@ -52,7 +52,7 @@ class End(asyncio.Protocol):
         self.other = other or End(pair, self)
         self.sender = self.receiver = ""
         self.cut_after: int | None = None
-        """So many bytes are still let through; then the connection ends amid them."""
+        """So many bytes are still let through; then the connection ends in the middle of them."""
         self._pair = pair
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._size = 0
@@ -243,7 +243,7 @@ class Network:
     async def _connect(self, pair: Pair) -> None:
         try:
             await asyncio.get_running_loop().create_connection(lambda: pair.far, *self._addresses[pair.task])
-        except OSError:  # nobody listens there now
+        except OSError:  # no one listens there now
             pair.close(reset=True)
 
     def change(self, weather: Weather) -> None:
@@ -265,7 +265,7 @@ class Network:
         return len(found)
 
     def cut(self, task: str, rng: random.Random) -> int:
-        """Ends each connection of a task amid the next bytes that it carries, in one direction or the other."""
+        """Ends each connection of a task in the middle of the next bytes that it carries, in one direction or the other."""
         found = self.of(task)
         for pair in found:
             rng.choice((pair.near, pair.far)).cut_after = rng.randrange(1, 2000)

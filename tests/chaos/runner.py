@@ -71,7 +71,7 @@ class Chaos:
     # ---- what goes on by itself
 
     async def train(self) -> None:
-        """Makes steps for ever, and checks each."""
+        """Makes steps forever, and checks each."""
         async for attempt in self._supervisor.steps():
             async with attempt as step:
                 assert step >= self._saved_step, f"step {step} is done again, but {self._saved_step} were saved"
@@ -86,7 +86,7 @@ class Chaos:
             await anyio.sleep(self._pause)
 
     async def wait(self, task: str) -> None:
-        """Waits at an empty queue on a task for ever; notes when it hears of a loss."""
+        """Waits at an empty queue on a task forever; notes when it hears of a loss."""
         async for attempt in self._supervisor.steps():
             async with attempt:
                 self._waits_since[task] = time.monotonic()

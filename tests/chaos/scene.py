@@ -28,7 +28,7 @@ _SETTLE_SECONDS = 10.0
 _MOST_MORE_DESCRIPTORS = 4
 _LINK_DESCRIPTORS = 10
 """Of the links between two tasks, one each way, which stay: four sockets, and what wakes the threads of each. A process that was
-started amid a run had none of them when it was looked at first."""
+started in the middle of a run had none of them when it was looked at first."""
 T = TypeVar("T")
 
 
@@ -68,7 +68,7 @@ class Scene(Run):
         self.untended: set[str] = set()
         """The tasks that the scheduler lets alone."""
         self.least_descriptors: dict[int, int] = {}
-        """How many descriptors each process had amid the work."""
+        """How many descriptors each process had in the middle of the work."""
         self._by_target = by_target
         self._committed: dict[int, str] = {}
         self._news = anyio.Event()

@@ -125,7 +125,7 @@ def _fill_disk(path: Path) -> None:
 
 
 class FileLimit(Fault):
-    """A task may write no file beyond a few bytes, until it may again. For machines where nobody may mount a file system."""
+    """A task may write no file beyond a few bytes, until it may again. For machines where no one may mount a file system."""
 
     name, loses, through, lasts, may_end_chief = "full disk", "none", "a resource limit", (0.3, 1.0), True
 

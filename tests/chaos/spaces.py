@@ -1,6 +1,6 @@
 """`Spaces`: a network namespace for each task, joined by a bridge of the kernel: partitions of connections that it keeps.
 
-Nobody is told of a partition: packets go to a hardware address that nobody has. This needs root and the program `ip`.
+No one is told of a partition: packets go to a hardware address that no one has. This needs root and the program `ip`.
 """
 
 from __future__ import annotations

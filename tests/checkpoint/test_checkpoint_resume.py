@@ -66,7 +66,7 @@ def test_f68_counters_go_back_in_a_session_and_on_in_another(graph: af.Graph, tm
         expected, of_later = draws(session, fetches, 3), draws(session, [later], 2)
         saver.restore(session, path)
         assert draws(session, fetches, 3) == expected
-        assert draws(session, [later], 2) == of_later  # it begins anew, as it was then
+        assert draws(session, [later], 2) == of_later  # it begins again, as it was then
     with af.blocking.Session(graph=graph) as session:
         saver.restore(session, path)
         path = saver.save(session, tmp_path / "again")  # before any of these nodes has run

@@ -51,7 +51,7 @@ def listening() -> Iterator[tuple[socket.socket, str]]:
 
 @pytest.mark.parametrize("keys", [False, True])
 async def test_a_task_that_stands_still_is_waited_for(monkeypatch: pytest.MonkeyPatch, keys: bool) -> None:
-    """Its machine takes connections, but it greets nobody. However many handshakes fail by that, nothing is said of keys."""
+    """Its machine takes connections, but it greets no one. However many handshakes fail by that, nothing is said of keys."""
     monkeypatch.setattr(ZmqEndpoint, "handshake_seconds", 0.05)
     with listening() as (_, address), pytest.raises(errors.UnavailableError) as caught:
         await query_status(address, credentials=Credentials.make() if keys else None, timeout=1.5)

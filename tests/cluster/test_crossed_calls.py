@@ -1,4 +1,4 @@
-"""A call that is cancelled while its reply arrives has nothing left to take back, and waits for nobody."""
+"""A call that is cancelled while its reply arrives has nothing left to take back, and waits for no one."""
 
 from __future__ import annotations
 

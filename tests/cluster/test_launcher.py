@@ -1,4 +1,4 @@
-"""Launcher: answers that somebody else takes, or that come for somebody who has gone, hold up and confuse nobody."""
+"""Launcher: answers that somebody else takes, or that come for somebody who has gone, hold up and confuse no one."""
 
 from __future__ import annotations
 

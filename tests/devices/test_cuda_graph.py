@@ -1,7 +1,7 @@
 """Regions as CUDA graphs: recorded in their third run, replayed as long as everything is where it was.
 
 The fake's graphs know addresses and keep no memory, and compute when they are launched, over whatever is there then. So a value
-that is right here was computed from memory that nobody else had.
+that is right here was computed from memory that no one else had.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def test_f91_updates_of_halves_are_left_to_the_kernel_for_every_device(device: C
         assert (refs[0]._buffer.host == np.float16(0.25)).all()
         function("ApplyFtrl", "GPU")(
             gpu, *refs, grad, half, half, half, half
-        )  # a choice by a number that nobody waits for
+        )  # a choice by a number that no one waits for
     host = [VariableState(n, dtypes.float16, (70,), PoolAllocator(None, owner="test")) for n in "abc"]
     for ref, start in zip(host, (0.25, 1.5, 1)):
         ref.assign(np.full(70, start, np.float16))
@@ -356,7 +356,7 @@ def test_f91_a_rule_in_c_computes_what_the_ops_kernel_does(op: str, seed: int) -
                 with np.errstate(all="ignore"):
                     wanted = entry.function(np, *call, **{a: attrs[a] for a in entry.attrs})
                 if op == "Cast" and kinds[0][0] == "f" and result.dtype[0] in "iu":
-                    fits = np.abs(values[0]) < 2.0**31  # what doesn't fit is nobody's promise
+                    fits = np.abs(values[0]) < 2.0**31  # what doesn't fit is no one's promise
                     out, wanted = out[fits], wanted[fits]
                 assert wanted.dtype == out.dtype, (op, kinds)
                 np.testing.assert_array_equal(out, wanted.reshape(out.shape), f"{op} of {kinds}: {made.body}")

@@ -360,7 +360,7 @@ async def test_f51_f65_a_step_that_is_aborted_gives_its_tensors_back(two: Two, w
         else:
             token = await there.recv(1, 5)
             there.abort(5, AbortedError("no more"))
-            two.receiver.bring(token)  # nobody stops a copy that has begun
+            two.receiver.bring(token)  # no one stops a copy that has begun
             del token
             two.run()
         await settled(lambda: lent(here) == 0)

@@ -1,4 +1,4 @@
-"""Loops over several devices of a session: a control loop keeps each device in step, and nobody coordinates them.
+"""Loops over several devices of a session: a control loop keeps each device in step, and no one coordinates them.
 
 `ACTORFLOW_FLOW_FUZZ` sets how many random programs a run takes (30; half of them here), `ACTORFLOW_TEST_SEED` the first
 one's seed; a failure names the seed of its program.

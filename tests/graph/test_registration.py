@@ -352,7 +352,7 @@ def test_an_op_that_is_declared_twice_names_both_places() -> None:
 
     assert line_of(first) in str(caught.value)
     assert opdef.lookup("Once") is first.definition
-    declare("Once")  # the same lines again: a module that is imported anew
+    declare("Once")  # the same lines again: a module that is imported again
 
 
 # ---- kernels that fit no op

@@ -728,7 +728,7 @@ async def test_a_wrong_gradient_is_refused_as_without_loops(graph: af.Graph) -> 
 
 
 class Desk:
-    """A desk of a team that the test serves, or nobody."""
+    """A desk of a team that the test serves, or no one."""
 
     def __init__(self) -> None:
         self.words = (ctypes.c_int64 * 3)(0, 0, 1)

@@ -1,7 +1,7 @@
 """Footprints: which functions of the project each test enters, and how long it takes.
 
 They tell which tests might notice a change of a function, and which of those are quick. A footprint belongs to a file of tests,
-and is recorded anew when that file changes. Child processes leave none.
+and is recorded again when that file changes. Child processes leave none.
 
 This module is also a plugin of pytest (`-p mutants.footprints`). With FOOTPRINTS_RECORD=file it records; with
 FOOTPRINTS_RUN=file it runs the tests that this file names (JSON: the seconds that each may take), in that order, and writes

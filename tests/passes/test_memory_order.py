@@ -92,7 +92,7 @@ def test_f72_what_is_expected_is_what_is_measured(seed: int, coalesce: bool, mon
 
 
 def test_f72_a_short_budget_is_enough_for_lowering_the_peak() -> None:
-    """Nobody asks for it: the device's budget is between both peaks, and so the order changes."""
+    """No one asks for it: the device's budget is between both peaks, and so the order changes."""
     model = MLP(optimizer=af.train.AdamOptimizer(0.01))
     _, most, _ = trained(model, False, True)
     budget, fetches = most - model.activation, [model.loss, model.train]
@@ -133,7 +133,7 @@ def test_f72_orders_are_complete_and_the_same_each_time(seed: int) -> None:
 
 
 def test_f72_nothing_waits_for_what_it_does_not_wait_for_anyway(seed: int) -> None:
-    """Some tensors come later than others, and nobody knows when: of the edges that are added none leads from what waits for
+    """Some tensors come later than others, and no one knows when: of the edges that are added none leads from what waits for
     them to what does not."""
     rng = random.Random(seed)
     graph = af.Graph()

@@ -599,7 +599,7 @@ def test_order_writes_turns_no_order_round(graph: af.Graph) -> None:
 
 
 def test_order_writes_waits_for_nothing_asynchronous(graph: af.Graph) -> None:
-    """A user that hangs on a Recv, or on a feed that comes later, would hold the update up."""
+    """A user that depends on a Recv, or on a feed that comes later, would hold the update up."""
     v = af.Variable([1.0], name="v")
     x = af.placeholder(af.float32, [1], name="x")
     slow = af.add(v, later(af.constant([1.0]), turns=1), name="slow")
@@ -611,7 +611,7 @@ def test_order_writes_waits_for_nothing_asynchronous(graph: af.Graph) -> None:
 
 
 def variable_graph(seed: int, size: int = 60, later_every: float = 0.05) -> tuple[af.Graph, list[Any], list[Any]]:
-    """Reads, updates and what hangs on them, in any order and under random control edges. Races do not matter here."""
+    """Reads, updates and what depends on them, in any order and under random control edges. Races do not matter here."""
     rng = random.Random(seed)
     graph = af.Graph()
     with graph.as_default():
@@ -701,7 +701,7 @@ def test_coalesce_respects_control_edges(graph: af.Graph) -> None:
 
 
 def test_members_of_a_region_wait_for_the_same(graph: af.Graph) -> None:
-    """A node that hangs on a feed of a partial run does not hold up one that does not."""
+    """A node that depends on a feed of a partial run does not hold up one that does not."""
     x, y = af.placeholder(af.float32, [], name="x"), af.placeholder(af.float32, [], name="y")
     a, b = af.add(x, 1.0, name="a"), af.add(y, 1.0, name="b")
     both = af.add(a, b, name="both")

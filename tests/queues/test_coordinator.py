@@ -52,7 +52,7 @@ def test_a_stop_is_seen_by_all_and_keeps_the_first_error() -> None:
         coord.join([])
     assert coord.joined
     with pytest.raises(ValueError, match="late"):
-        coord.request_stop(ValueError("late"))  # nobody else would report it
+        coord.request_stop(ValueError("late"))  # no one else would report it
     coord.clear_stop()
     assert not coord.should_stop() and not coord.joined
     coord.join([])
@@ -238,7 +238,7 @@ def test_an_error_of_a_runner_stops_all_and_comes_out(graph: Graph, drive: Drive
 
 
 def test_a_stop_ends_runners_that_wait(graph: Graph) -> None:
-    """The queue is full, so the loops wait in their enqueues; nobody takes anything."""
+    """The queue is full, so the loops wait in their enqueues; no one takes anything."""
     queue = numbers(1000, capacity=2, threads=2)
     init = af.global_variables_initializer()
     size = queue.size()

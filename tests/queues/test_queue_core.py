@@ -35,7 +35,7 @@ class Model:
         self.settle()
 
     def settle(self) -> None:
-        """Heads in turn, each as far as it goes: what a small priority can overtake hangs on that."""
+        """Heads in turn, each as far as it goes: what a small priority can overtake depends on that."""
         while any([self._head(True), self._head(False)]):
             pass
 

@@ -177,7 +177,7 @@ async def test_small_nodes_and_those_with_state_stay_on_the_loop(
 async def test_what_others_wait_for_is_not_held_up_by_a_chain(
     graph: af.Graph, probe: Probe, hops: list[Any], between: int
 ) -> None:
-    """A kernel that could follow waits until an asynchronous one has begun, which hangs on the same result."""
+    """A kernel that could follow waits until an asynchronous one has begun, which depends on the same result."""
     x = af.placeholder(af.float32, [4])
     first = heavy(x, tag="a")
     sent = probes.wait(-first if between else first, tag="gate")

@@ -475,7 +475,7 @@ async def test_the_first_error_stops_the_step(graph: af.Graph, probe: Probe, coa
 
 
 async def test_a_step_that_can_not_go_on_says_so_at_once(graph: af.Graph) -> None:
-    """A plan with one edge that nobody fills, as a wrong pass would leave it."""
+    """A plan with one edge that no one fills, as a wrong pass would leave it."""
     a = af.constant(1.0, name="a")
     b = af.negative(a, name="b")
     c = af.square(b, name="c")
@@ -491,7 +491,7 @@ async def test_a_step_that_can_not_go_on_says_so_at_once(graph: af.Graph) -> Non
 
 
 async def test_the_report_names_the_empty_channels(graph: af.Graph) -> None:
-    """A feed that never comes, a control input, and a constant that nobody waits for."""
+    """A feed that never comes, a control input, and a constant that no one waits for."""
     x = af.placeholder(af.float32, [], name="x")
     a = af.constant(1.0, name="a")
     b = af.add(x, a, name="b")

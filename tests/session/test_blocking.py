@@ -261,7 +261,7 @@ def test_errors_reach_the_thread_that_made_them(graph: af.Graph) -> None:
 
 
 def test_closing_while_other_threads_run(graph: af.Graph, probe: probes.Probe) -> None:
-    """Each run gives its value or says that the session was closed; nobody hangs, whoever drives."""
+    """Each run gives its value or says that the session was closed; no one hangs, whoever drives."""
     x = af.placeholder(af.float32, [])
     gated = [probes.wait(x, tag=str(trial)) for trial in range(30)]
     for trial in range(30):
@@ -442,8 +442,8 @@ print("usable", flush=True)
 
 @pytest.mark.parametrize("mode", ["busy", "waits", "follows", "thread", "loop"])
 def test_ctrl_c_leaves_the_session_usable(mode: str) -> None:
-    """A real SIGINT: amid small runs, in a run that waits, while another thread drives, in a kernel on a thread, and in a
-    notebook's loop."""
+    """A real SIGINT: in the middle of small runs, in a run that waits, while another thread drives, in a kernel on a thread,
+    and in a notebook's loop."""
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
         [sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT, mode],

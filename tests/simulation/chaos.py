@@ -1,4 +1,6 @@
-"""What befalls a workload: faults of a plan that the seed draws, some at any moment, some amid a phase of the work."""
+"""What befalls a workload: faults of a plan that the seed draws, some at any moment, some in the middle of a phase of the
+work.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,7 @@ class Chaos:
                 world.jump_clock(a, chance.uniform(-100, 100))
 
     def _crash(self, kind: str, calls: int) -> None:
-        """At any `await`, or amid any operation on files."""
+        """At any `await`, or in the middle of any operation on files."""
         world, chance = self._world, self._chance
         torn = kind == "torn write"
         name = chance.choice(self._writers if torn else self._machines)

@@ -44,14 +44,14 @@ class Ledger:
         return update
 
     def end(self, update: Update, *, well: bool) -> None:
-        """Its run is over. Of one that has seen a restore nobody knows whether it came before."""
+        """Its run is over. Of one that has seen a restore no one knows whether it came before."""
         del self._in_flight[update]
         if well and update.life == self._life:
             self.now.low += 1
 
     def save_begins(self, number: int) -> None:
         """A checkpoint may come to be from now on, which has at least what is counted now."""
-        before = self._saves.get(number, self.now)  # one of that number, whose end nobody has seen, may be there
+        before = self._saves.get(number, self.now)  # one of that number, whose end no one has seen, may be there
         self._saves[number] = Bounds(min(before.low, self.now.low), max(before.high, self.now.high))
         self._pending.add(number)
 

@@ -120,7 +120,7 @@ async def supervised(
 ) -> None:
     """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. Where that ends with
     a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so also where
-    it has ended amid a loss before anything was saved."""
+    it has ended in the middle of a loss before anything was saved."""
     made, model = graph_of(make, run.folder)
     while True:
         assert model.saver is not None

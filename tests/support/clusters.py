@@ -16,7 +16,7 @@ _numbers = itertools.count()
 
 
 def free_port() -> int:
-    """A port that nobody listens at now."""
+    """A port that no one listens at now."""
     return free_ports(1)[0]
 
 

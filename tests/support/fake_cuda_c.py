@@ -48,7 +48,7 @@ Tree = tuple[Any, ...]
 
 
 class Wrong(AssertionError):
-    """A program that no compiler takes, or that does on a GPU what nobody can foresee."""
+    """A program that no compiler takes, or that does on a GPU what no one can foresee."""
 
 
 # ---- from text to trees

@@ -72,7 +72,7 @@ async def test_f26_f61_a_partial_run_written_from_the_document() -> None:
             assert client.replies.pop(call)[2]["class"] == "CancelledError"
             assert not server.worker.steps.running
 
-            # what has been measured, and a plan anew
+            # what has been measured, and a plan again
             rows = msgpack.unpackb(await client.ask("measured", session))
             assert {name for names, *_ in rows for name in names} <= set("xyz") | {"sum", "product", "product/_done"}
             for _, device, nanoseconds, runs, measured in rows:

@@ -67,7 +67,7 @@ async def pair() -> AsyncIterator[list[Server]]:
 
 @asynccontextmanager
 async def channel_to(server: Server) -> AsyncIterator[Channel]:
-    """A channel of nobody's in particular."""
+    """A channel of no one's in particular."""
     endpoint = LocalEndpoint(CLIENT)
     try:
         yield await endpoint.connect(server.address)
@@ -115,7 +115,7 @@ async def test_f61_a_request_that_is_taken_back_before_it_began_is_answered_at_o
         assert replies[0][:2] == [3, 7] and isinstance(decode_error(replies[0][2], "it"), CancelledError)
         assert not answering._serving and not answering._unwanted
         assert not begun, "what is done in spite of it, nobody undoes"
-        asking.channel.post([4, 7])  # nobody knows it any more
+        asking.channel.post([4, 7])  # no one knows it any more
         asking.channel.post([1, 7, "pending", []])
         await until(lambda: begun)
         asking.channel.post([4, 7])
@@ -477,7 +477,7 @@ class Fuzz:
             assert not self.faults, self.faults[:3]
 
     async def _talk(self, channel: Channel, messages: int) -> None:
-        """A genuine session, amid whose requests changed ones come."""
+        """A genuine session, in the middle of whose requests changed ones come."""
         replies: dict[Any, Any] = {}
 
         def take(message: Any) -> None:

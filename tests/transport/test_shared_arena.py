@@ -173,7 +173,7 @@ async def test_f51_a_tensor_that_was_allocated_in_the_arena_is_not_copied() -> N
         value[:] = 1.0
         arrived = await sent_and_kept(both, value)
         assert both.client.statistics().handles_sent == 1 and both.client.statistics().copies == 0
-        value[3, 5] = 7.0  # nobody may, but this shows that it is the same memory
+        value[3, 5] = 7.0  # no one may, but this shows that it is the same memory
         assert arrived[3, 5] == 7.0 and not arrived.flags.writeable
         part = await sent_and_kept(both, value[10:20], 2)
         assert both.client.statistics().copies == 0 and part.shape == (10, 1000)

@@ -52,7 +52,7 @@ async def test_f51_the_first_large_tensor_is_heard_of_whichever_callback_comes_f
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """libzmq signals a message only to who has found the connection empty before. To send on a socket takes the signal of a new
-    connection away: then nobody looks at the lane for large tensors until something has come."""
+    connection away: then no one looks at the lane for large tensors until something has come."""
     drain = ConnectedChannel._drain
 
     def later(channel: ConnectedChannel, lane: int) -> None:

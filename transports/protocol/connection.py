@@ -162,7 +162,7 @@ class Connection:
 
     def receive_chunk(self, first: memoryview, *, lends: bool = False) -> tuple[memoryview, list[Event]]:
         """The head of a chunk of the bulk lane. Its body is to be put into the view; then call `chunk_received`. A shell that
-        `lends` gives that the body itself where `receiver.borrows`, in memory which nobody writes again."""
+        `lends` gives that the body itself where `receiver.borrows`, in memory which no one writes again."""
         events: list[Event] = []
         try:
             record, end = parse(first)

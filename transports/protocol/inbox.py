@@ -59,7 +59,7 @@ class Inbox:
         return None
 
     def take(self, epoch: int, step: int, key: Key) -> Any:
-        """The token of `key`, if it is here and nobody has had it; else None, and for the token that is None."""
+        """The token of `key`, if it is here and no one has had it; else None, and for the token that is None."""
         box = self._boxes.get((epoch, step))
         token = None if box is None else box.tokens.get(key)
         if token is None or token is _TAKEN:
@@ -135,11 +135,11 @@ class Inbox:
                     callback(None, error)
 
     def clear(self) -> None:
-        """Drops the tokens that nobody took, after the end."""
+        """Drops the tokens that no one took, after the end."""
         self._boxes.clear()
 
     def waiting_tokens(self) -> list[int]:
-        """The steps for which tokens wait, and nobody for a token."""
+        """The steps for which tokens wait, and no one for a token."""
         return [
             step
             for (epoch, step), box in self._boxes.items()

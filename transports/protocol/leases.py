@@ -42,7 +42,7 @@ class PeerLeases:
         return token
 
     def _ended(self, lease: _Lease) -> None:
-        """A token is not used any more. Called on any thread, and amid garbage collection."""
+        """A token is not used any more. Called on any thread, and in the middle of garbage collection."""
         self.gone.append(lease)
         if not self._is_called:
             self._is_called = True

@@ -75,11 +75,11 @@ class SharedArena:
             return self._memory[offset : offset + size]
 
     def give(self, block: memoryview) -> None:
-        """Takes a block back that nobody looks at any more. Safe in finalizers: it only notes it."""
+        """Takes a block back that no one looks at any more. Safe in finalizers: it only notes it."""
         self._given.append(_address(block) - self._start)
 
     def keep(self, lent: Any) -> None:
-        """Never uses the memory of `lent` again: a peer may see it still, and nobody will hear when it does no more."""
+        """Never uses the memory of `lent` again: a peer may see it still, and no one will hear when it does no more."""
         self._lost.append(lent)
 
     def offset_of(self, address: int, size: int) -> int | None:
@@ -139,7 +139,7 @@ class SharedArena:
 
 
 class Block:
-    """A block that goes back to its arena when nobody holds this object any more."""
+    """A block that goes back to its arena when no one holds this object any more."""
 
     __slots__ = ("_arena", "memory")
 

@@ -187,7 +187,7 @@ class ShmChannel(BaseChannel):
         return True
 
     def _push(self) -> bool:
-        """Sends the packet whose turn it is. False where it must wait, or there is nobody any more."""
+        """Sends the packet whose turn it is. False where it must wait, or there is no one any more."""
         fds: list[Any] = []
         if not self._arena_sent and self.endpoint.arena is not None and self.endpoint.arena.fd >= 0:
             fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, arrays.array("i", [self.endpoint.arena.fd]))]
@@ -347,7 +347,7 @@ class ShmChannel(BaseChannel):
             self._said_done = True
             try:
                 self._wire.shutdown(socket.SHUT_WR)
-            except OSError:  # there is nobody any more
+            except OSError:  # there is no one any more
                 self._peer_done = True
         if self._peer_done:
             self.core.sender.leases.clear()

@@ -90,7 +90,7 @@ class ZapAuthenticator:
             self._socket.send_multipart(reply)
         self._loop.call_soon(self._drain)
 
-    # The log is written later: if that failed between a question and its answer, nobody would be let in any more.
+    # The log is written later: if that failed between a question and its answer, no one would be let in any more.
 
     def answer(self, request: list[bytes]) -> list[bytes]:
         """The reply to a request: 200 with the key as user id, or 400."""

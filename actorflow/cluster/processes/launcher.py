@@ -50,7 +50,7 @@ class Forked:
             self._launcher.look()
             self._status = self._launcher.ended.pop(self.pid, None)
             if self._status is None and self._launcher.gone and select.select([self._number], [], [], 0)[0]:
-                self._status = -int(signal.SIGKILL)  # nobody is left to tell; that is what the system did
+                self._status = -int(signal.SIGKILL)  # no one is left to tell; that is what the system did
         return self._status
 
     def send_signal(self, number: int) -> None:
@@ -125,7 +125,7 @@ class Spawned:
 
 
 def _end(number: int) -> None:
-    """Kills the process that nobody wants, by its descriptor."""
+    """Kills the process that no one wants, by its descriptor."""
     try:
         signal.pidfd_send_signal(number, signal.SIGKILL)
     except ProcessLookupError:
@@ -142,7 +142,7 @@ class Launcher:
 
     def __init__(self, environ: Mapping[str, str] | None = None, *, fork: bool = FORKS) -> None:
         self.ended: dict[int, int] = {}
-        """How processes ended that nobody has asked about yet."""
+        """How processes ended that no one has asked about yet."""
         self.gone = False
         self._environ = dict(environ or {})
         self._fork = fork

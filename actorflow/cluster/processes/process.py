@@ -135,7 +135,7 @@ def _bound_the_end(seconds: float) -> None:
 
 def _say(text: str) -> None:
     try:
-        os.write(2, f"actorflow: {text}\n".encode())  # a handler may come amid a print
+        os.write(2, f"actorflow: {text}\n".encode())  # a handler may come in the middle of a print
     except OSError:  # where the disk is full, nothing is said
         pass
 

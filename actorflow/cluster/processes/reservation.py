@@ -12,7 +12,7 @@ import sys
 
 from actorflow.errors import UnavailableError
 
-_HELD = sys.platform == "linux"  # elsewhere nobody could listen beside us, so the port is only looked up
+_HELD = sys.platform == "linux"  # elsewhere no one could listen beside us, so the port is only looked up
 
 
 class Reservation:

@@ -108,7 +108,7 @@ class Links:
         self._serve = serve
         self._root = root
         self._accepted: dict[Link, None] = {}
-        """All that were opened to this process and are alive: a peer may open one anew while the former one ends."""
+        """All that were opened to this process and are alive: a peer may open one again while the former one ends."""
         self._unattached: dict[Identity, Channel] = {}
         self._opening: dict[str, _Opening] = {}
         self.endpoints = open_endpoints(me, self._accept)

@@ -244,7 +244,7 @@ class Rpc:
             try:
                 channel.post(reply)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                pass  # who asked is gone: nobody waits for this reply
+                pass  # who asked is gone: no one waits for this reply
             except ResourceExhaustedError:
                 channel.close("it takes no replies")
             except (TypeError, ValueError, OverflowError) as error:  # it has no form in msgpack, or is too long

@@ -62,7 +62,7 @@ def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     asynchronous=True,
 )
 def write_file(filename: TensorLike, contents: TensorLike, *, name: str | None = None) -> Operation:
-    """Writes a file, and the folders above it where they lack (`tf.write_file`); one that exists is written anew.
+    """Writes a file, and the folders above it where they lack (`tf.write_file`); one that exists is written again.
 
     A step that is stopped meanwhile still waits for the write. Raises in the run what `read_file` does.
     """

@@ -118,7 +118,7 @@ def accumulator_num_dropped(handle: RefLike, *, name: str | None = None) -> Tens
 
 @op("AccumulatorClose", shape=no_output, types=_HANDLE, result=None, gradient=None, stateful=True, work=0)
 def accumulator_close(handle: RefLike, *, name: str | None = None) -> Operation:
-    """Ends with CancelledError what waits at the accumulator, and what comes to wait until its global step is set anew."""
+    """Ends with CancelledError what waits at the accumulator, and what comes to wait until its global step is set again."""
 
 
 @op(
@@ -164,7 +164,7 @@ def _taken(c: Inference) -> Shape:
 def accumulator_take_gradient(
     handle: RefLike, num_required: TensorLike, *, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None
 ) -> Tensor:
-    """Waits until `num_required` gradients (or more) have been added; gives their mean or sum, and starts anew.
+    """Waits until `num_required` gradients (or more) have been added; gives their mean or sum, and starts again.
 
     Raises InvalidArgumentError in the run unless `num_required` is positive."""
 

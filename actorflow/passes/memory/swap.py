@@ -8,7 +8,7 @@ take, this pass puts nodes between such uses:
              └─► ^release   ^trigger ─┘
 
 The order of the nodes has to be known, or lifetimes would mean nothing, so it is laid down first (`order_memory`). `release` is
-the first node that needs the memory of h: it waits for the copy, at whose end nobody holds h any more. `trigger` is early
+the first node that needs the memory of h: it waits for the copy, at whose end no one holds h any more. `trigger` is early
 enough before the far use for the copy back to be done in time, and late enough for there to be room. What is swapped is chosen
 at the highest peak again and again: whatever is out longest for its size.
 """

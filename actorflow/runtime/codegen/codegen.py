@@ -28,7 +28,7 @@ _CLOSING = 6  # lines of closing brackets behind a function's last code
 
 
 class Writer:
-    """Collects the lines and the name space of one function, which takes its inputs as one list and empties it: nobody else
+    """Collects the lines and the name space of one function, which takes its inputs as one list and empties it: no one else
     then holds an input when the code lets go of it."""
 
     def __init__(self, parameters: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ MOST_RECORDINGS = 4
 @dataclass(frozen=True, slots=True)
 class Launch:
     """A member, or a group of them, and where its inputs and outputs are among the values of a run. `ended` are the values
-    that nobody needs behind it."""
+    that no one needs behind it."""
 
     node: Node
     launch: Callable[..., Any]
@@ -214,7 +214,7 @@ class _Line:
         return Launch(node, several, inputs, outputs, (), fused.members)
 
     def _ending(self, pieces: Sequence[Launch]) -> list[Launch]:
-        """The pieces, of which each lets go of what nobody needs behind it, so that buffers return and snapshots end before a
+        """The pieces, of which each lets go of what no one needs behind it, so that buffers return and snapshots end before a
         write."""
         kept = {self._places[e] for e in self._outputs}
         constant = {len(self._inputs) + i for i, value in enumerate(self._blank) if value is not None}

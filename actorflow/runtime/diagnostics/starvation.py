@@ -110,7 +110,7 @@ def _waiting(executor: ExecutorState) -> list[WaitingNode]:
             else:
                 causes.append(f"input {tensor_id}")
         for control in node.controls:
-            source = by_name.get(control)  # none for a constant, which nobody waits for
+            source = by_name.get(control)  # none for a constant, which no one waits for
             if source is not None and (executor.pending[source] > 0 or source in running):
                 causes.append(f"control input ^{control}")
         line = f"{_named(executor, plan_node)} waits for {', '.join(causes) or 'a token that nobody sends'}"

@@ -49,15 +49,15 @@ class _Call(Generic[T]):
             self.task.cancel()
 
     def forget(self) -> None:
-        """Nobody asks for what came of it."""
+        """No one asks for what came of it."""
         if self.task is not None and self.task.done() and not self.task.cancelled():
             self.task.exception()
 
 
 class _Interrupts:
     """What Ctrl-C does while the main thread performs a call: the call is cancelled, and KeyboardInterrupt is raised when it
-    has ended, as `asyncio.run` does. Raised at once, amid the bookkeeping of a step, it would leave a step that never ends.
-    A second one is raised at once. A handler of the program's own stays.
+    has ended, as `asyncio.run` does. Raised at once, in the middle of the bookkeeping of a step, it would leave a step that
+    never ends. A second one is raised at once. A handler of the program's own stays.
     """
 
     __slots__ = ("_call", "_loop", "_mine", "seen")

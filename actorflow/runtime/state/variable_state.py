@@ -101,7 +101,7 @@ class VariableState:
         return self._fresh(shape)
 
     def adopt(self, buffer: np.ndarray[Any, Any]) -> None:
-        """Makes what is in a `buffer` of ours the value, without a copy. Nobody else may keep the buffer."""
+        """Makes what is in a `buffer` of ours the value, without a copy. No one else may keep the buffer."""
         self._take(buffer)
 
     def writable(self) -> np.ndarray[Any, Any]:

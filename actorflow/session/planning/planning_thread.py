@@ -44,7 +44,7 @@ async def on_thread(work: Callable[[], T]) -> T:
         try:
             loop.call_soon_threadsafe(finish, result, failure)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed: no one waits any more
 
     thread = threading.Thread(target=run, name="actorflow planner", daemon=True)
     thread.start()

@@ -111,7 +111,9 @@ class RecoveryManager:
         assert report is not None
         self._events.tell(WorkerLost, task, report)
         self._nurse(task)
-        if self._holds_state(task) or self._phase is not None:  # amid a restore it must not come back and take steps
+        if (
+            self._holds_state(task) or self._phase is not None
+        ):  # in the middle of a restore it must not come back and take steps
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
@@ -136,7 +138,7 @@ class RecoveryManager:
     # ---- restarts
 
     def _nurse(self, task: str) -> None:
-        """Lets a task be started again, where that is ours and nobody does so yet."""
+        """Lets a task be started again, where that is ours and no one does so yet."""
         if self._cluster is not None and task not in self.nursed:
             self.nursed.add(task)
             self._root.start(self._start_again(task, self._cluster))

@@ -73,7 +73,7 @@ async def a_channel_that_nobody_wants_is_closed(subject: Subject) -> None:
 
 @rule()
 async def nobody_there_is_unavailable(subject: Subject) -> None:
-    """To connect where nobody listens raises UnavailableError within its time; what is no address raises ValueError."""
+    """To connect where no one listens raises UnavailableError within its time; what is no address raises ValueError."""
     there, here = subject.endpoint(SERVER, listen=True), subject.endpoint(CLIENT, listen=False)
     try:
         address = there.address

@@ -82,7 +82,7 @@ class Coordinator:
         """Asks all to stop. The first exception given (or a tuple of `sys.exc_info()`) is raised where they are joined.
 
         Raises:
-            Exception: `ex` itself, where they have been joined already, so that nobody else would report it.
+            Exception: `ex` itself, where they have been joined already, so that no one else would report it.
         """
         error = ex[1] if isinstance(ex, tuple) else ex
         if isinstance(error, self._clean):
@@ -176,7 +176,7 @@ class Coordinator:
         def wake() -> None:
             try:
                 loop.call_soon_threadsafe(event.set)
-            except RuntimeError:  # the loop is closed: nobody waits there any more
+            except RuntimeError:  # the loop is closed: no one waits there any more
                 pass
 
         with self._lock:

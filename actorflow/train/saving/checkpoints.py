@@ -49,7 +49,7 @@ class Format(Protocol):
         """Removes the files of a checkpoint, and those of the prefix with the endings `extras`."""
 
     def clean(self, folder: str) -> list[str]:
-        """Removes what killed saves left in a folder, and gives the files' names. Nobody may save there meanwhile."""
+        """Removes what killed saves left in a folder, and gives the files' names. No one may save there meanwhile."""
 
     def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
         """Raises one error with all differences between what is wanted (name, type, shape, and whether a slice of that is
@@ -101,7 +101,7 @@ def get_checkpoint_state(
     """What the folder's file `checkpoint` says, None where there is none (`tf.train.get_checkpoint_state`).
 
     Raises:
-        DataLossError: it is damaged. Taken for none, it would make a program begin anew that has checkpoints.
+        DataLossError: it is damaged. Taken for none, it would make a program begin again that has checkpoints.
     """
     folder = os.fspath(checkpoint_dir)
     name = latest_filename or "checkpoint"

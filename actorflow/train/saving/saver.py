@@ -296,7 +296,7 @@ class Saver:
         checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
     def _meta_graph_bytes(self) -> bytes:
-        """The graph as it is now; one that has not grown since the last save is not written anew."""
+        """The graph as it is now; one that has not grown since the last save is not written again."""
         version = self._graph.version
         if self._written is None or self._written[0] != version:
             self._written = version, self.export_meta_graph().SerializeToString()
@@ -438,7 +438,7 @@ class Saver:
 
 def _is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
     """Whether the folder names this checkpoint as the latest. It may where that can't be read: somebody has damaged it since it
-    was written a moment ago, which does not undo a save; the next one writes it anew."""
+    was written a moment ago, which does not undo a save; the next one writes it again."""
     try:
         state = get_checkpoint_state(folder, latest_filename)
     except DataLossError as error:

@@ -104,7 +104,7 @@ class QueueSpec:
 
 
 def _kept(xp: Any, value: Any) -> Any:
-    """`value` in memory that nobody else writes: an array that a program feeds stays the program's."""
+    """`value` in memory that no one else writes: an array that a program feeds stays the program's."""
     if type(value) is not np.ndarray or not value.flags.writeable and not isinstance(value.base, np.ndarray):
         return value
     copied = value.copy()

@@ -1,4 +1,4 @@
-"""`random_crop`: parts at places that are drawn anew, and the same with the same seed."""
+"""`random_crop`: parts at places that are drawn again, and the same with the same seed."""
 
 from __future__ import annotations
 

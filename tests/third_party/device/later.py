@@ -74,7 +74,7 @@ class LaterArray:
 
 
 class LaterAllocator:
-    """Counts the bytes of tensors, from their launch until nobody holds them any more."""
+    """Counts the bytes of tensors, from their launch until no one holds them any more."""
 
     threshold = 1
 

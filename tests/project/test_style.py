@@ -1,0 +1,96 @@
+"""tools/style.py: which sentences it finds, on which line, and which it leaves alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import style  # noqa: E402
+
+PYTHON = '''"""{}
+
+Second paragraph.
+"""
+'''
+
+
+@pytest.mark.parametrize(
+    ("sentence", "instead"),
+    [
+        ("What a node needs is here.", "begin with the noun"),
+        ("It runs. Who waits for it is woken.", "begin with the noun"),
+        ("Whoever asks gets an answer.", "begin with the noun"),
+        ("Where the shape is open, it waits.", "begin with the subject"),
+        ("Of those the first is taken.", "begin with the subject"),
+        ("The result hangs on the order.", "depends on"),
+        ("They hang on it.", "depends on"),
+        ("It is made anew.", "again"),
+        ("It ends amid a step.", "in the middle of"),
+        ("Nobody takes it.", "no one"),
+        ("It waits so many seconds.", "number"),
+        ("It goes on for ever.", "forever"),
+    ],
+)
+@pytest.mark.parametrize("path", ["module.py", "docs/page.md"])
+def test_a_fault_is_found_once(sentence: str, instead: str, path: str) -> None:
+    """In a docstring and in a document, with what to write."""
+    (found,) = style.findings(path, PYTHON.format(sentence) if path.endswith(".py") else sentence)
+    assert instead in found.instead and found.line == 1
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "What is a token?",
+        "It says what it does, where it runs and who waits for it.",
+        "`What` is a name. Whole numbers are fine; whether they fit is checked.",
+        'The message is "Nobody waits".',
+        "Wherever it is read, it is the same.",
+        "A change depends on it.",
+    ],
+)
+def test_plain_sentences_pass(sentence: str) -> None:
+    """Questions, relative clauses behind their noun, quotes and code are no faults."""
+    assert style.findings("module.py", PYTHON.format(sentence)) == []
+
+
+def test_the_line_is_that_of_the_words() -> None:
+    """In docstrings of several lines, points of lists, and comments."""
+    source = '''def f():
+    """Does it.
+
+    Args:
+        x: a number; it is
+            made anew.
+    """
+    # It runs
+    # for ever.
+    return "nobody"  # What comes out.
+'''
+    found = [(one.line, one.instead[:9]) for one in style.findings("a.py", source)]
+    assert found == [(6, "'again'"), (9, "'forever'"), (10, "begin wit")]
+
+
+def test_documents_are_read_without_code_and_tables() -> None:
+    """Text in fences, in tables and indented four spaces is left alone."""
+    page = "# Title\n\n```\nWhat it prints\n```\n\n| Who | What |\n\n    Nobody\n\n- Where it is, it is.\n"
+    assert [one.line for one in style.findings("docs/a.md", page)] == [11]
+
+
+def test_a_file_may_have_what_is_left_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--write` lowers the counts, and raises none."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "a.py").write_text('"""What it is. Nobody knows."""\n')
+    (tmp_path / "b.py").write_text('"""What it is."""\n')
+    left = tmp_path / "tools" / "style_left.json"
+    left.write_text('{"a.py": 3}')
+    monkeypatch.setattr(style, "ROOT", tmp_path)
+    monkeypatch.setattr(style, "LEFT", left)
+    assert style.main(["a.py"]) == 0 and style.main(["b.py"]) == 1
+    assert style.main(["--write", "a.py", "b.py"]) == 1, "b.py is not excused"
+    assert left.read_text() == '{\n"a.py": 2\n}\n'
