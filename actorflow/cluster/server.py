@@ -64,9 +64,45 @@ from actorflow.transport.base import Identity
 from actorflow.unpicklable import unpicklable
 
 _REACH_SECONDS = 5.0
+MOST_TOLD = 50
+"""Steps in flight of which `Server.status` tells what they wait for, unless there are more."""
 MOST_SESSIONS = 1024
 """So many sessions one connection may have."""
 _FLUSH_SECONDS = 1.0
+
+
+def _device(device: Device) -> dict[str, Any]:
+    """What there is to say of a device, in JSON's types."""
+    told = device.statistics()
+    return {
+        "name": device.name,
+        "type": device.type,
+        "live_bytes": told.memory.live_bytes,
+        "peak_bytes": told.memory.peak_bytes,
+        "budget_bytes": told.memory.budget,
+        "kernels_inline": told.inline,
+        "kernels_threaded": told.threaded,
+        "swapped_out_bytes": told.swapped_out,
+        "swapped_in_bytes": told.swapped_in,
+    }
+
+
+def _link(link: Link, direction: str) -> dict[str, Any]:
+    """What there is to say of a link, in JSON's types."""
+    told = link.tokens.statistics()
+    return {
+        "peer": link.task,
+        "direction": direction,
+        "transport": told.transport,
+        "bytes_sent": told.bytes_sent,
+        "bytes_received": told.bytes_received,
+        "queued": told.queued_tensors + told.queued_messages,
+        "credit_bytes": told.credit,
+        "waits": told.waits,
+        "wait_seconds": told.wait_seconds,
+        "dropped": told.dropped_old + told.dropped_twice,
+        "round_trip": link.control.statistics().round_trip,
+    }
 
 
 @public("af")
@@ -236,7 +272,7 @@ class Server:
 
     def status(self) -> dict[str, Any]:
         """What there is to say of the task, in JSON's types."""
-        memory = {d.name: d.statistics().memory for d in self.worker.devices}
+        steps = self.worker.steps
         return {
             "task": self.task,
             "cluster": self.identity.cluster,
@@ -250,16 +286,23 @@ class Server:
             "version": VERSION,
             "uptime": anyio.current_time() - self._started,
             "resident_bytes": machine.resident_bytes(machine.pid()),
-            "devices": [
-                {"name": d.name, "type": d.type, "live_bytes": memory[d.name].live_bytes} for d in self.worker.devices
+            "devices": [_device(device) for device in self.worker.devices],
+            "steps_in_flight": len(steps.running),
+            "steps": steps.count,
+            "steps_failed": steps.failed,
+            "steps_cancelled": steps.cancelled,
+            "steps_abandoned": steps.abandoned,
+            "nodes": steps.nodes,
+            "queues": self.worker.queues(),
+            "waiting": [
+                {"step": one.step, "idle": one.idle, "lines": list(one.lines)}
+                for one in (steps.look() if len(steps.running) <= MOST_TOLD else ())
             ],
-            "steps_in_flight": len(self.worker.steps.running),
-            "steps": self.worker.steps.count,
             "kernels": self.worker.kernels(),
             "sessions": len(self._sessions),
             "links": sorted(
-                [{"peer": link.task, "direction": "to"} for link in self.links.outbound.values() if link.alive]
-                + [{"peer": link.task, "direction": "from"} for link in self.links.inbound.values()],
+                [_link(link, "to") for link in self.links.outbound.values() if link.alive]
+                + [_link(link, "from") for link in self.links.inbound.values()],
                 key=lambda row: (row["peer"], row["direction"]),
             ),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import msgpack
@@ -18,6 +18,7 @@ from actorflow.cluster.wire.messages import (
     Costs,
     LinkTraffic,
     Pending,
+    Record,
     Register,
     Release,
     Reset,
@@ -33,6 +34,7 @@ from actorflow.graph.node import Node
 from actorflow.placement.measuring import NodeMeasurement, encode_observed
 from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
+from actorflow.runtime.diagnostics.recorder import Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import PartialExecution, StepCaller
@@ -44,6 +46,8 @@ from actorflow.session.waiting.deadlock import WaitingStep
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
+MOST_RECORDED = 200_000
+"""Events that a recorder keeps, some hundred bytes each."""
 _UNCLAIMED_SECONDS = 5.0
 """Longer than a request takes over a link that lives: without a heartbeat for so long it has ended."""
 
@@ -186,6 +190,9 @@ class WorkerService:
             packed: bytes = msgpack.packb(self.carried())
             return packed
 
+        async def record(request: Record) -> bytes:
+            return self.record(request.every, request.events)
+
         async def costs(request: Costs) -> bytes:
             packed: bytes = msgpack.packb(encode_observed(self.observed(request.session, link)))
             return packed
@@ -200,7 +207,16 @@ class WorkerService:
             "pending": pending,
             "look": look,
             "carried": carried,
+            "record": record,
         }
+
+    def record(self, every: int, events: int) -> bytes:
+        """Records steps from now on (`Recorder`), or none where `every` is 0; gives what was recorded until now."""
+        former, self.steps.recorder = self.steps.recorder, None
+        if every > 0:
+            self.steps.recorder = Recorder(every, min(max(events, 0), MOST_RECORDED))
+        packed: bytes = msgpack.packb([0, []] if former is None else [former.dropped, former.rows()])
+        return packed
 
     async def _end_later(self, step: int, reply: DeferredCall) -> Any:
         try:
@@ -432,6 +448,21 @@ class WorkerService:
     def pending(self) -> str:
         """Which nodes of the steps in flight wait, and for what."""
         return self.steps.pending()
+
+    def queues(self) -> list[dict[str, Any]]:
+        """The queues of the task, in JSON's types: how many elements each holds, and who waits there."""
+        found = []
+        for device, manager in self.resources.items():
+            for container, kind, name, resource in manager.held():
+                counts = getattr(resource, "statistics", None)
+                if counts is not None and hasattr(resource, "spec"):
+                    told = asdict(counts())
+                    capacity = getattr(resource.spec, "capacity", -1)
+                    found.append(
+                        {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity}
+                        | told
+                    )
+        return found
 
     def carried(self) -> list[list[Any]]:
         """What the links that this task opened have sent, [peer, transport, edge, tokens, bytes], and what it has waited for,

@@ -12,6 +12,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "keys": "actorflow.cli.keys:COMMAND",
         "run": "actorflow.cli.run:COMMAND",
         "status": "actorflow.cli.status:COMMAND",
+        "trace": "actorflow.cli.trace:COMMAND",
         "up": "actorflow.cli.up:COMMAND",
         "worker": "actorflow.cli.worker:COMMAND",
     },

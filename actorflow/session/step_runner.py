@@ -15,6 +15,7 @@ from actorflow.reports import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
+from actorflow.runtime.diagnostics.recorder import Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.errstate import errstate_context
@@ -67,6 +68,8 @@ class StepRunner:
         """Gives the nodes that use each resource, as far as they are known here."""
         self.deadlock: DeadlockDetector | None = None
         """Tells of steps that only wait, where somebody wants to know."""
+        self.recorder: Recorder | None = None
+        """Traces some of the steps, while it is there."""
         self._looking: asyncio.TimerHandle | None = None
         self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
         """Until when that is taken for fresh, what steps waited for, and the users of resources."""
@@ -240,8 +243,12 @@ class StepRunner:
             self.open()
         assert self.dispatcher is not None and self._loop is not None
         self.count += 1
+        if number is None:
+            number = self.count
+        if trace is None and self.recorder is not None:
+            trace = self.recorder.trace_for(number)
         step = Step(
-            self.count if number is None else number,
+            number,
             compiled.plans,
             self.dispatcher,
             self._loop,
@@ -258,6 +265,8 @@ class StepRunner:
 
     def left(self, step: Step) -> None:
         """A step is over, or its grace is."""
+        if self.recorder is not None and step.trace is not None:
+            self.recorder.ended(step.id, step.trace)
         if self.running.pop(step.id, None) is not None and step.abandoned:
             self.abandoned += 1
             self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]

@@ -270,6 +270,16 @@ class Status(Request):
     method = "status"
 
 
+@dataclass(frozen=True, slots=True)
+class Record(Request):
+    """Traces each step of the task whose number is a multiple of `every` from now on, none where it is 0; `events` is how many
+    events are kept. The reply is what was recorded until now: a packed [traces that were dropped, list of [step, events]]."""
+
+    method = "record"
+    every: int
+    events: int
+
+
 class Field(NamedTuple):
     """A field's name, the types that msgpack may give for it, what those of a list's or map's entries are (empty: any), and the
     least number that is too large for it."""

@@ -119,3 +119,11 @@ class ResourceManager:
             for container, resources in self._containers.items()
             for kind, name in resources
         ]
+
+    def held(self) -> list[tuple[str, str, str, Any]]:
+        """(container, type, name, resource) of each resource that this manager itself holds."""
+        return [
+            (container, kind.__name__, name, resource)
+            for container, resources in list(self._containers.items())
+            for (kind, name), resource in list(resources.items())
+        ]
