@@ -1,5 +1,6 @@
 """Kernels of queues, readers, files and formats.
 
+columns.py        many Example messages read at once, in step
 decoding.py       decode byte strings
 files.py          touch files, and how they may: below the roots that the process was given, and on threads
 images.py         images, which Pillow decodes and encodes on the host

@@ -16,6 +16,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.shapes import Shape
 
 from ..strings.objects import as_arrays
+from .columns import FEWEST, Column, read_columns
 
 
 class _Example:
@@ -101,17 +102,46 @@ def _dense(examples: Sequence[_Example], key: str, shape: Any, default: Any) -> 
     return result
 
 
+def _dense_column(column: Column, shape: Any, default: Any) -> Any | None:
+    """The same from a column; None where a message does not fit."""
+    count = math.prod(size for size in shape if size is not None)
+    lengths, variable = column.lengths, None in shape
+    missing = lengths < 0
+    if variable:
+        if not count or (lengths[~missing] % count).any():
+            return None
+        steps = np.where(missing, 0, lengths // count)
+        longest = int(steps.max(initial=0))
+        result = np.full((len(steps), longest, *shape[1:]), default.reshape(-1)[0], column.values.dtype)
+        result[np.arange(longest) < steps[:, None]] = column.values.reshape(-1, *shape[1:])
+        return result
+    if (lengths[~missing] != count).any():
+        return None
+    if not missing.any():
+        return column.values.reshape(len(lengths), *shape)
+    if default.size != count:
+        return None
+    result = np.empty((len(lengths), *shape), column.values.dtype)
+    result[missing] = default.reshape(shape)
+    result[~missing] = column.values.reshape(-1, *shape) if count else 0
+    return result
+
+
 def _ragged(rows: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
     """Rows of different lengths as indices, values and shape; None is an empty row."""
     lengths = np.array([0 if row is None else len(row) for row in rows], np.int64)
-    total, longest = int(lengths.sum()), int(lengths.max(initial=0))
-    indices = np.empty((total, 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    values = np.empty(total, dtype.numpy_dtype)
-    if total:
+    values = np.empty(int(lengths.sum()), dtype.numpy_dtype)
+    if len(values):
         np.concatenate([row for row in rows if row is not None], out=values)
-    return indices, values, np.array([len(rows), longest], np.int64)
+    return _sparse(lengths, values)
+
+
+def _sparse(lengths: Any, values: Any) -> tuple[Any, Any, Any]:
+    """Rows of these lengths as indices, values and shape."""
+    indices = np.empty((len(values), 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
+    indices[:, 1] = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return indices, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _columns(parts: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
@@ -140,9 +170,17 @@ def parse_example(
         raise InvalidArgumentError(f"parse_example takes a vector of messages, but their shape is {serialized.shape}.")
     if len(names) not in (0, len(serialized)):
         raise InvalidArgumentError(f"There are {len(serialized)} examples, but {len(names)} names.")
+    defaults = [as_arrays(d) for d in dense_defaults]
+    wanted = dict(zip(sparse_keys, sparse_types)) | {k: as_dtype(d.dtype) for k, d in zip(dense_keys, defaults)}
+    if len(serialized) >= FEWEST and len(wanted) == len(sparse_keys) + len(dense_keys):
+        columns = read_columns(serialized.tolist(), wanted)
+        if columns is not None:
+            fixed = [_dense_column(columns[key], shape, d) for key, shape, d in zip(dense_keys, dense_shapes, defaults)]
+            if all(found is not None for found in fixed):
+                rows = [_sparse(np.maximum(columns[key].lengths, 0), columns[key].values) for key in sparse_keys]
+                return _result(_columns(rows) + fixed)
     examples = _examples(serialized, names)
     sparse = [_ragged([e.values(key, t) for e in examples], t) for key, t in zip(sparse_keys, sparse_types)]
-    defaults = [as_arrays(d) for d in dense_defaults]
     dense = [_dense(examples, key, shape, d) for key, shape, d in zip(dense_keys, dense_shapes, defaults)]
     return _result(_columns(sparse) + dense)
 
