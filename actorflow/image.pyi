@@ -2,10 +2,124 @@
 
 """Images: conversions, sizes, colours, boxes (`tf.image`)."""
 
+from actorflow.ops.image.adjust import adjust_brightness as adjust_brightness
+from actorflow.ops.image.adjust import adjust_contrast as adjust_contrast
+from actorflow.ops.image.adjust import adjust_gamma as adjust_gamma
+from actorflow.ops.image.adjust import adjust_hue as adjust_hue
+from actorflow.ops.image.adjust import adjust_saturation as adjust_saturation
+from actorflow.ops.image.adjust import per_image_standardization as per_image_standardization
+from actorflow.ops.image.adjust import random_brightness as random_brightness
+from actorflow.ops.image.adjust import random_contrast as random_contrast
+from actorflow.ops.image.adjust import random_hue as random_hue
+from actorflow.ops.image.adjust import random_saturation as random_saturation
+from actorflow.ops.image.boxes import draw_bounding_boxes as draw_bounding_boxes
+from actorflow.ops.image.boxes import non_max_suppression as non_max_suppression
+from actorflow.ops.image.boxes import sample_distorted_bounding_box as sample_distorted_bounding_box
+from actorflow.ops.image.colors import grayscale_to_rgb as grayscale_to_rgb
+from actorflow.ops.image.colors import hsv_to_rgb as hsv_to_rgb
+from actorflow.ops.image.colors import rgb_to_grayscale as rgb_to_grayscale
+from actorflow.ops.image.colors import rgb_to_hsv as rgb_to_hsv
+from actorflow.ops.image.colors import rgb_to_yiq as rgb_to_yiq
+from actorflow.ops.image.colors import rgb_to_yuv as rgb_to_yuv
+from actorflow.ops.image.colors import yiq_to_rgb as yiq_to_rgb
+from actorflow.ops.image.colors import yuv_to_rgb as yuv_to_rgb
 from actorflow.ops.image.convert import convert_image_dtype as convert_image_dtype
+from actorflow.ops.image.crops import central_crop as central_crop
+from actorflow.ops.image.crops import crop_to_bounding_box as crop_to_bounding_box
+from actorflow.ops.image.crops import pad_to_bounding_box as pad_to_bounding_box
+from actorflow.ops.image.crops import resize_image_with_crop_or_pad as resize_image_with_crop_or_pad
+from actorflow.ops.image.crops import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from actorflow.ops.image.crops import total_variation as total_variation
+from actorflow.ops.image.flips import flip_left_right as flip_left_right
+from actorflow.ops.image.flips import flip_up_down as flip_up_down
+from actorflow.ops.image.flips import random_flip_left_right as random_flip_left_right
+from actorflow.ops.image.flips import random_flip_up_down as random_flip_up_down
+from actorflow.ops.image.flips import rot90 as rot90
+from actorflow.ops.image.flips import transpose_image as transpose
+from actorflow.ops.image.flips import transpose_image as transpose_image
 from actorflow.ops.image.glimpse import extract_glimpse as extract_glimpse
+from actorflow.ops.image.quality import image_gradients as image_gradients
+from actorflow.ops.image.quality import psnr as psnr
+from actorflow.ops.image.quality import sobel_edges as sobel_edges
+from actorflow.ops.image.quality import ssim as ssim
+from actorflow.ops.image.regions import crop_and_resize as crop_and_resize
+from actorflow.ops.image.resize import resize_area as resize_area
+from actorflow.ops.image.resize import resize_bicubic as resize_bicubic
+from actorflow.ops.image.resize import resize_bilinear as resize_bilinear
+from actorflow.ops.image.resize import resize_nearest_neighbor as resize_nearest_neighbor
+from actorflow.ops.image.resizing import ResizeMethod as ResizeMethod
+from actorflow.ops.image.resizing import resize_image_with_pad as resize_image_with_pad
+from actorflow.ops.image.resizing import resize_image_with_pad as resize_with_pad
+from actorflow.ops.image.resizing import resize_images as resize
+from actorflow.ops.image.resizing import resize_images as resize_images
+from actorflow.ops.io.images import decode_and_crop_jpeg as decode_and_crop_jpeg
+from actorflow.ops.io.images import decode_bmp as decode_bmp
+from actorflow.ops.io.images import decode_gif as decode_gif
+from actorflow.ops.io.images import decode_image as decode_image
+from actorflow.ops.io.images import decode_jpeg as decode_jpeg
+from actorflow.ops.io.images import decode_png as decode_png
+from actorflow.ops.io.images import encode_jpeg as encode_jpeg
+from actorflow.ops.io.images import encode_png as encode_png
+from actorflow.ops.io.images import is_jpeg as is_jpeg
 
 __all__ = [
+    "ResizeMethod",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "central_crop",
     "convert_image_dtype",
+    "crop_and_resize",
+    "crop_to_bounding_box",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "draw_bounding_boxes",
+    "encode_jpeg",
+    "encode_png",
     "extract_glimpse",
+    "flip_left_right",
+    "flip_up_down",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
+    "image_gradients",
+    "is_jpeg",
+    "non_max_suppression",
+    "pad_to_bounding_box",
+    "per_image_standardization",
+    "psnr",
+    "random_brightness",
+    "random_contrast",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+    "resize_with_crop_or_pad",
+    "resize_with_pad",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
+    "rot90",
+    "sample_distorted_bounding_box",
+    "sobel_edges",
+    "ssim",
+    "total_variation",
+    "transpose",
+    "transpose_image",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
 ]

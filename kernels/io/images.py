@@ -35,6 +35,11 @@ def _decode(
     contents: Any, formats: tuple[str, ...], channels: int, dtype: DType, ratio: int = 1, truncated: bool = False
 ) -> Any:
     """`[height, width, channels]`. Raises InvalidArgumentError where the string is no image of these formats."""
+    pixels = _pixels(_opened(contents, formats, ratio, truncated), channels, dtype)
+    return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+def _opened(contents: Any, formats: tuple[str, ...], ratio: int = 1, truncated: bool = False) -> Any:
     library, data = _pillow(), as_arrays(contents)
     if data.ndim:
         raise InvalidArgumentError(f"One image is decoded, but the shape is {data.shape}.")
@@ -45,6 +50,7 @@ def _decode(
             if ratio > 1:
                 image.draft(None, (-(-image.width // ratio), -(-image.height // ratio)))
             image.load()
+            return image
     except (
         OSError,
         SyntaxError,
@@ -56,9 +62,7 @@ def _decode(
             raise InvalidArgumentError(
                 f"The string of {len(data.item())} bytes is no {' or '.join(formats)} image that can be decoded: {error}."
             ) from None
-        image = _recovered(data.item(), formats)
-    pixels = _pixels(image, channels, dtype)
-    return pixels[:, :, None] if pixels.ndim == 2 else pixels
+        return _recovered(data.item(), formats)
 
 
 def _recovered(data: bytes, formats: tuple[str, ...]) -> Any:
@@ -98,6 +102,21 @@ def decode_jpeg(xp: Any, contents: Any, *, channels: int, ratio: int, try_recove
     if ratio not in (1, 2, 4, 8):
         raise InvalidArgumentError(f"An image shrinks by 1, 2, 4 or 8, not {ratio}.")
     return xp.asarray(_decode(contents, ("JPEG",), channels, uint8, ratio, try_recover_truncated))
+
+
+@kernel("DecodeBmp")
+def decode_bmp(xp: Any, contents: Any, *, channels: int) -> Any:
+    return xp.asarray(_decode(contents, ("BMP",), channels, uint8))
+
+
+@kernel("DecodeGif")
+def decode_gif(xp: Any, contents: Any) -> Any:
+    image = _opened(contents, ("GIF",))
+    frames = []
+    for number in range(getattr(image, "n_frames", 1)):
+        image.seek(number)
+        frames.append(np.array(image.convert("RGB")))
+    return xp.asarray(np.stack(frames))
 
 
 @kernel("DecodeImage")

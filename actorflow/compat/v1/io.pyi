@@ -11,11 +11,15 @@ from actorflow.ops.io.decoding import serialize_tensor as serialize_tensor
 from actorflow.ops.io.files import matching_files as matching_files
 from actorflow.ops.io.files import read_file as read_file
 from actorflow.ops.io.files import write_file as write_file
+from actorflow.ops.io.images import decode_and_crop_jpeg as decode_and_crop_jpeg
+from actorflow.ops.io.images import decode_bmp as decode_bmp
+from actorflow.ops.io.images import decode_gif as decode_gif
 from actorflow.ops.io.images import decode_image as decode_image
 from actorflow.ops.io.images import decode_jpeg as decode_jpeg
 from actorflow.ops.io.images import decode_png as decode_png
 from actorflow.ops.io.images import encode_jpeg as encode_jpeg
 from actorflow.ops.io.images import encode_png as encode_png
+from actorflow.ops.io.images import is_jpeg as is_jpeg
 from actorflow.ops.io.parsing import FixedLenFeature as FixedLenFeature
 from actorflow.ops.io.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorflow.ops.io.parsing import VarLenFeature as VarLenFeature
@@ -47,9 +51,12 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
     "decode_base64",
+    "decode_bmp",
     "decode_compressed",
     "decode_csv",
+    "decode_gif",
     "decode_image",
     "decode_jpeg",
     "decode_json_example",
@@ -60,6 +67,7 @@ __all__ = [
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "is_jpeg",
     "matching_files",
     "parse_example",
     "parse_single_example",

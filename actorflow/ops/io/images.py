@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from actorflow.dtypes import DTypeLike, as_dtype, string, uint8, uint16
+from actorflow.dtypes import DTypeLike, as_dtype, int32, string, uint8, uint16
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.index import slice_
+from actorflow.ops.array.join import concat
+from actorflow.ops.building import composite
 from actorflow.ops.declare import op
+from actorflow.ops.math.logic import equal
 from actorflow.ops.shape_rules import require_rank
+from actorflow.ops.strings.elementwise import substr
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, show
@@ -15,6 +21,8 @@ _WORK = 1_000_000  # of an image whose size is not known
 
 def _decoded(c: Inference) -> Shape:
     require_rank(c, 0, 0)
+    if c.op.type == "DecodeGif":
+        return (None, None, None, 3)
     channels, dtype = c.attrs["channels"], c.attrs.get("dtype", uint8)
     allowed = (0, 1, 3) if c.op.type == "DecodeJpeg" else (0, 1, 2, 3, 4) if c.op.type == "DecodePng" else (0, 1, 3, 4)
     if channels not in allowed:
@@ -34,7 +42,7 @@ def _encoded(c: Inference) -> Shape:
     return ()
 
 
-@public("af.io")
+@public("af.io", "af.image")
 @op("DecodePng", shape=_decoded, types={"contents": string}, result="dtype", gradient=None, work=_WORK)
 def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """A PNG image as `[height, width, channels]` (`tf.image.decode_png`).
@@ -51,7 +59,7 @@ def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = ui
     """
 
 
-@public("af.io")
+@public("af.io", "af.image")
 @op("DecodeJpeg", shape=_decoded, types={"contents": string}, result=uint8, gradient=None, work=_WORK)
 def decode_jpeg(
     contents: TensorLike,
@@ -80,6 +88,65 @@ def decode_jpeg(
     """
 
 
+@public("af.io", "af.image")
+@op("DecodeBmp", shape=_decoded, types={"contents": string}, result=uint8, gradient=None, work=_WORK)
+def decode_bmp(contents: TensorLike, *, channels: int = 0, name: str | None = None) -> Tensor:
+    """A BMP image as uint8 `[height, width, channels]` (`tf.image.decode_bmp`).
+
+    Args:
+        contents: a scalar string, the file's bytes.
+        channels: 0 keeps the image's; 1 is grey, 3 RGB, 4 RGB and alpha.
+
+    Raises:
+        InvalidArgumentError: the string is not a BMP, in the run.
+    """
+
+
+@public("af.io", "af.image")
+@op("DecodeGif", shape=_decoded, types={"contents": string}, result=uint8, gradient=None, work=_WORK)
+def decode_gif(contents: TensorLike, *, name: str | None = None) -> Tensor:
+    """All frames of a GIF as uint8 `[frames, height, width, 3]` (`tf.image.decode_gif`).
+
+    `contents` is a scalar string, the file's bytes. Raises InvalidArgumentError in the run where it is not a GIF.
+    """
+
+
+@public("af.io", "af.image")
+def decode_and_crop_jpeg(
+    contents: TensorLike,
+    crop_window: TensorLike,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1.0,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A rectangle of a JPEG image (`tf.image.decode_and_crop_jpeg`). The whole image is decoded for it.
+
+    Args:
+        contents: a scalar string, the file's bytes.
+        crop_window: int32 `[4]`: the upper left corner (y, x), the height and the width.
+        channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method: see `decode_jpeg`.
+
+    Raises:
+        InvalidArgumentError: the string is not a JPEG, or the window is not within the image, in the run.
+    """
+    with composite(name, "DecodeAndCropJpeg", contents, crop_window) as scope:
+        whole = decode_jpeg(contents, channels=channels, ratio=ratio, try_recover_truncated=try_recover_truncated)
+        window = convert_to_tensor(crop_window, int32)
+        begin, size = concat([window[:2], [0]], 0), concat([window[2:], [-1]], 0)
+        return slice_(whole, begin, size, name=scope)
+
+
+@public("af.io", "af.image")
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
+    """Whether a scalar string begins as a JPEG does, a bool scalar (`tf.image.is_jpeg`)."""
+    with composite(name, "is_jpeg", contents) as scope:
+        return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name=scope)
+
+
 @op("DecodeImage", shape=_decoded, types={"contents": string}, result="dtype", gradient=None, work=_WORK)
 def decode_image_op(
     contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None
@@ -87,7 +154,7 @@ def decode_image_op(
     """See `decode_image`."""
 
 
-@public("af.io")
+@public("af.io", "af.image")
 def decode_image(
     contents: TensorLike, channels: int | None = None, dtype: DTypeLike = uint8, name: str | None = None
 ) -> Tensor:
@@ -103,7 +170,7 @@ def decode_image(
     return decode_image_op(contents, channels=channels or 0, dtype=as_dtype(dtype), name=name or "decode_image")
 
 
-@public("af.io")
+@public("af.io", "af.image")
 @op(
     "EncodePng",
     shape=_encoded,
@@ -119,7 +186,7 @@ def encode_png(image: TensorLike, *, compression: int = -1, name: str | None = N
     """
 
 
-@public("af.io")
+@public("af.io", "af.image")
 @op("EncodeJpeg", shape=_encoded, dtypes=frozenset((uint8,)), result=string, gradient=None, work=_WORK)
 def encode_jpeg(
     image: TensorLike, *, format: str = "", quality: int = 95, progressive: bool = False, name: str | None = None

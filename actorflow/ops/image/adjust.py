@@ -1,0 +1,210 @@
+"""Images made brighter, of more contrast, of another hue, at random too (`tf.image.adjust_brightness` and its like).
+
+Each works on floats between 0 and 1 and gives the type that it was given; what leaves the range of an integer type becomes its
+limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from actorflow.dtypes import float32
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.array.join import concat
+from actorflow.ops.array.shape import size
+from actorflow.ops.building import composite
+from actorflow.ops.flow.control import identity
+from actorflow.ops.image.colors import hsv_to_rgb, rgb_to_hsv
+from actorflow.ops.image.convert import convert_image_dtype
+from actorflow.ops.image.ranks import image_of
+from actorflow.ops.math.arithmetic import floormod, maximum, pow
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.clip import clip_by_value
+from actorflow.ops.math.elementwise import rsqrt, sqrt, square
+from actorflow.ops.math.reduction import reduce_mean
+from actorflow.ops.random.distributions import random_uniform
+from actorflow.public import public
+
+
+def _adjusted(image: TensorLike, name: str, adjust: Callable[[Tensor], Tensor]) -> Tensor:
+    """`adjust` of the image as floats, as the type that it has."""
+    source = image_of(image)
+    with composite(None, name, source) as scope:
+        kind = source.dtype.base_dtype
+        floating = source if kind.is_floating else convert_image_dtype(source, float32)
+        return convert_image_dtype(adjust(floating), kind, saturate=True, name=scope)
+
+
+@public("af.image")
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
+    """`delta` added to all elements (`tf.image.adjust_brightness`).
+
+    `image` is real, of rank 3 or more; `delta` a float scalar, of elements from 0 to 1.
+    """
+    return _adjusted(image, "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
+
+
+@public("af.image")
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
+    """The distances from each channel's mean times a factor (`tf.image.adjust_contrast`).
+
+    `images` is real, of rank 3 or more; `contrast_factor` a float scalar. Each image and channel has its own mean.
+    """
+
+    def adjust(x: Tensor) -> Tensor:
+        mean = reduce_mean(x, [-3, -2], keepdims=True)
+        return (x - mean) * cast(convert_to_tensor(contrast_factor), x.dtype) + mean
+
+    return _adjusted(images, "adjust_contrast", adjust)
+
+
+@public("af.image")
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
+    """`gain * image ** gamma` (`tf.image.adjust_gamma`).
+
+    Args:
+        image: real, of rank 3 or more.
+        gamma: a scalar of zero or more; above 1 the image gets darker.
+        gain: a scalar.
+
+    Raises:
+        ValueError: `gamma` is a number below zero.
+    """
+    if isinstance(gamma, (int, float)) and gamma < 0:
+        raise ValueError("Gamma should be a non-negative real number.")
+    power, factor = convert_to_tensor(gamma), convert_to_tensor(gain)
+    return _adjusted(image, "adjust_gamma", lambda x: cast(factor, x.dtype) * pow(x, cast(power, x.dtype)))
+
+
+def _with_hsv(x: Tensor, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]]) -> Tensor:
+    hsv = rgb_to_hsv(x)
+    return hsv_to_rgb(concat(change(hsv[..., 0:1], hsv[..., 1:2], hsv[..., 2:3]), -1))
+
+
+@public("af.image")
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
+    """The hue moved around its circle (`tf.image.adjust_hue`).
+
+    Args:
+        image: real, of rank 3 or more, with three channels.
+        delta: a float scalar from -1 to 1, where 1 is the whole circle.
+    """
+
+    def change(hue: Tensor, saturation: Tensor, value: Tensor) -> list[Tensor]:
+        return [floormod(hue + cast(convert_to_tensor(delta), hue.dtype), 1.0), saturation, value]
+
+    return _adjusted(image, name or "adjust_hue", lambda x: _with_hsv(x, change))
+
+
+@public("af.image")
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
+    """The saturation times a factor, 1 at the most (`tf.image.adjust_saturation`).
+
+    Args:
+        image: real, of rank 3 or more, with three channels.
+        saturation_factor: a float scalar.
+    """
+
+    def change(hue: Tensor, saturation: Tensor, value: Tensor) -> list[Tensor]:
+        factor = cast(convert_to_tensor(saturation_factor), hue.dtype)
+        return [hue, clip_by_value(saturation * factor, 0.0, 1.0), value]
+
+    return _adjusted(image, name or "adjust_saturation", lambda x: _with_hsv(x, change))
+
+
+# ---- at random
+
+
+def _check_range(lower: float, upper: float) -> None:
+    if upper <= lower:
+        raise ValueError("upper must be > lower.")
+    if lower < 0:
+        raise ValueError("lower must be non-negative.")
+
+
+@public("af.image")
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_brightness` by a number drawn from [-max_delta, max_delta) in each run (`tf.image.random_brightness`).
+
+    Args:
+        image: real, of rank 3 or more.
+        max_delta: zero or more.
+        seed: makes the numbers the same in every session.
+
+    Raises:
+        ValueError: `max_delta` is below zero.
+    """
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+@public("af.image")
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_contrast` by a factor drawn from [lower, upper) in each run (`tf.image.random_contrast`).
+
+    Args:
+        image: real, of rank 3 or more.
+        lower, upper: zero or more.
+        seed: makes the factors the same in every session.
+
+    Raises:
+        ValueError: `lower` is below zero, or not below `upper`.
+    """
+    _check_range(lower, upper)
+    return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
+
+
+@public("af.image")
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_hue` by a number drawn from [-max_delta, max_delta) in each run (`tf.image.random_hue`).
+
+    Args:
+        image: real, of rank 3 or more, with three channels.
+        max_delta: from 0 to 0.5.
+        seed: makes the numbers the same in every session.
+
+    Raises:
+        ValueError: `max_delta` is another number.
+    """
+    if max_delta > 0.5:
+        raise ValueError("max_delta must be <= 0.5.")
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+@public("af.image")
+def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_saturation` by a factor drawn from [lower, upper) in each run (`tf.image.random_saturation`).
+
+    Args:
+        image: real, of rank 3 or more, with three channels.
+        lower, upper: zero or more.
+        seed: makes the factors the same in every session.
+
+    Raises:
+        ValueError: `lower` is below zero, or not below `upper`.
+    """
+    _check_range(lower, upper)
+    return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
+
+
+# ---- statistics
+
+
+@public("af.image")
+def per_image_standardization(image: TensorLike) -> Tensor:
+    """Each image with a mean of 0 and a deviation of 1 (`tf.image.per_image_standardization`).
+
+    The deviation counts as one over the root of the number of elements at least, so an image of one colour becomes zeros.
+    `image` is real, `[..., height, width, channels]`; the result is float32, or of the floating type that it has.
+    """
+    source = image_of(image)
+    with composite(None, "per_image_standardization", source) as scope:
+        x = source if source.dtype.is_floating else cast(source, float32)
+        mean = reduce_mean(x, [-3, -2, -1], keepdims=True)
+        deviation = sqrt(reduce_mean(square(x - mean), [-3, -2, -1], keepdims=True))
+        count = cast(size(x), x.dtype) / cast(size(mean), x.dtype)
+        return identity((x - mean) / maximum(deviation, rsqrt(count)), name=scope)

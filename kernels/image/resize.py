@@ -1,0 +1,200 @@
+"""Kernels of images of another size.
+
+A method is a function from two sizes to taps: for each new pixel the old ones that it is made of, and their weights. A kernel
+goes along the height and then the width; a gradient goes the same way with the transposed matrix of the weights.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+
+Taps: TypeAlias = "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]"  # indices and weights, [new size, taps]
+_FLOAT = np.float32
+_TABLE = 1024  # TensorFlow looks the weights of its cubic function up at so many places
+
+
+def _scale(old: int, new: int, align: bool) -> Any:
+    return _FLOAT((old - 1) / (new - 1)) if align and new > 1 else _FLOAT(old) / _FLOAT(new)
+
+
+def _places(old: int, new: int, align: bool, half: bool) -> Any:
+    """Where the new pixels are among the old ones."""
+    at, scale = np.arange(new, dtype=_FLOAT), _scale(old, new, align)
+    return (at + _FLOAT(0.5)) * scale - _FLOAT(0.5) if half else at * scale
+
+
+def _bilinear(old: int, new: int, align: bool, half: bool) -> Taps:
+    at = _places(old, new, align, half)
+    below = np.floor(at)
+    part = at - below
+    pairs = np.stack([np.maximum(below, 0), np.minimum(np.ceil(at), old - 1)], 1)
+    return pairs.astype(np.intp), np.stack([1 - part, part], 1)
+
+
+def _nearest(old: int, new: int, align: bool, half: bool) -> Taps:
+    at = np.arange(new, dtype=_FLOAT) + _FLOAT(0.5 if half else 0)
+    at = at * _scale(old, new, align)
+    chosen = np.floor(at + _FLOAT(0.5)) if align else np.floor(at)
+    return np.clip(chosen, 0, old - 1).astype(np.intp)[:, None], np.ones((new, 1), _FLOAT)
+
+
+@functools.cache
+def _cubic(a: float) -> Any:
+    """The cubic function at distances below 1, and the same from 1 to 2."""
+    x = np.arange(_TABLE + 1) / _TABLE
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    x = x + 1
+    return near.astype(_FLOAT), (((a * x - 5 * a) * x + 8 * a) * x - 4 * a).astype(_FLOAT)
+
+
+def _bicubic(old: int, new: int, align: bool, half: bool) -> Taps:
+    at = _places(old, new, align, half)
+    below = np.floor(at)
+    near, far = _cubic(-0.5 if half else -0.75)
+    part = np.rint((at - below) * _TABLE).astype(np.intp)
+    weights = np.stack([far[part], near[part], near[_TABLE - part], far[_TABLE - part]], 1)
+    wanted = below[:, None].astype(np.intp) + np.arange(-1, 3)
+    chosen = np.clip(wanted, 0, old - 1)
+    if half:  # what lies outside counts for nothing
+        weights = np.where(chosen == wanted, weights, _FLOAT(0))
+        weights = weights / weights.sum(1, keepdims=True)
+    return chosen, weights
+
+
+def _area(old: int, new: int, align: bool, half: bool) -> Taps:
+    scale = _scale(old, new, align)
+    begins = np.arange(new, dtype=_FLOAT) * scale
+    ends = (np.arange(new, dtype=_FLOAT) + 1) * scale
+    first, last = np.floor(begins).astype(np.intp), np.ceil(ends).astype(np.intp)
+    wanted = first[:, None] + np.arange(int((last - first).max()))
+    covered = np.minimum(wanted + 1, ends[:, None]) - np.maximum(wanted, begins[:, None])
+    weights = np.where(wanted < last[:, None], covered, 0) / scale
+    return np.clip(wanted, 0, old - 1), weights.astype(_FLOAT)
+
+
+_METHODS: dict[str, Callable[[int, int, bool, bool], Taps]] = {
+    "Bilinear": _bilinear,
+    "Bicubic": _bicubic,
+    "NearestNeighbor": _nearest,
+    "Area": _area,
+}
+
+
+@functools.lru_cache(256)
+def _taps(method: str, old: int, new: int, align: bool, half: bool) -> Taps:
+    return _METHODS[method](old, new, align, half)
+
+
+@functools.lru_cache(64)
+def _matrix(method: str, old: int, new: int, align: bool, half: bool) -> Any:
+    """The weights as a matrix [new, old]."""
+    indices, weights = _taps(method, old, new, align, half)
+    made = np.zeros((new, old), _FLOAT)
+    np.add.at(made, (np.arange(new)[:, None], indices), weights)
+    return made
+
+
+def _along(xp: Any, x: Any, axis: int, taps: Taps) -> Any:
+    indices, weights = taps
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    total = None
+    for index, weight in zip(indices.T, weights.T):
+        part = xp.take(x, xp.asarray(index), axis) * xp.asarray(weight.reshape(shape))
+        total = part if total is None else xp.add(total, part, out=total)
+    return total
+
+
+def _sizes(size: Any) -> tuple[int, int]:
+    wanted = tuple(int(n) for n in np.asarray(size).reshape(-1))
+    if len(wanted) != 2 or min(wanted) <= 0:
+        raise InvalidArgumentError(f"An image's height and width are one or more, not {list(wanted)}.")
+    return wanted[0], wanted[1]
+
+
+def _check(images: Any) -> None:
+    if images.ndim != 4 or 0 in images.shape[1:3]:
+        raise InvalidArgumentError(
+            f"Images have the shape [batch, height, width, channels], with a pixel at least, not {images.shape}."
+        )
+
+
+def _resized(xp: Any, method: str, images: Any, size: Any, align: bool, half: bool = False) -> Any:
+    wanted = _sizes(size)
+    _check(images)
+    made = images if images.dtype == np.float64 else images.astype(_FLOAT, copy=False)
+    for axis in sorted((1, 2), key=lambda axis: wanted[axis - 1] / images.shape[axis]):  # what shrinks goes first
+        made = _along(xp, made, axis, _taps(method, images.shape[axis], wanted[axis - 1], align, half))
+    return made.astype(_FLOAT, copy=False)
+
+
+def _slopes(xp: Any, method: str, slopes: Any, space: tuple[int, int], align: bool, half: bool = False) -> Any:
+    """The slopes of a resize, for the images of height and width `space` that were resized."""
+    _check(slopes)
+    made = slopes
+    for axis, old in zip((1, 2), space):
+        matrix = xp.asarray(_matrix(method, old, slopes.shape[axis], align, half)).astype(made.dtype, copy=False)
+        made = xp.moveaxis(xp.tensordot(matrix, made, axes=((0,), (axis,))), 0, axis)
+    return made
+
+
+@kernel("ResizeBilinear")
+def resize_bilinear(xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
+    return _resized(xp, "Bilinear", images, size, align_corners, half_pixel_centers)
+
+
+@kernel("ResizeBicubic")
+def resize_bicubic(xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
+    return _resized(xp, "Bicubic", images, size, align_corners, half_pixel_centers)
+
+
+@kernel("ResizeArea")
+def resize_area(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
+    return _resized(xp, "Area", images, size, align_corners)
+
+
+@kernel("ResizeNearestNeighbor")
+def resize_nearest_neighbor(xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
+    wanted = _sizes(size)
+    _check(images)
+    made = images
+    for axis in (1, 2):
+        indices, _ = _taps("NearestNeighbor", images.shape[axis], wanted[axis - 1], align_corners, half_pixel_centers)
+        made = xp.take(made, xp.asarray(indices[:, 0]), axis)
+    return made
+
+
+def _of(xp: Any, method: str, slopes: Any, images: Any, align: bool, half: bool = False) -> Any:
+    _check(images)
+    made = _slopes(xp, method, slopes, images.shape[1:3], align, half)
+    return xp.ascontiguousarray(made.astype(images.dtype, copy=False))
+
+
+@kernel("ResizeBilinearGrad")
+def resize_bilinear_grad(xp: Any, slopes: Any, images: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
+    return _of(xp, "Bilinear", slopes, images, align_corners, half_pixel_centers)
+
+
+@kernel("ResizeBicubicGrad")
+def resize_bicubic_grad(xp: Any, slopes: Any, images: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
+    return _of(xp, "Bicubic", slopes, images, align_corners, half_pixel_centers)
+
+
+@kernel("ResizeAreaGrad")
+def resize_area_grad(xp: Any, slopes: Any, images: Any, *, align_corners: bool) -> Any:
+    return _of(xp, "Area", slopes, images, align_corners)
+
+
+@kernel("ResizeNearestNeighborGrad")
+def resize_nearest_neighbor_grad(
+    xp: Any, slopes: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    made = _slopes(xp, "NearestNeighbor", slopes, _sizes(size), align_corners, half_pixel_centers)
+    return xp.ascontiguousarray(made.astype(slopes.dtype, copy=False))
