@@ -16,6 +16,7 @@ events.py       what an Estimator tells
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator`
+alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
 
 from actorflow.public import namespace as _namespace

@@ -140,7 +140,15 @@ import httpx
 # What stands before and after a piece that is no program of its own, by words of it.
 AROUND = {
     "af.Supervisor(": ("", "assert step == 49"),
-    "af.estimator.Estimator(": (
+    "train_and_evaluate(": (
+        "def model_fn(features, labels, mode):\n"
+        "    loss = af.reduce_mean(features['x'] * af.get_variable('w', [2]))\n"
+        "    train = af.train.AdamOptimizer().minimize(loss, global_step=af.train.get_global_step())\n"
+        "    return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train)\n"
+        "batch = batch.astype(np.float32)",
+        "assert metrics['global_step'] == 100",
+    ),
+    "with af.estimator.Estimator(": (
         "batch, target = batch.astype(np.float32), target.astype(np.float32)",
         "assert estimator.get_variable_value('global_step') == 100",
     ),

@@ -2,6 +2,7 @@
 
 from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.estimator.blocking import Estimator as Estimator
 from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
 from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
@@ -18,4 +19,5 @@ __all__ = [
     "Session",
     "SingularMonitoredSession",
     "Supervisor",
+    "train_and_evaluate",
 ]

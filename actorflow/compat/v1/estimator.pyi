@@ -2,6 +2,19 @@
 
 from actorflow.compat.training.estimator import Estimator as Estimator
 from actorflow.estimator import inputs as inputs
+from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
+from actorflow.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
+from actorflow.estimator.alternating.early_stopping import stop_if_higher_hook as stop_if_higher_hook
+from actorflow.estimator.alternating.early_stopping import stop_if_lower_hook as stop_if_lower_hook
+from actorflow.estimator.alternating.early_stopping import stop_if_no_decrease_hook as stop_if_no_decrease_hook
+from actorflow.estimator.alternating.early_stopping import stop_if_no_increase_hook as stop_if_no_increase_hook
+from actorflow.estimator.alternating.exporters import BestExporter as BestExporter
+from actorflow.estimator.alternating.exporters import Exporter as Exporter
+from actorflow.estimator.alternating.exporters import FinalExporter as FinalExporter
+from actorflow.estimator.alternating.exporters import LatestExporter as LatestExporter
+from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
+from actorflow.estimator.alternating.specs import EvalSpec as EvalSpec
+from actorflow.estimator.alternating.specs import TrainSpec as TrainSpec
 from actorflow.estimator.events import Evaluated as Evaluated
 from actorflow.estimator.events import Exported as Exported
 from actorflow.estimator.events import Saved as Saved
@@ -14,16 +27,29 @@ from actorflow.estimator.spec import ModeKeys as ModeKeys
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
+    "BestExporter",
     "Estimator",
     "EstimatorSpec",
+    "EvalSpec",
     "Evaluated",
     "Exported",
+    "Exporter",
+    "FinalExporter",
+    "LatestExporter",
     "ModeKeys",
     "RunConfig",
     "Saved",
     "StepMade",
+    "TrainSpec",
     "TrainingBegun",
     "TrainingEnded",
     "WarmStartSettings",
     "inputs",
+    "make_early_stopping_hook",
+    "read_eval_metrics",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
+    "train_and_evaluate",
 ]

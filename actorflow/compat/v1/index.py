@@ -170,6 +170,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "tf.estimator": {
         "Estimator": "actorflow.compat.training.estimator",
+        "train_and_evaluate": "actorflow.estimator.alternating.run:train_and_evaluate_blocking",
     },
     "tf.graph_util": {
         "convert_variables_to_constants": "actorflow.graphdef.subgraphs",

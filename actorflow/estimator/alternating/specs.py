@@ -1,0 +1,123 @@
+"""`TrainSpec` and `EvalSpec`: what `train_and_evaluate` trains and evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.estimator.alternating.exporters import Exporter
+from actorflow.estimator.spec import check_hook
+from actorflow.monitored.hooks.saving import CheckpointSaverListener
+from actorflow.public import public
+
+
+def _hooks(hooks: Any) -> tuple[Any, ...]:
+    found = tuple(hooks or ())
+    for hook in found:
+        check_hook(hook, f"All hooks must be `SessionRunHook` instances, given: {hook}")
+    return found
+
+
+@public("af.estimator")
+@dataclass(frozen=True)
+class TrainSpec:
+    """What is trained, and for how long.
+
+    Args:
+        input_fn: the input; see `Estimator`.
+        max_steps: the global step to end at; None trains to the end of the input.
+        hooks: take part in each step.
+        saving_listeners: told of checkpoints.
+
+    Raises:
+        TypeError: a hook or a listener is none.
+        ValueError: `max_steps` is not positive.
+    """
+
+    input_fn: Any
+    max_steps: int | None = None
+    hooks: Sequence[Any] | None = None
+    saving_listeners: Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.input_fn is None:
+            raise TypeError(f"`input_fn` must be callable, given: {self.input_fn}")
+        if self.max_steps is not None and self.max_steps <= 0:
+            raise ValueError(f"Must specify max_steps > 0, given: {self.max_steps}")
+        for listener in self.saving_listeners or ():
+            if not isinstance(listener, CheckpointSaverListener):
+                raise TypeError(f"All saving_listeners must be `CheckpointSaverListener` instances, given: {listener}")
+        object.__setattr__(self, "hooks", _hooks(self.hooks))
+        object.__setattr__(self, "saving_listeners", tuple(self.saving_listeners or ()))
+
+
+@public("af.estimator")
+@dataclass(frozen=True)
+class EvalSpec:
+    """What is evaluated, and when.
+
+    The first checkpoint after the initial one is evaluated, then each that comes when `throttle_secs` have passed since the
+    begin of the last evaluation (or `every_steps`, where that is given), and the last one in any case.
+
+    Args:
+        input_fn: the input; see `Estimator`.
+        steps: how many batches to take; None takes all.
+        name: a name, where a model is evaluated on several inputs.
+        hooks: take part in each step.
+        exporters: export the model after each evaluation: one `Exporter` or several.
+        start_delay_secs: how long an evaluator of a cluster waits at first.
+        throttle_secs: the least number of seconds between the begins of two evaluations.
+        every_steps: the least number of global steps between two evaluations, instead of the seconds.
+
+    Raises:
+        TypeError: a hook, an exporter or the name is none.
+        ValueError: a number is out of its range, or two exporters have one name.
+    """
+
+    input_fn: Any
+    steps: int | None = 100
+    name: str | None = None
+    hooks: Sequence[Any] | None = None
+    exporters: Any = None
+    start_delay_secs: float = 120
+    throttle_secs: float = 600
+    every_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.input_fn is None:
+            raise TypeError(f"`input_fn` must be callable, given: {self.input_fn}")
+        if self.steps is not None and self.steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {self.steps}")
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"`name` must be string, given: {self.name}")
+        if self.start_delay_secs < 0:
+            raise ValueError(f"Must specify start_delay_secs >= 0, given: {self.start_delay_secs}")
+        if self.throttle_secs < 0:
+            raise ValueError(f"Must specify throttle_secs >= 0, given: {self.throttle_secs}")
+        if self.every_steps is not None and self.every_steps <= 0:
+            raise ValueError(f"Must specify every_steps > 0, given: {self.every_steps}")
+        object.__setattr__(self, "hooks", _hooks(self.hooks))
+        object.__setattr__(self, "exporters", _exporters(self.exporters))
+
+
+def _exporters(given: Any) -> tuple[Exporter, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, Exporter):
+        given = [given]
+    wrong = f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {given}."
+    try:
+        found = tuple(given)
+    except TypeError as error:
+        raise TypeError(wrong) from error
+    if not all(isinstance(one, Exporter) for one in found):
+        raise TypeError(wrong)
+    names = [one.name for one in found]
+    if not all(names):
+        raise ValueError(f"An Exporter cannot have a name that is `None` or empty. All exporter names: {names}")
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"`exporters` must have unique names. Such a name cannot be `None`. All exporter names: {names}"
+        )
+    return found
