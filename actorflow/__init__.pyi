@@ -72,17 +72,21 @@ from actorflow.dtypes import uint16 as uint16
 from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
-from actorflow.eager.functional import gradients_function as gradients_function
-from actorflow.eager.functional import implicit_gradients as implicit_gradients
-from actorflow.eager.functional import implicit_value_and_gradients as implicit_value_and_gradients
-from actorflow.eager.functional import value_and_gradients_function as value_and_gradients_function
+from actorflow.eager.functions.function import Function as Function
+from actorflow.eager.functions.function import RetracingWarning as RetracingWarning
+from actorflow.eager.functions.function import function as function
+from actorflow.eager.functions.signature import TensorSpec as TensorSpec
 from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
 from actorflow.eager.scope import eager as eager
 from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
 from actorflow.eager.scope import executing_eagerly as executing_eagerly
 from actorflow.eager.scope import init_scope as init_scope
-from actorflow.eager.tape import GradientTape as GradientTape
-from actorflow.eager.tape import UnconnectedGradients as UnconnectedGradients
+from actorflow.eager.tapes.functional import gradients_function as gradients_function
+from actorflow.eager.tapes.functional import implicit_gradients as implicit_gradients
+from actorflow.eager.tapes.functional import implicit_value_and_gradients as implicit_value_and_gradients
+from actorflow.eager.tapes.functional import value_and_gradients_function as value_and_gradients_function
+from actorflow.eager.tapes.gradient_tape import GradientTape as GradientTape
+from actorflow.eager.tapes.gradient_tape import UnconnectedGradients as UnconnectedGradients
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
 from actorflow.graph.graph import Graph as Graph
@@ -582,6 +586,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
+    "Function",
     "GradientTape",
     "Graph",
     "GraphGrowthWarning",
@@ -600,6 +605,7 @@ __all__ = [
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
+    "RetracingWarning",
     "Server",
     "Session",
     "SessionStatistics",
@@ -613,6 +619,7 @@ __all__ = [
     "TensorArray",
     "TensorLike",
     "TensorShape",
+    "TensorSpec",
     "TextLineReader",
     "Trace",
     "UnconnectedGradients",
@@ -774,6 +781,7 @@ __all__ = [
     "floormod",
     "foldl",
     "foldr",
+    "function",
     "gather",
     "gather_nd",
     "get_collection",

@@ -5,16 +5,13 @@ program is eager is a question of which graph is the default one, so every op, a
 second target without a line of its own. Gradients go by the one rule that each op has: a tape remembers the operations that
 ran, and the rules, which build nodes, build them in the same graph and so run at once too.
 
-backward.py     the way back along a tape: from the gradients of what was computed to those of what it was computed from
-custom.py       a function with a gradient of its own, called where ops run at once (`af.custom_gradient`)
-dispatch.py     the short way from a call of an op to its kernel: what was resolved for the same types and shapes before
-functional.py   functions that give gradients of functions (`tf.contrib.eager.implicit_gradients` and its like)
-graph.py        `EagerGraph`: a graph that runs each node as it is made
-operation.py    `EagerOperation`: an op that has run, with the face that gradient rules know of a node
-quiet.py        `call_quietly`: a call of a kernel in a context in which numpy warns of nothing, as in a session
-scope.py        `eager`: where ops run at once, and whether they do here
-tape.py         `GradientTape`: remembers what is computed, so that gradients can be taken afterwards
-tapes.py        `Tape`: the operations that ran while it watched, in their order; and which tapes watch here
-tensor.py       `EagerTensor`: a tensor that has its value already
-variable.py     `EagerVariable`: a variable that is an object of the program, and is collected when no one holds it
+dispatch.py    the short way from a call of an op to its kernel: what was resolved for the same types and shapes before
+graph.py       `EagerGraph`: a graph that runs each node as it is made
+operation.py   `EagerOperation`: an op that has run, with the face that gradient rules know of a node
+quiet.py       `call_quietly`: a call of a kernel in a context in which numpy warns of nothing, as in a session
+scope.py       `eager`: where ops run at once, and whether they do here
+tensor.py      `EagerTensor`: a tensor that has its value already
+variable.py    `EagerVariable`: a variable that is an object of the program, and is collected when no one holds it
+functions/     functions of Python that run as compiled plans (`tf.function`)
+tapes/         gradients of what ran at once
 """

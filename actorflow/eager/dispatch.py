@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorflow.eager import tapes
 from actorflow.eager.graph import GRAPH
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.quiet import quiet_run
+from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor, eager_tensor
 from actorflow.eager.variable import EagerVariable
 from actorflow.graph import scopes

@@ -13,9 +13,9 @@ import numpy as np
 
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
-from actorflow.eager import tapes
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.quiet import call_quietly
+from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import InvalidArgumentError, describe
 from actorflow.graph import scopes
@@ -298,8 +298,8 @@ class EagerGraph(Graph):
         return (TypeError if isinstance(error, TypeError) else RuntimeError)(text)
 
     def with_gradient(self, f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """See `actorflow.eager.custom`."""
-        from actorflow.eager.custom import with_gradient
+        """See `actorflow.eager.tapes.custom`."""
+        from actorflow.eager.tapes.custom import with_gradient
 
         return with_gradient(f, args, kwargs)
 

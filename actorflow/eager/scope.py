@@ -89,7 +89,7 @@ def executing_eagerly() -> bool:
 def init_scope() -> Iterator[None]:
     """A block that is outside of functions that are being traced (`tf.init_scope`): what is made in it is made once, at once, and
     no tape watches it. Inside of a graph that is entered it changes nothing."""
-    from actorflow.eager import tapes
+    from actorflow.eager.tapes import recording as tapes
 
     entered = scopes.entered_graph()
     if entered is not None and not entered.eager and not entered.takes_values:

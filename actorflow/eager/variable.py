@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType, DTypeLike
-from actorflow.eager import tapes
+from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.graph import GRAPH
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.scope import eager_handle_graph, graph_for_values, init_scope
+from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import InvalidArgumentError, describe
 from actorflow.graph.convert import convert_to_tensor
@@ -294,3 +295,4 @@ def _shape_of(value: Tensor, validate: bool, expected: ShapeLike) -> Shape:
 
 
 variables_of(type(GRAPH), EagerVariable)
+variables_of(FuncGraph, EagerVariable)

@@ -81,6 +81,11 @@ class Graph(Scoped):
     # What is in the graph
 
     @property
+    def home(self) -> Graph:
+        """The graph to which the variables belong that are made here: another one while a function is traced."""
+        return self
+
+    @property
     def version(self) -> int:
         """Grows with each change, so that equal versions mean an equal graph."""
         return len(self._nodes) + self._edits

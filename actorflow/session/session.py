@@ -112,6 +112,9 @@ class Session:
         writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
     """
 
+    ends_with_its_owner: bool = False
+    """Set by an object that keeps the session for itself: it is not to be closed then, and ends when nobody holds it."""
+
     __reduce_ex__ = unpicklable(
         "A session is not pickled: its variables and steps belong to this process. Open one where it is needed; a "
         "saver or a cluster shares the values."
@@ -530,7 +533,8 @@ class Session:
     def __del__(self) -> None:
         engine = getattr(self, "_engine", None)
         if engine is not None and not engine.closed and engine.was_used:
-            warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=2, source=self)
+            if not self.ends_with_its_owner:
+                warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=2, source=self)
             engine.abandon()
 
     def __repr__(self) -> str:

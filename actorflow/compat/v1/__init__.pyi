@@ -119,17 +119,21 @@ from actorflow.dtypes import uint32 as uint32
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
 from actorflow.dtypes import variant as variant
-from actorflow.eager.functional import gradients_function as gradients_function
-from actorflow.eager.functional import implicit_gradients as implicit_gradients
-from actorflow.eager.functional import implicit_value_and_gradients as implicit_value_and_gradients
-from actorflow.eager.functional import value_and_gradients_function as value_and_gradients_function
+from actorflow.eager.functions.function import Function as Function
+from actorflow.eager.functions.function import RetracingWarning as RetracingWarning
+from actorflow.eager.functions.function import function as function
+from actorflow.eager.functions.signature import TensorSpec as TensorSpec
 from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
 from actorflow.eager.scope import eager as eager
 from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
 from actorflow.eager.scope import executing_eagerly as executing_eagerly
 from actorflow.eager.scope import init_scope as init_scope
-from actorflow.eager.tape import GradientTape as GradientTape
-from actorflow.eager.tape import UnconnectedGradients as UnconnectedGradients
+from actorflow.eager.tapes.functional import gradients_function as gradients_function
+from actorflow.eager.tapes.functional import implicit_gradients as implicit_gradients
+from actorflow.eager.tapes.functional import implicit_value_and_gradients as implicit_value_and_gradients
+from actorflow.eager.tapes.functional import value_and_gradients_function as value_and_gradients_function
+from actorflow.eager.tapes.gradient_tape import GradientTape as GradientTape
+from actorflow.eager.tapes.gradient_tape import UnconnectedGradients as UnconnectedGradients
 from actorflow.errors import OpError as OpError
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
@@ -651,6 +655,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
+    "Function",
     "GPUOptions",
     "GradientTape",
     "Graph",
@@ -679,6 +684,7 @@ __all__ = [
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
+    "RetracingWarning",
     "RunMetadata",
     "RunOptions",
     "Server",
@@ -699,6 +705,7 @@ __all__ = [
     "TensorProto",
     "TensorShape",
     "TensorShapeProto",
+    "TensorSpec",
     "TextLineReader",
     "Trace",
     "UnconnectedGradients",
@@ -876,6 +883,7 @@ __all__ = [
     "floormod",
     "foldl",
     "foldr",
+    "function",
     "gather",
     "gather_nd",
     "get_collection",

@@ -293,14 +293,14 @@ class Optimizer:
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:
         """A variable of the optimizer that belongs to no single one, one for each graph."""
-        key = (name, colocate_with.graph)
+        key = (name, colocate_with.graph.home)
         if key not in self._non_slots:
             with colocate_with.graph.colocate_with(colocate_with.handle):
                 self._non_slots[key] = Variable(initial_value, name=name, trainable=False)
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable:
-        return self._non_slots[(name, graph or get_default_graph())]
+        return self._non_slots[(name, (graph or get_default_graph()).home)]
 
     def _parameter(self, value: Any, name: str) -> Tensor:
         """A parameter, or what it gives where it is a function, as a tensor."""

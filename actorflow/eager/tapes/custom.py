@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorflow.autodiff.custom import python_rule, values_and_rule
-from actorflow.eager import tapes
 from actorflow.eager.operation import EagerOperation
+from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
 from actorflow.graph.convert import convert_to_tensor
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from actorflow import nest
 from actorflow.autodiff.gradients import gradients
-from actorflow.eager import tapes
-from actorflow.eager.backward import backward
 from actorflow.eager.scope import graph_for_values
+from actorflow.eager.tapes import recording as tapes
+from actorflow.eager.tapes.backward import backward
 from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic

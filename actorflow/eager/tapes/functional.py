@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actorflow.eager.tape import GradientTape
+from actorflow.eager.tapes.gradient_tape import GradientTape
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.public import public

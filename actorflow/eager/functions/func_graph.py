@@ -1,0 +1,253 @@
+"""`FuncGraph`: the graph of a function that is traced from an eager program.
+
+Tensors that have values, and variables of the program, may be used in it: they become its inputs. Nodes with effects are put in
+the order of the program: each waits for those before it that touch the same variable, or that touch the world outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.eager.scope import eager_graph
+from actorflow.eager.tensor import EagerTensor
+from actorflow.errors import describe
+from actorflow.graph import scopes
+from actorflow.graph.graph import Graph
+from actorflow.graph.node import NO_ATTRS
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.registry import opdef
+from actorflow.runtime.state.variable_state import VariableState
+from actorflow.session.devices import shared_resources
+from actorflow.user_line import Where, user_line
+
+CONTAINER = "eager"
+"""The container in which sessions find the variables of eager programs."""
+_WORLD = "the world"
+_RESULTS = ("Identity", "NextIteration")
+
+
+class Order:
+    """Which nodes touched something last: the last write, the ends of branches and loops that may have written since, and the
+    reads after it."""
+
+    __slots__ = ("reads", "writes")
+
+    def __init__(self) -> None:
+        self.writes: list[str] = []
+        """What a read waits for."""
+        self.reads: list[str] = []
+
+    @property
+    def all(self) -> list[str]:
+        """What a write waits for."""
+        return [*self.writes, *self.reads]
+
+
+class FuncGraph(Graph):
+    """Where a function of Python adds its nodes. `may_make` says whether it may make variables."""
+
+    takes_values = True
+
+    def __init__(self, name: str, may_make: bool) -> None:
+        super().__init__()
+        self.name = name
+        self.captures: dict[int, tuple[EagerTensor, Tensor]] = {}
+        """Tensors of the program that have values, by identity, each with the placeholder that stands for it."""
+        self.handles: dict[int, tuple[Any, Tensor]] = {}
+        """Variables of the program, by identity, each with its handle here. They live as long as the graph."""
+        self.made: list[Any] = []
+        self.uses_randomness = False
+        self.has_flows = False
+        self._may_make = may_make
+        self._orders: dict[tuple[Any, Any], Order] = {}
+        self._effects: dict[str, None] = {}
+
+    @property
+    def home(self) -> Graph:
+        """The graph of the program."""
+        return eager_graph()
+
+    # What comes in
+
+    def capture(self, tensor: EagerTensor) -> Tensor:
+        """The node that stands for a value of the program: a constant where it can have no gradient, else an input."""
+        found = self.captures.get(id(tensor))
+        if found is not None:
+            return found[1]
+        with scopes.changed(self, flow=None, controls=(), names="", devices=(), colocate=()):
+            if tensor._dtype.kind in "fcV" and not tensor._dtype.is_ref:
+                attrs = {"dtype": tensor._dtype, "shape": tensor.static_shape}
+                made = super().create_op("Placeholder", (), attrs, "captured").outputs[0]
+                self.captures[id(tensor)] = tensor, made
+                return made
+            value = np.asarray(tensor.numpy(), dtype=tensor._dtype.numpy_dtype)
+            return super().create_op("Const", (), {"value": value, "dtype": tensor._dtype}, "captured").outputs[0]
+
+    def handle_of(self, variable: Any) -> Tensor:
+        """The handle of a variable of the program in this graph."""
+        found = self.handles.get(id(variable))
+        if found is None:
+            attrs = {
+                "shape": variable.static_shape,
+                "dtype": variable.dtype,
+                "container": CONTAINER,
+                "shared_name": variable.unique_id,
+            }
+            with scopes.changed(self, flow=None, controls=(), names="", devices=(), colocate=()):
+                handle = super().create_op("VariableV2", (), attrs, variable.op.name).outputs[0]
+            found = self.handles[id(variable)] = variable, handle
+            _publish(variable)
+        return found[1]
+
+    def lifted(self, initial_value: Any) -> Any:
+        """An initial value that may have nodes here, as one outside of the graph."""
+        if not self._may_make:
+            raise ValueError(
+                describe(
+                    "tf.function-decorated function tried to create variables on non-first call.",
+                    where=user_line(),
+                    hint="Make the variable outside of the function, or in its first call only.",
+                )
+            )
+        if not isinstance(initial_value, Tensor) or isinstance(initial_value, EagerTensor):
+            return initial_value
+        from actorflow.blocking import Session
+
+        needs = [initial_value.op]
+        for operation in needs:
+            if operation.type == "Placeholder":
+                raise ValueError(
+                    describe(
+                        "The initial value of a variable can't depend on the arguments of the function that makes it.",
+                        where=user_line(),
+                        hint="Give a function, af.Variable(lambda: ...), or a value of Python.",
+                    )
+                )
+            needs.extend(t.op for t in operation.inputs if t.op not in needs)
+        with Session(graph=self) as session:
+            return session.run(initial_value)
+
+    def made_variable(self, variable: Any) -> None:
+        """Notes that the function has made a variable."""
+        self.made.append(variable)
+
+    def variables_used(self) -> list[Any]:
+        """The variables that it has touched so far."""
+        return [variable for variable, _ in self.handles.values()]
+
+    # What is made
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor] = (),
+        attrs: Mapping[str, Any] = NO_ATTRS,
+        name: str | None = None,
+        where: Where | None = None,
+    ) -> Operation:
+        """Adds a node, in the order of the program where it has an effect.
+
+        Args:
+            op_type, inputs, attrs, name, where: see `Graph.create_op`.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: see `Graph.create_op`.
+        """
+        inputs = [self.capture(t) if isinstance(t, EagerTensor) else t for t in inputs]
+        flow = scopes.of(self).flow
+        definition = opdef.lookup(op_type)
+        if flow is not None:
+            self.has_flows = True
+        if definition.module.startswith("actorflow.ops.random") and definition.stateful:
+            self.uses_randomness = True
+        touched = self._touched(definition, inputs)
+        waits: list[str] = []
+        around = _chain(flow)
+        for key, writes in touched:
+            for within in around:
+                if (order := self._orders.get((key, within))) is not None:
+                    waits.extend(order.all if writes else order.writes)
+        # What is in a loop can't wait for what is around it, so all that enters does; and what comes out of a branch or an
+        # iteration comes after all that was done there.
+        awaited = around if op_type == "Enter" else [flow] if op_type in _RESULTS and flow is not None else []
+        if awaited:
+            for (_, within), order in self._orders.items():
+                if within in awaited:
+                    waits.extend(order.all)
+        if waits:
+            with scopes.changed(
+                self, controls=(*scopes.of(self).controls, scopes.ControlScope(tuple(dict.fromkeys(waits))))
+            ):
+                made = super().create_op(op_type, inputs, attrs, name, where)
+        else:
+            made = super().create_op(op_type, inputs, attrs, name, where)
+        for key, writes in touched:
+            order = self._orders.setdefault((key, flow), Order())
+            if writes:
+                order.writes, order.reads = [made.name], []
+                if flow is None:
+                    self._effects[made.name] = None
+            else:
+                order.reads.append(made.name)
+        if op_type == "Merge":
+            for inner in {self.flow_of(t.op.name) for t in inputs} - {None}:
+                self._leave(inner, made.name)
+        elif op_type == "NextIteration":  # the exits of the loop are there already
+            self._leave(flow, flow.variables[0].exit.op.name)  # type: ignore[union-attr]
+        return made
+
+    def _touched(self, definition: opdef.OpDef, inputs: Sequence[Tensor]) -> list[tuple[Any, bool]]:
+        """What a node touches, and whether it changes that."""
+        if definition.has_ref_input:
+            handles = [t.op.name for t in inputs if t.dtype.is_ref]
+            reads = not definition.writes and definition.type in ("ReadVariableOp", "IsVariableInitialized")
+            return [(_origin(self, handle), not reads) for handle in dict.fromkeys(handles)]
+        effect = definition.stateful and definition.type not in ("Placeholder", "VariableV2")
+        if not effect or definition.module.startswith("actorflow.ops.random"):
+            return []
+        return [(_WORLD, True)]
+
+    def _leave(self, inner: Any, end: str) -> None:
+        """What comes out of a branch or loop comes after all that it touched, so whoever waits for that waits for `end`."""
+        for (key, within), order in list(self._orders.items()):
+            if within is inner:
+                outer = self._orders.setdefault((key, inner.parent), Order())
+                (outer.writes if order.writes else outer.reads).append(end)
+                if order.writes and inner.parent is None:
+                    self._effects[end] = None
+
+    def effects(self) -> list[Operation]:
+        """The nodes that a call has to run although nothing takes their results."""
+        return [self.get_operation_by_name(name) for name in self._effects]
+
+
+def _chain(flow: Any) -> list[Any]:
+    """A branch or loop, and those around it, out to none."""
+    found = []
+    while flow is not None:
+        found.append(flow)
+        flow = getattr(flow, "parent", None)
+    return [*found, None]
+
+
+def _origin(graph: Graph, handle: str) -> str:
+    """The variable behind a handle, which branches and loops pass on."""
+    node = graph.nodes[handle]
+    while node.op in ("Switch", "Enter", "Identity", "RefSwitch", "RefEnter"):
+        node = graph.nodes[node.inputs[0].node]
+    return node.name
+
+
+def _publish(variable: Any) -> None:
+    """Lets sessions of this process find a variable of the program, as long as it lives."""
+    import weakref
+
+    for device in eager_graph().devices():  # type: ignore[attr-defined]
+        container = shared_resources(device.name)._container(CONTAINER)
+        key = (VariableState, variable.unique_id)
+        if key not in container:
+            container[key] = variable._state
+            weakref.finalize(variable, container.pop, key, None)
