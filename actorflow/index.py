@@ -250,8 +250,6 @@ NAMES: dict[str, dict[str, str]] = {
         "igammac": "actorflow.ops.math.special",
         "imag": "actorflow.ops.math.cast",
         "image": "actorflow.image:",
-        "implicit_gradients": "actorflow.eager.functional",
-        "implicit_value_and_gradients": "actorflow.eager.functional",
         "implicit_gradients": "actorflow.eager.tapes.functional",
         "implicit_value_and_gradients": "actorflow.eager.tapes.functional",
         "import_graph_def": "actorflow.graphdef.importing",

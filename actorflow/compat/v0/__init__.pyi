@@ -27,6 +27,7 @@ from actorflow.compat.v1 import FIFOQueue as FIFOQueue
 from actorflow.compat.v1 import FixedLenFeature as FixedLenFeature
 from actorflow.compat.v1 import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorflow.compat.v1 import FixedLengthRecordReader as FixedLengthRecordReader
+from actorflow.compat.v1 import Function as Function
 from actorflow.compat.v1 import GPUOptions as GPUOptions
 from actorflow.compat.v1 import GradientTape as GradientTape
 from actorflow.compat.v1 import Graph as Graph
@@ -55,6 +56,7 @@ from actorflow.compat.v1 import QueueBase as QueueBase
 from actorflow.compat.v1 import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.compat.v1 import ReaderBase as ReaderBase
 from actorflow.compat.v1 import RegisterGradient as RegisterGradient
+from actorflow.compat.v1 import RetracingWarning as RetracingWarning
 from actorflow.compat.v1 import RunMetadata as RunMetadata
 from actorflow.compat.v1 import RunOptions as RunOptions
 from actorflow.compat.v1 import Server as Server
@@ -75,6 +77,7 @@ from actorflow.compat.v1 import TensorLike as TensorLike
 from actorflow.compat.v1 import TensorProto as TensorProto
 from actorflow.compat.v1 import TensorShape as TensorShape
 from actorflow.compat.v1 import TensorShapeProto as TensorShapeProto
+from actorflow.compat.v1 import TensorSpec as TensorSpec
 from actorflow.compat.v1 import TextLineReader as TextLineReader
 from actorflow.compat.v1 import Trace as Trace
 from actorflow.compat.v1 import UnconnectedGradients as UnconnectedGradients
@@ -256,6 +259,7 @@ from actorflow.compat.v1 import floordiv as floordiv
 from actorflow.compat.v1 import floormod as floormod
 from actorflow.compat.v1 import foldl as foldl
 from actorflow.compat.v1 import foldr as foldr
+from actorflow.compat.v1 import function as function
 from actorflow.compat.v1 import gather as gather
 from actorflow.compat.v1 import gather_nd as gather_nd
 from actorflow.compat.v1 import get_collection as get_collection
@@ -662,6 +666,7 @@ __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
+    "Function",
     "GPUOptions",
     "GradientTape",
     "Graph",
@@ -690,6 +695,7 @@ __all__ = [
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
+    "RetracingWarning",
     "RunMetadata",
     "RunOptions",
     "Server",
@@ -710,6 +716,7 @@ __all__ = [
     "TensorProto",
     "TensorShape",
     "TensorShapeProto",
+    "TensorSpec",
     "TextLineReader",
     "Trace",
     "UnconnectedGradients",
@@ -894,6 +901,7 @@ __all__ = [
     "floormod",
     "foldl",
     "foldr",
+    "function",
     "gather",
     "gather_nd",
     "get_collection",
