@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import placeholder_op
 from actorflow.ops.flow.control import group, identity
-from actorflow.runtime.loops.driver import LoopDriver
+from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session.callable import Callable_
 from actorflow.session.session import Session
 from actorflow.user_line import user_line
@@ -47,7 +48,10 @@ class Plan:
         call = self._call
         if call is None:
             session = self._owner.session
-            call = self._call = drive(lambda: session.make_callable(self._fetches, self._feeds))
+            with self._owner.lock:
+                if self._call is None:
+                    self._call = drive(lambda: session.make_callable(self._fetches, self._feeds))
+            call = self._call
         found: list[Any] = drive(lambda: call(*values))
         return found
 
@@ -75,15 +79,17 @@ class _Loop:
 
 
 _shared: weakref.ref[_Loop] | None = None
+_shared_lock = threading.Lock()
 
 
 def _shared_loop() -> _Loop:
     global _shared
-    found = None if _shared is None else _shared()
-    if found is None:
-        found = _Loop()
-        _shared = weakref.ref(found)
-    return found
+    with _shared_lock:
+        found = None if _shared is None else _shared()
+        if found is None:
+            found = _Loop()
+            _shared = weakref.ref(found)
+        return found
 
 
 class Plans:
@@ -92,6 +98,8 @@ class Plans:
     def __init__(self, graph: FuncGraph, target: str | None) -> None:
         self._graph = graph
         self._target = target
+        self.lock = threading.RLock()
+        """Held while a plan is made for callers that block."""
         self._session: Session | None = None
         self._loop: _Loop | None = None
         self._on_loops: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
@@ -99,16 +107,19 @@ class Plans:
     @property
     def session(self) -> Session:
         """The session for callers that block."""
-        if self._session is None:
-            self._session = self._opened()
-        return self._session
+        with self.lock:
+            if self._session is None:
+                self._session = self._opened()
+            return self._session
 
     @property
     def drive(self) -> Callable[..., Any]:
         """Runs a coroutine to its end, on the calling thread."""
         if self._loop is None:
-            self._loop = _shared_loop()
-        return self._loop.driver.call
+            with self.lock:
+                self._loop = self._loop or _shared_loop()
+        call: Callable[..., Any] = self._loop.driver.call
+        return call
 
     def on(self, loop: Any) -> Session:
         """The session of an event loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 import weakref
 from collections import OrderedDict
@@ -58,6 +59,7 @@ class Function:
         self._signature = Signature(python_function, input_signature, numbers_are_tensors, static)
         self._target = target
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
+        self._lock = threading.RLock()
         self._count = 0
         self._warn_at = _MANY
         self._last: tuple[Any, ...] | None = None
@@ -98,6 +100,10 @@ class Function:
         return self._traces.get(call.key) or self._trace(call)
 
     def _trace(self, call: Call) -> ConcreteFunction:
+        with self._lock:  # other threads wait for a trace that they need, too
+            return self._traces.get(call.key) or self._traced(call)
+
+    def _traced(self, call: Call) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function")
         graph = FuncGraph(name, may_make=self._count == 0)
         symbols: list[Tensor] = []
