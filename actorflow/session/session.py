@@ -113,7 +113,7 @@ class Session:
     """
 
     ends_with_its_owner: bool = False
-    """Set by an object that keeps the session for itself: it is not to be closed then, and ends when nobody holds it."""
+    """Set by an object that keeps the session for itself: it is not to be closed then, and ends when no one holds it."""
 
     __reduce_ex__ = unpicklable(
         "A session is not pickled: its variables and steps belong to this process. Open one where it is needed; a "
