@@ -26,6 +26,7 @@ from actorflow import linalg as linalg
 from actorflow import lookup as lookup
 from actorflow import losses as losses
 from actorflow import math as math
+from actorflow import metrics as metrics
 from actorflow import nest as nest
 from actorflow import nn as nn
 from actorflow import signal as signal
@@ -887,6 +888,7 @@ __all__ = [
     "maximum",
     "merge",
     "meshgrid",
+    "metrics",
     "min_max_variable_partitioner",
     "minimum",
     "mod",

@@ -21,7 +21,6 @@ _OTHERWISE = {
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
-    "metrics": "Compute them from values that you fetch, or keep their sums in variables that are not trainable.",
     "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
 }
 """What does the work of TensorFlow's names that are not here."""

@@ -86,7 +86,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "distributions",
         "feature_column",
         "keras",
-        "metrics",
         "saved_model",
     ],
 )
@@ -108,7 +107,7 @@ def test_a_part_of_tensorflow_that_is_missing_says_so_and_what_does_its_work(pac
 
 def test_a_missing_name_of_an_inner_namespace_is_not_taken_for_a_part_of_tensorflow() -> None:
     with pytest.raises(AttributeError) as raised:
-        _ = tf.losses.metrics
+        _ = tf.losses.contrib
     assert "counterpart" not in str(raised.value)
 
 

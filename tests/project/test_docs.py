@@ -44,7 +44,7 @@ FORMER = {"af": "actorflow", "tf": "actorflow.compat.v1"}
 
 # Names of TensorFlow's that are not here: their documents say so.
 ABSENT = {
-    "README.md": "keras data metrics contrib saved_model",
+    "README.md": "keras data contrib saved_model",
     "differences.md": "function",
 }
 # In CONTRIBUTING.md, `x` and `y` are any module and name.
@@ -160,6 +160,10 @@ AROUND = {
     "Saver(": (IN_A_GRAPH, "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models')"),
     "warmup(": (IN_A_SESSION, "assert len(copy) == len(graph) and trace.events\nawait session.close()"),
     "graph.lint(": ("", ""),
+    "af.metrics.accuracy": (
+        f"{IN_A_GRAPH}labels = predictions = af.placeholder(af.int32, [None])\nbatches = [[1, 2], [3]]\n",
+        "scope.__exit__(None, None, None)",
+    ),
     "af.layers.conv2d": (IN_A_GRAPH.replace("graph", "af.Graph()"), "scope.__exit__(None, None, None)"),
     "asgi.lifespan(": (
         STARLETTE,

@@ -29,7 +29,7 @@ ORDER = (
     ("runtime",),
     ("session",),
     ("lint", "cluster", "eager"),
-    ("queues", "lookup", "rnn", "layers", "launch"),
+    ("queues", "lookup", "rnn", "layers", "metrics", "launch"),
     ("train",),
     ("graphdef",),
     ("summary",),

@@ -376,6 +376,7 @@ from actorflow.compat.v1 import merge as merge
 from actorflow.compat.v1.summary import merge_all as merge_all_summaries
 from actorflow.compat.v1.summary import merge as merge_summary
 from actorflow.compat.v1 import meshgrid as meshgrid
+from actorflow.compat.v1 import metrics as metrics
 from actorflow.compat.v1 import min_max_variable_partitioner as min_max_variable_partitioner
 from actorflow.compat.v1 import minimum as minimum
 from actorflow.compat.v1 import mod as mod
@@ -1020,6 +1021,7 @@ __all__ = [
     "merge_all_summaries",
     "merge_summary",
     "meshgrid",
+    "metrics",
     "min_max_variable_partitioner",
     "minimum",
     "mod",

@@ -56,6 +56,7 @@ from actorflow.compat.v1 import lookup as lookup
 from actorflow.compat.v1 import losses as losses
 from actorflow.compat.v1 import manip as manip
 from actorflow.compat.v1 import math as math
+from actorflow.compat.v1 import metrics as metrics
 from actorflow.compat.v1 import nest as nest
 from actorflow.compat.v1 import nn as nn
 from actorflow.compat.v1 import python_io as python_io
@@ -996,6 +997,7 @@ __all__ = [
     "maximum",
     "merge",
     "meshgrid",
+    "metrics",
     "min_max_variable_partitioner",
     "minimum",
     "mod",

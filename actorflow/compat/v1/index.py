@@ -59,6 +59,7 @@ NAMES: dict[str, dict[str, str]] = {
         "losses": "actorflow.compat.v1.losses:",
         "manip": "actorflow.compat.v1.manip:",
         "math": "actorflow.compat.v1.math:",
+        "metrics": "actorflow.compat.v1.metrics:",
         "nest": "actorflow.compat.v1.nest:",
         "nn": "actorflow.compat.v1.nn:",
         "print": "actorflow.ops.flow.printing:print_",
@@ -227,6 +228,7 @@ NAMES: dict[str, dict[str, str]] = {
         "tile": "actorflow.ops.array.pad_tile",
     },
     "tf.math": {},
+    "tf.metrics": {},
     "tf.nest": {
         "assert_same_structure": "actorflow.nest",
         "flatten": "actorflow.nest",
