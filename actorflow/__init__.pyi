@@ -518,8 +518,8 @@ from actorflow.registry.kernel import kernel as kernel
 from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
-from actorflow.session.engine import SessionStatistics as SessionStatistics
 from actorflow.session.session import Session as Session
+from actorflow.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
 from actorflow.supervisor.supervisor import Supervisor as Supervisor
 from actorflow.variables.collections import GraphKeys as GraphKeys

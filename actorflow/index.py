@@ -39,7 +39,7 @@ NAMES: dict[str, dict[str, str]] = {
         "RetracingWarning": "actorflow.eager.functions.function",
         "Server": "actorflow.cluster.server",
         "Session": "actorflow.session.session",
-        "SessionStatistics": "actorflow.session.engine",
+        "SessionStatistics": "actorflow.session.statistics",
         "SparseConditionalAccumulator": "actorflow.ops.state.accumulators",
         "SparseTensor": "actorflow.graph.sparse_tensor",
         "SparseTensorValue": "actorflow.graph.sparse_tensor",

@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
@@ -53,8 +53,8 @@ from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.event_loops.running import running_loop
-from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial_run import PartialStep
+from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
 from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS, DeadlockDetector, WaitingStep
@@ -108,7 +108,7 @@ def _naming(source: str) -> Iterator[None]:
         raise
 
 
-class RemoteEngine:
+class RemoteEngine(StepCounts):
     """Runs a session's steps by the master at `target`. It connects when it is first used, and again when it has lost it:
     variables live on the tasks and outlive the connection."""
 
@@ -128,9 +128,9 @@ class RemoteEngine:
         with _naming(source):
             self.target = resolve(target, credentials)
         self._source = source
-        self.admission = admission
         self.closed = False
-        self.plans = self.steps = self.failed = self.cancelled = 0
+        super().__init__(admission)
+        self.plans = 0
         self._graph = graph
         self._options = options
         self.transport = transport
@@ -284,7 +284,7 @@ class RemoteEngine:
         step = next(self._numbers)
         entry = self.in_flight.begin(step, plan.signature, scope)
         try:
-            self.steps += 1
+            self.count += 1
             clock = asyncio.get_running_loop().time
             start = entry.since
             link = plan.connection
@@ -333,7 +333,7 @@ class RemoteEngine:
         """One step in parts, whose request is open until it has ended."""
         if self._root is None:
             self._root = BackgroundTasks()
-        self.steps += 1
+        self.count += 1
         link = plan.connection
         request = RunPlan(self._session, plan.number, next(self._numbers), None, False, link.tokens.epoch, [])
         return RemotePartialStep(link, request, signature, self.in_flight, self._root)
@@ -382,18 +382,7 @@ class RemoteEngine:
             yield
 
     def statistics(self) -> SessionStatistics:
-        return SessionStatistics(
-            steps=self.steps,
-            failed=self.failed,
-            cancelled=self.cancelled,
-            abandoned=None,
-            inflight=self.admission.inflight,
-            queued=self.admission.queued,
-            waiting=self.admission.waiting,
-            plans=self.plans,
-            nodes=None,
-            devices={},
-        )
+        return replace(self.counted(self.plans), abandoned=None, nodes=None)  # only the tasks know these
 
     def tasks(self) -> list[TaskState]:
         """Raises UnimplementedError: they are not in this process."""

@@ -39,7 +39,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import PartialExecution, StepCaller
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
-from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
+from actorflow.session.planning.planner import LARGE_GRAPH, on_thread
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadlock import WaitingStep

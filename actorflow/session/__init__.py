@@ -1,20 +1,26 @@
 """The client's handle to the runtime.
 
-awaits.py              `refuse_await`: tells a program that awaits what a blocking session gives that it need not
+A session asks an `Engine`, of which there are two. `LocalEngine` is a master with one worker that it calls directly;
+`RemoteEngine` (`actorflow.cluster.client`) asks a master by messages. A master and a worker do what a local engine does by
+the same classes: `Planner` places, divides and keeps plans, `PlanBuilder` compiles them, `StepRunner` runs steps,
+`PartialExecution` holds those that are fed in parts. So a signature is planned, a step run, and a run counted in one way,
+wherever it happens. Two things differ, and stay apart. A run in this process goes straight to the step, because a lookup of
+plan, owner and rendezvous for each run would show in small runs. And a checkpoint of a cluster waits for the steps of its own
+session only, and not for ever.
+
+awaitables.py          `RunCoroutine` of `run` and `Callable_` of `make_callable`, which a program awaits; and what it may not
 blocking.py            `blocking.Session`: the same session without `await`, for scripts and plain prompts
-callable.py            `Callable_`: a prepared run, for loops in which each microsecond counts
 devices.py             the devices of an in-process session, and the state that outlives sessions
 engine.py              `Engine`: whoever runs the steps of a session, in this process or behind a target
-failed_run.py          how a run that failed is told: a cancelled one by the log, an error without the frames of actorflow
+inspection.py          `Inspection`: what a session tells of its devices, its steps, and where its nodes are
 local.py               the engine of a session in this process: its own devices, plans, and steps
 partial_execution.py   `PartialExecution`: a step that is fed and fetched while it runs
 partial_run.py         partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)
 prefetch.py            runs that are started before anybody asks for their results, so that input comes in while a program
                        computes
-run_coroutine.py       `RunCoroutine`: what `Session.run` gives: a coroutine that says so where a program takes it for the
-                       values
 session.py             `Session`: a client's handle to the runtime, which runs parts of a graph and keeps their state (paper
                        section 2)
+statistics.py          what sessions count: `SessionStatistics`, how they come about, and `EdgeReport`
 step_runner.py         the steps of one session: admitted, started, waited for, stopped, and counted
 planning/              from signatures of runs to plans
 structure/             feeds and fetches: from a program's structures to tensors and back

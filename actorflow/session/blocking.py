@@ -24,10 +24,9 @@ from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
-from actorflow.session.awaits import refuse_await
-from actorflow.session.callable import Callable_
-from actorflow.session.engine import EdgeReport, SessionStatistics
+from actorflow.session.awaitables import Callable_, refuse_await
 from actorflow.session.partial_run import PartialRun
+from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
 

@@ -4,65 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from actorflow.device.base import Device, DeviceStatistics
+from actorflow.device.base import Device
 from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
 from actorflow.placement.measuring import NodeMeasurement
-from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial_run import PartialStep
-
-
-@public("af")
-@dataclass(frozen=True, slots=True)
-class SessionStatistics:
-    """Counters since the session was made, and its state now.
-
-    A session on a cluster does not know the counts that only the tasks have: `nodes` and `abandoned` are None there, and
-    `devices` is empty.
-
-    Args:
-        steps: the number of steps that were started.
-        failed: the number of steps that failed.
-        cancelled: the number of steps that were cancelled.
-        abandoned: the number of steps that left a kernel behind that would not stop.
-        inflight: the number of steps that run now.
-        queued: the number of steps that wait for their turn now.
-        waiting: the number of steps that only wait in asynchronous kernels now.
-        plans: the number of plans that were made.
-        nodes: the number of executed nodes of the user's graph, members of regions included.
-        devices: the statistics of each device, by its name.
-    """
-
-    steps: int
-    failed: int
-    cancelled: int
-    abandoned: int | None
-    inflight: int
-    queued: int
-    waiting: int
-    plans: int
-    nodes: int | None
-    devices: dict[str, DeviceStatistics]
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeReport:
-    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle. `waits` are tokens
-    that the destination wanted before they came, and `wait_seconds` how long it waited for them in all."""
-
-    tensor: str
-    source: str
-    destination: str
-    transport: str
-    tokens: int
-    bytes: int
-    waits: int
-    wait_seconds: float
+from actorflow.session.statistics import EdgeReport, SessionStatistics
 
 
 class Engine(Protocol):

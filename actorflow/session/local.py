@@ -15,10 +15,10 @@ from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
-from actorflow.session.engine import EdgeReport, SessionStatistics
 from actorflow.session.partial_run import LocalPartialStep, PartialStep
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.session.planning.planner import Divided, Planner
+from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadlock import DeadlockDetector
@@ -106,18 +106,7 @@ class LocalEngine:
         return []
 
     def statistics(self) -> SessionStatistics:
-        return SessionStatistics(
-            steps=self.steps.count,
-            failed=self.steps.failed,
-            cancelled=self.steps.cancelled,
-            abandoned=self.steps.abandoned,
-            inflight=self.admission.inflight,
-            queued=self.admission.queued,
-            waiting=self.admission.waiting,
-            plans=self.planner.made,
-            nodes=self.steps.nodes,
-            devices={d.name: d.statistics() for d in self._devices},
-        )
+        return self.steps.counted(self.planner.made, self._devices)
 
     async def close(self) -> None:
         if self.steps.closed:

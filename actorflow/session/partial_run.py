@@ -19,7 +19,7 @@ from actorflow.session.partial_execution import PartialExecution
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.structure.composites import spread_feeds
-from actorflow.session.structure.feeds import Feed
+from actorflow.session.structure.feeds import Feed, fed_tensor
 from actorflow.session.structure.fetches import Fetches
 from actorflow.session.waiting.deadline import note, noted
 from actorflow.transport.base import Callback
@@ -199,7 +199,7 @@ class PartialRun:
         graph = session.graph
         values: dict[TensorId, Any] = {}
         for name, value in spread_feeds(feeds):
-            tensor = session._fed_tensor(name)
+            tensor = fed_tensor(graph, name)
             tensor_id = tensor.tensor_id
             converter = self._missing.get(tensor_id)
             if converter is None:

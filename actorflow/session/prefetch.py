@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from actorflow.errors import OutOfRangeError
-from actorflow.session.callable import Callable_
+from actorflow.session.awaitables import Callable_
 from actorflow.session.session import Session
 
 

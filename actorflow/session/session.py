@@ -14,34 +14,26 @@ from typing import Any, NoReturn
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
 from actorflow.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
     UnimplementedError,
     describe,
 )
-from actorflow.graph.convert import shared_read
 from actorflow.graph.graph import Graph, get_default_graph
-from actorflow.graph.node import TensorId
-from actorflow.graph.tensor import Operation, Tensor
 from actorflow.passes.compile import Options, Signature
-from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
-from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.running import running_loop
-from actorflow.session.callable import Callable_
+from actorflow.session.awaitables import Callable_, RunCoroutine
 from actorflow.session.devices import shared_resources
-from actorflow.session.engine import EdgeReport, Engine, SessionStatistics
-from actorflow.session.failed_run import report_failure, reporting_failures
+from actorflow.session.engine import Engine
+from actorflow.session.inspection import Inspection
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial_run import PartialRun
-from actorflow.session.run_coroutine import RunCoroutine
-from actorflow.session.structure.composites import is_spread, spread_feeds, spread_names
-from actorflow.session.structure.feeds import Feed, fed_element, fed_sizes
+from actorflow.session.structure.composites import is_spread, spread_feeds
+from actorflow.session.structure.feeds import Feed, fed_sizes, feeds_of
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.structure.handles import Handles, TensorHandle
 from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadline import deadline
+from actorflow.session.waiting.deadline import deadline, report_failure, reporting_failures
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 from actorflow.variables.updates import warn_of_left_behind
@@ -62,7 +54,7 @@ class _Prepared:
 
 
 @public("af")
-class Session:
+class Session(Inspection):
     """Runs parts of `graph`, on the devices of this process or on those of a cluster.
 
         x = af.placeholder(af.float32, [None])
@@ -284,7 +276,7 @@ class Session:
         structure = Fetches(self.graph, fetches, self.writable, self._handle)
         given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
-        converters = self._converters(feeds)
+        converters = feeds_of(self.graph, feeds)
         signature = Signature(
             feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.tensor_ids,
@@ -304,38 +296,6 @@ class Session:
         if self._handles is None:
             self._handles = Handles(self.graph)
         return TensorHandle(text, dtype, self._handles, self._face())
-
-    def _converters(self, names: Iterable[Any]) -> tuple[Feed, ...]:
-        """What converts the values of the tensors that are fed, each of which may be named once."""
-        made: dict[TensorId, Feed] = {}
-        for name in spread_names(names):
-            feed = Feed(self._fed_tensor(name))
-            if made.setdefault(feed.tensor_id, feed) is not feed:
-                raise InvalidArgumentError(
-                    f"{feed.tensor.name} is fed twice.",
-                    node=feed.tensor.op.name,
-                    where=feed.tensor.where,
-                )
-        return tuple(made.values())
-
-    def _fed_tensor(self, name: Any) -> Tensor:
-        element = fed_element(self.graph, name)
-        if isinstance(element, Operation):
-            raise InvalidArgumentError(
-                f"The operation {element.name} can't be fed; feed one of its tensors, such as {element.name}:0.",
-                node=element.name,
-                where=element.where,
-            )
-        if element.dtype.is_ref and (read := shared_read(element)) is not None:
-            element = read
-        flow = self.graph.flow_of(element.op.name)
-        if flow is not None and flow.loop is not None:
-            raise InvalidArgumentError(
-                f"{element.name} is inside of {flow.loop}, and can't be fed: there is one in each iteration.",
-                node=element.op.name,
-                where=element.where,
-            )
-        return element
 
     @reporting_failures
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
@@ -363,7 +323,7 @@ class Session:
         """
         self._engine.open()
         structure = Fetches(self.graph, fetches, self.writable)
-        converters = {feed.tensor_id: feed for feed in self._converters(feeds)}
+        converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
             fetches=structure.tensor_ids,
@@ -437,48 +397,6 @@ class Session:
         async with self._engine.snapshot(consistent=consistent):
             yield
 
-    def list_devices(self) -> list[Device]:
-        """The devices, in the order in which unconstrained nodes prefer them."""
-        return self._engine.devices()
-
-    def placement(self, element: Any) -> str:
-        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
-        found = self.graph.as_graph_element(element)
-        name = found.op.name if isinstance(found, Tensor) else found.name
-        device = self._engine.placement(name)
-        if device is None:
-            raise FailedPreconditionError(
-                f"{name} has no device: it was added since the last plan was made, or no device can take it.",
-                node=name,
-                where=found.where,
-                hint="A run places the whole graph, and so does await session.warmup(fetches).",
-            )
-        return device
-
-    def pending(self) -> str:
-        """For each step in flight, the nodes that wait, with the user's lines; the channel or resource that each waits for, and
-        the nodes that fill and drain it. Kernels that go on after their steps are listed too.
-
-        Of a cluster it is what the tasks have told last: they are asked each second while a step takes longer than that.
-        """
-        return self._engine.pending()
-
-    def tasks(self) -> list[TaskState]:
-        """The nodes of the steps in flight that are ready, run or wait; see `TaskState`. On the session's event loop.
-
-        With `coalesce=False` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well, and which is
-        the current task while its kernel runs on the event loop.
-
-        Raises:
-            UnimplementedError: the session is on a cluster, whose tasks are in other processes.
-        """
-        return self._engine.tasks()
-
-    async def explain_placement(self, element: Any) -> str:
-        """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
-        found = self.graph.as_graph_element(element)
-        return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
-
     async def replan(self) -> None:
         """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
         nodes, and the sizes of tensors whose shapes the graph does not tell. What has state stays where it is.
@@ -490,19 +408,6 @@ class Session:
         self._engine.open()
         await self._engine.replan()
         self._prepared.clear()
-
-    async def measured(self) -> list[NodeMeasurement]:
-        """What runs have shown so far of each node, or of several that run as one."""
-        self._engine.open()
-        return await self._engine.observed()
-
-    async def channels(self) -> list[EdgeReport]:
-        """Each edge between tasks of the cluster, with its transport and what it has carried."""
-        return await self._engine.channels()
-
-    def statistics(self) -> SessionStatistics:
-        """The session's counters."""
-        return self._engine.statistics()
 
     # Opening and closing
 

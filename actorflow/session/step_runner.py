@@ -22,6 +22,7 @@ from actorflow.runtime.errstate import errstate_context
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.runtime.step import Step, StepAccounting
 from actorflow.session.planning.builder import CompiledPlans
+from actorflow.session.statistics import StepCounts
 from actorflow.session.structure.values import fetched
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note
@@ -52,14 +53,12 @@ Outcome: TypeAlias = "list[Any] | DeferredCall"
 """The fetches of a step that has ended already, or what waits for its end and gives them."""
 
 
-class StepRunner:
-    """Runs steps on the event loop that it was first used on. Counters: `count` steps were started, `failed`, `cancelled`
-    and `abandoned` of them ended so, and they executed `nodes` nodes."""
+class StepRunner(StepCounts):
+    """Runs steps on the event loop that it was first used on."""
 
     def __init__(self, admission: Admission, transport: Transport) -> None:
-        self.admission = admission
+        super().__init__(admission)
         self.closed = False
-        self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
         self.running: dict[int, Step] = {}
         self._left_behind: list[Step] = []
         """Steps that are over, with kernels that perhaps go on."""

@@ -20,8 +20,8 @@ import actorflow as af
 from actorflow import errors
 from actorflow.lint.races import Race
 from actorflow.records.wire import BrokenMessageError
-from actorflow.session.engine import EdgeReport
 from actorflow.session.partial_run import PartialRun
+from actorflow.session.statistics import EdgeReport
 from actorflow.supervisor import events
 from actorflow.transport import errors as transport_errors
 from actorflow.user_line import Where

@@ -16,8 +16,8 @@ from clusters import servers
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.wire.rpc import Rpc
-from actorflow.session import failed_run as told_module
 from actorflow.session.planning import planner
+from actorflow.session.waiting import deadline as told_module
 from actorflow.session.waiting.deadline import noted
 from actorflow.transports.local_endpoint import LocalEndpoint
 

@@ -1,12 +1,19 @@
-"""From signatures to plans, each made once: runs 2 to 1,000,000 find theirs in a dictionary."""
+"""From signatures to plans, each made once: runs 2 to 1,000,000 find theirs in a dictionary.
+
+A large graph is planned on a thread of its own, so that the event loop goes on meanwhile.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from actorflow import machine
+from actorflow.analysis import cooperative as pace
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
@@ -16,9 +23,11 @@ from actorflow.placement.feasible import Candidate
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.placer import Placer
 from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planning_thread import LARGE_GRAPH, on_thread
 
 P = TypeVar("P")
+T = TypeVar("T")
+LARGE_GRAPH = 30
+"""From so many nodes on, a plan is made on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +110,38 @@ class Planner(Generic[P]):
             made = self._plans[key] = self._make(Divided(signature, options, parts, places))
             self.made += 1
             return made
+
+
+async def on_thread(work: Callable[[], T]) -> T:
+    """Runs `work` on a new thread. When the caller is cancelled the thread ends by itself, and its result is dropped."""
+    if not machine.current().is_real:
+        return work()
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = copy_context()
+
+    def finish(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        pace.activate()
+        result: T | None = None
+        failure: BaseException | None = None
+        try:
+            with pace.collector.paused():
+                result = context.run(work)
+        except BaseException as error:
+            failure = error
+        try:
+            loop.call_soon_threadsafe(finish, result, failure)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more
+
+    thread = threading.Thread(target=run, name="actorflow planner", daemon=True)
+    thread.start()
+    return await future

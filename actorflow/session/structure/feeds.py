@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow import shapes
 from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError
+from actorflow.graph.convert import shared_read
 from actorflow.graph.foreign import host_array
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.session.structure.composites import spread_names
 from actorflow.shapes import Shape
 
 _MOST_NAMES = 6
@@ -42,6 +44,32 @@ def fed_element(graph: Graph, key: Any) -> Tensor | Operation:
             f"{key!r:.60} (of type {type(key).__name__}) can't be a key of the feeds: they go from tensors, or their "
             "names, to values."
         ) from None
+
+
+def fed_tensor(graph: Graph, key: Any) -> Tensor:
+    """The tensor that a key of feeds means.
+
+    Raises:
+        InvalidArgumentError: it can't be fed.
+        UnknownNameError, ValueError, TypeError: as `fed_element`.
+    """
+    element = fed_element(graph, key)
+    if isinstance(element, Operation):
+        raise InvalidArgumentError(
+            f"The operation {element.name} can't be fed; feed one of its tensors, such as {element.name}:0.",
+            node=element.name,
+            where=element.where,
+        )
+    if element.dtype.is_ref and (read := shared_read(element)) is not None:
+        element = read
+    flow = graph.flow_of(element.op.name)
+    if flow is not None and flow.loop is not None:
+        raise InvalidArgumentError(
+            f"{element.name} is inside of {flow.loop}, and can't be fed: there is one in each iteration.",
+            node=element.op.name,
+            where=element.where,
+        )
+    return element
 
 
 class Feed:
@@ -142,6 +170,20 @@ class Feed:
             where=self.tensor.where,
             details=[f"the value: {text if len(text) < 60 else text[:57] + '...'}"],
         )
+
+
+def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[Feed, ...]:
+    """What converts the values of the tensors that these keys mean, each of which may be named once."""
+    made: dict[TensorId, Feed] = {}
+    for key in spread_names(keys):
+        feed = Feed(fed_tensor(graph, key))
+        if made.setdefault(feed.tensor_id, feed) is not feed:
+            raise InvalidArgumentError(
+                f"{feed.tensor.name} is fed twice.",
+                node=feed.tensor.op.name,
+                where=feed.tensor.where,
+            )
+    return tuple(made.values())
 
 
 def _kind_in(array: np.ndarray[Any, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Deadlines, and the report of a wait that ended before its time.
+"""Deadlines, the report of a wait that ended before its time, and how a run that failed is told.
 
 A wait that is cancelled notes on the `CancelledError` what it waited for. It does not matter by what it was cancelled: a deadline
 of the run makes an error of these notes; `asyncio.timeout` and `anyio.fail_after` show them in the chain of their TimeoutError.
@@ -7,12 +7,20 @@ A task that cancels what another one asked of it sends the notes back as the det
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import anyio
 
 from actorflow.errors import DeadlineExceededError
+from actorflow.logs import get_logger
+from actorflow.tracebacks import leave_out
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MOST_LINES = 40
 
@@ -74,3 +82,29 @@ def deadline(
         raise DeadlineExceededError(
             f"The run's time of {timeout:g} s was up {what}.", details=lines, hint=None if lines else hint
         )
+
+
+def report_failure(error: BaseException) -> None:
+    """For public coroutine functions, as `except BaseException as error: tell(error); raise`.
+
+    Args:
+        error: ends a run. A `CancelledError` has notes on what the run waited for, and the log has them then.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        get_logger("session").info("a run was cancelled", waited_for=noted(error))
+    else:
+        leave_out(error)
+
+
+def reporting_failures(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A coroutine function whose errors are told."""
+
+    @wraps(function)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await function(*args, **kwargs)
+        except BaseException as error:
+            report_failure(error)
+            raise
+
+    return call

@@ -1,0 +1,166 @@
+"""What a program awaits of a session: `RunCoroutine` of `run`, and `Callable_` of `make_callable`; and what it may not await.
+
+A forgotten `await` is the first mistake of those who come from blocking sessions, and Python's own message for it ("unsupported
+operand type(s) for +: 'coroutine' and 'int'") names neither the run nor the remedy. So a `RunCoroutine` says so where a program
+takes it for the values.
+
+A program that awaits the result of a blocking session hears from Python "object numpy.float32 can't be used in 'await'
+expression", after the run. Whether a call's result is awaited can be seen in the code of the caller: the instruction behind
+the call. Only code inside of an event loop awaits, where each call of a blocking session starts a thread, so that a look
+costs nothing in comparison.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from functools import lru_cache
+from types import CodeType
+from typing import Any, NoReturn
+
+from actorflow.session.planning.builder import CompiledPlans
+from actorflow.session.structure.composites import spread_values
+from actorflow.session.structure.feeds import Feed
+from actorflow.session.waiting.deadline import report_failure
+from actorflow.unpicklable import unpicklable
+
+_REMEDY = "write `await session.run(...)`, or use af.blocking.Session in code without `await`"
+_ARITHMETIC = (
+    "add",
+    "and",
+    "divmod",
+    "floordiv",
+    "lshift",
+    "matmul",
+    "mod",
+    "mul",
+    "or",
+    "pow",
+    "rshift",
+    "sub",
+    "truediv",
+    "xor",
+)
+_AS_VALUE = (
+    *_ARITHMETIC,
+    *(f"r{name}" for name in _ARITHMETIC),
+    *("abs", "array", "bool", "complex", "float", "index", "int", "invert", "neg", "pos", "round"),
+    *("contains", "getitem", "iter", "len", "reversed", "setitem"),
+    *("ge", "gt", "le", "lt"),
+    *("enter", "exit"),
+)
+"""The special methods of values. Equality is left alone: others compare coroutines, and keep them in sets."""
+
+
+class RunCoroutine(Coroutine[Any, Any, Any]):
+    """A run that begins when it is awaited, or made a task. Used as a value, it raises a TypeError that names the remedy."""
+
+    __slots__ = ("__weakref__", "_coroutine")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("cr_") or name in ("__name__", "__qualname__"):  # for asyncio, and those who show tasks
+            return getattr(self._coroutine, name)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(f"{_told(self)}: it has no {name!r}.")
+
+    def __format__(self, spec: str) -> str:
+        return _refuse(self) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"<{_told(self)}>"
+
+
+def _told(run: RunCoroutine) -> str:
+    return f"{run.__qualname__}(...) was not awaited and has no values yet; {_REMEDY}"
+
+
+def _refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
+    message = f"{_told(run)}."
+    run.close()  # the error says it; Python need not warn of it too
+    raise TypeError(message)
+
+
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
+        _refuse(run)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+for _name in _AS_VALUE:
+    setattr(RunCoroutine, f"__{_name}__", _refusal(f"__{_name}__"))
+
+
+class Callable_:
+    """Made by `Session.make_callable`; `await call(*values)` feeds the tensors of its feed list in order."""
+
+    __slots__ = ("_build", "_compiled", "_feeds", "_names", "_run")
+
+    __reduce_ex__ = unpicklable(
+        "A callable is not pickled, for it belongs to the session of this process: make it where it is needed."
+    )
+
+    def __init__(
+        self,
+        run: Callable[..., Awaitable[list[Any]]],
+        compiled: CompiledPlans,
+        feeds: Sequence[Feed],
+        build: Callable[[Sequence[Any]], Any],
+        names: Sequence[Any] | None = None,
+    ) -> None:
+        self._run = run
+        self._compiled = compiled
+        self._feeds = tuple(feeds)
+        self._build = build
+        self._names = names  # of the feed list, where a value goes to several tensors
+
+    async def __call__(self, *values: Any) -> Any:
+        """Runs once. Raises TypeError where the number of values is not that of the feed list."""
+        try:
+            wanted = len(self._feeds if self._names is None else self._names)
+            if len(values) != wanted:
+                raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
+            if self._names is not None:
+                values = tuple(spread_values(self._names, values))
+            feeds = {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
+            return self._build(await self._run(self._compiled, feeds))
+        except BaseException as error:
+            report_failure(error)
+            raise
+
+
+def refuse_await(session: str) -> None:
+    """Raises TypeError where the line of the program that led here awaits its result."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
+        frame = frame.f_back
+    if _awaits(frame.f_code, frame.f_lasti):
+        raise TypeError(
+            f"A blocking {session} gives its results at once: leave `await` out. To let the event loop do other work "
+            "meanwhile, use `async with af.Session(...) as session:` and `await session.run(...)`."
+        )
+
+
+@lru_cache(maxsize=256)
+def _awaits(code: CodeType, at: int) -> bool:
+    """Whether the instruction behind the one at this offset takes an awaitable."""
+    following = (each.opname for each in dis.get_instructions(code) if each.offset > at and each.opname != "CACHE")
+    return next(following, "") == "GET_AWAITABLE"

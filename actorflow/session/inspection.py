@@ -1,0 +1,76 @@
+"""`Inspection`: what a session tells of its devices, its steps, and where its nodes are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow.device.base import Device
+from actorflow.errors import FailedPreconditionError
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Tensor
+from actorflow.placement.measuring import NodeMeasurement
+from actorflow.runtime.actors import TaskState
+from actorflow.session.engine import Engine
+from actorflow.session.statistics import EdgeReport, SessionStatistics
+
+
+class Inspection:
+    """The questions of `Session`. None of them changes anything."""
+
+    graph: Graph
+    _engine: Engine
+
+    def list_devices(self) -> list[Device]:
+        """The devices, in the order in which unconstrained nodes prefer them."""
+        return self._engine.devices()
+
+    def placement(self, element: Any) -> str:
+        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
+        found = self.graph.as_graph_element(element)
+        name = found.op.name if isinstance(found, Tensor) else found.name
+        device = self._engine.placement(name)
+        if device is None:
+            raise FailedPreconditionError(
+                f"{name} has no device: it was added since the last plan was made, or no device can take it.",
+                node=name,
+                where=found.where,
+                hint="A run places the whole graph, and so does await session.warmup(fetches).",
+            )
+        return device
+
+    def pending(self) -> str:
+        """For each step in flight, the nodes that wait, with the user's lines; the channel or resource that each waits for, and
+        the nodes that fill and drain it. Kernels that go on after their steps are listed too.
+
+        Of a cluster it is what the tasks have told last: they are asked each second while a step takes longer than that.
+        """
+        return self._engine.pending()
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes of the steps in flight that are ready, run or wait; see `TaskState`. On the session's event loop.
+
+        With `coalesce=False` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well, and which is
+        the current task while its kernel runs on the event loop.
+
+        Raises:
+            UnimplementedError: the session is on a cluster, whose tasks are in other processes.
+        """
+        return self._engine.tasks()
+
+    async def explain_placement(self, element: Any) -> str:
+        """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
+        found = self.graph.as_graph_element(element)
+        return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
+
+    async def measured(self) -> list[NodeMeasurement]:
+        """What runs have shown so far of each node, or of several that run as one."""
+        self._engine.open()
+        return await self._engine.observed()
+
+    async def channels(self) -> list[EdgeReport]:
+        """Each edge between tasks of the cluster, with its transport and what it has carried."""
+        return await self._engine.channels()
+
+    def statistics(self) -> SessionStatistics:
+        """The session's counters."""
+        return self._engine.statistics()

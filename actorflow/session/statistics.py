@@ -1,0 +1,82 @@
+"""What sessions count: `SessionStatistics`, how they come about, and `EdgeReport`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from actorflow.device.base import Device, DeviceStatistics
+from actorflow.public import public
+from actorflow.session.waiting.admission import Admission
+
+
+@public("af")
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """Counters since the session was made, and its state now.
+
+    A session on a cluster does not know the counts that only the tasks have: `nodes` and `abandoned` are None there, and
+    `devices` is empty.
+
+    Args:
+        steps: the number of steps that were started.
+        failed: the number of steps that failed.
+        cancelled: the number of steps that were cancelled.
+        abandoned: the number of steps that left a kernel behind that would not stop.
+        inflight: the number of steps that run now.
+        queued: the number of steps that wait for their turn now.
+        waiting: the number of steps that only wait in asynchronous kernels now.
+        plans: the number of plans that were made.
+        nodes: the number of executed nodes of the user's graph, members of regions included.
+        devices: the statistics of each device, by its name.
+    """
+
+    steps: int
+    failed: int
+    cancelled: int
+    abandoned: int | None
+    inflight: int
+    queued: int
+    waiting: int
+    plans: int
+    nodes: int | None
+    devices: dict[str, DeviceStatistics]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeReport:
+    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle. `waits` are tokens
+    that the destination wanted before they came, and `wait_seconds` how long it waited for them in all."""
+
+    tensor: str
+    source: str
+    destination: str
+    transport: str
+    tokens: int
+    bytes: int
+    waits: int
+    wait_seconds: float
+
+
+class StepCounts:
+    """The counters of what runs steps, or has them run. `count` steps were started, `failed`, `cancelled` and `abandoned` of them
+    ended so, and they executed `nodes` nodes."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
+
+    def counted(self, plans: int, devices: Iterable[Device] = ()) -> SessionStatistics:
+        """The statistics of a session with so many plans."""
+        return SessionStatistics(
+            steps=self.count,
+            failed=self.failed,
+            cancelled=self.cancelled,
+            abandoned=self.abandoned,
+            inflight=self.admission.inflight,
+            queued=self.admission.queued,
+            waiting=self.admission.waiting,
+            plans=plans,
+            nodes=self.nodes,
+            devices={device.name: device.statistics() for device in devices},
+        )
