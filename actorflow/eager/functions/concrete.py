@@ -24,7 +24,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import placeholder_op
 from actorflow.ops.flow.control import group, identity
 from actorflow.runtime.event_loops.driver import LoopDriver
-from actorflow.session.callable import Callable_
+from actorflow.session.awaitables import Callable_
 from actorflow.session.session import Session
 from actorflow.user_line import user_line
 
