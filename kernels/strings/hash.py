@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from struct import unpack_from
 from typing import Any
 
+import numpy as np
+
 from actorflow.registry.kernel import kernel
 
+from . import packed_hash
 from .objects import mapped
 
 _MASK = 2**64 - 1
-_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
+_K0, _K1, _K2 = packed_hash.K0, packed_hash.K1, packed_hash.K2
 
 
-def _buckets(xp: Any, hash_of: Callable[[bytes], int], x: Any, count: int) -> Any:
-    return mapped(lambda s: hash_of(s) % count, x, xp.int64)
+def _buckets(xp: Any, one: Callable[[bytes], int], many: Callable[[Any], Any], x: Any, count: int) -> Any:
+    """The bucket of each string, whose hash `one` gives of one string and `many` of some that are packed."""
+    if np.size(x) < packed_hash.FEWEST:
+        return mapped(lambda s: one(s) % count, x, xp.int64)
+    found = packed_hash.hashes(x.reshape(-1).tolist(), one, many)
+    return (found % np.uint64(count)).astype(np.int64).reshape(x.shape)
 
 
 @kernel("StringToHashBucket")
 def string_to_hash_bucket(xp: Any, x: Any, *, num_buckets: int) -> Any:
-    return _buckets(xp, hash64, x, num_buckets)
+    return _buckets(xp, hash64, packed_hash.murmurs, x, num_buckets)
 
 
 @kernel("StringToHashBucketFast")
 def string_to_hash_bucket_fast(xp: Any, x: Any, *, num_buckets: int) -> Any:
-    return _buckets(xp, fingerprint64, x, num_buckets)
+    return _buckets(xp, fingerprint64, packed_hash.fingerprints, x, num_buckets)
 
 
 @kernel("StringToHashBucketStrong")
@@ -33,7 +41,7 @@ def string_to_hash_bucket_strong(xp: Any, x: Any, *, num_buckets: int, key: Sequ
     if len(key) != 2:
         raise ValueError(f"The key has to have two numbers, but {list(key)} was given.")
     k0, k1 = (int(k) & _MASK for k in key)
-    return _buckets(xp, lambda s: siphash(s, k0, k1), x, num_buckets)
+    return _buckets(xp, partial(siphash, k0=k0, k1=k1), partial(packed_hash.siphashes, k0=k0, k1=k1), x, num_buckets)
 
 
 def hash64(data: bytes) -> int:
