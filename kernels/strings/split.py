@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,26 +23,27 @@ def _matrix(xp: Any, x: Any, split: Callable[[bytes], list[bytes]]) -> Any:
     if x.ndim != 1:
         raise ValueError(f"A vector of strings is needed, but its shape is {x.shape}.")
     rows = [split(value) for value in x.tolist()]
-    places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-    values = xp.empty(len(places), object)
-    values[:] = [part for row in rows for part in row]
-    widest = max((len(row) for row in rows), default=0)
-    return xp.array(places, xp.int64).reshape(-1, 2), values, xp.array([len(rows), widest], xp.int64)
+    lengths = xp.fromiter(map(len, rows), xp.int64, len(rows))
+    values = xp.empty(int(lengths.sum()), object)
+    values[:] = list(chain.from_iterable(rows))
+    places = xp.empty((len(values), 2), xp.int64)
+    places[:, 0] = xp.repeat(xp.arange(len(rows)), lengths)
+    places[:, 1] = xp.arange(len(values)) - xp.repeat(xp.cumsum(lengths) - lengths, lengths)
+    return places, values, xp.array([len(rows), lengths.max(initial=0)], xp.int64)
 
 
 @kernel("StringSplit")
 def string_split(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
     separators = single(delimiter)
+    first = separators[:1]
+    alike = None if len(separators) == 1 else bytes.maketrans(separators, first * len(separators))
 
     def split(value: bytes) -> list[bytes]:
         if not separators:
             return [value[i : i + 1] for i in range(len(value))]
-        parts: list[bytes] = []
-        if value or skip_empty:
-            begin = 0
-            for end in [*(i for i, byte in enumerate(value) if byte in separators), len(value)]:
-                parts.append(value[begin:end])
-                begin = end + 1
+        if not value:
+            return []
+        parts = (value if alike is None else value.translate(alike)).split(first)
         return [part for part in parts if part] if skip_empty else parts
 
     return _matrix(xp, x, split)
