@@ -1,16 +1,15 @@
 """How variables are saved and restored.
 
 A module here implements the checkpoint store of the core: the kernels of Save and Restore, the file formats, and the
-places where they are kept. The core finds them through the entry point groups `actorflow.checkpoint`,
+places where they are kept. The core finds them through the entry point groups `actorflow.checkpoint`, `actorflow.files`,
 `actorflow.kernels` and `actorflow.commands`. Modules import the core as `from actorflow.x import y`, their siblings
 relatively, and no other part.
 
 command.py    `actorflow checkpoint ls|inspect|verify|clean`: looks at checkpoints without a program
-compare.py    what a program wants of a checkpoint, and what that has: all differences at once
 kernels.py    kernels of Save and Restore
 reading.py    reads a checkpoint, and believes nothing that its checksums don't say
 snapshot.py   the values of a checkpoint at one instant, and their way back
-standard.py   what the core asks of a checkpoint format: the object behind the entry point `standard` of `actorflow.checkpoint`
+standard.py   the format `standard`, and the small files of folders: the objects behind their entry points
 writing.py    writes a checkpoint: shards first, under names of their own, and then the manifest, which makes it one
 format/       the form of a checkpoint: shards, manifest, checksums
 stores/       where checkpoints are kept

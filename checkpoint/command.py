@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from actorflow.cli.main import Command
 from actorflow.errors import OpError
+from actorflow.formats import installed
 
 from .format.manifest import Manifest
 from .reading import Reader, checkpoints_in
-from .standard import STANDARD
 from .stores.store import open_store
 
 
@@ -49,8 +49,9 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _clean(arguments: argparse.Namespace) -> int:
-    for name in STANDARD.clean(arguments.folder):
-        print(f"removed {name}")
+    for one in installed.usable().values():
+        for name in one.clean(arguments.folder):
+            print(f"removed {name}")
     return 0
 
 
@@ -63,7 +64,11 @@ def _summary(manifest: Manifest) -> str:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     for prefix in arguments.prefix:
-        manifest = Reader(prefix).manifest
+        reader = installed.of(prefix).open(prefix)
+        if not isinstance(reader, Reader):
+            print(f"{prefix}\n{reader.debug_string()}")
+            continue
+        manifest = reader.manifest
         print(f"{prefix}  {_summary(manifest)}")
         for e in sorted(manifest.entries, key=lambda e: (e.kind != "variable", e.kind, e.name)):
             kind = "" if e.kind == "variable" else f"  ({e.kind})"
@@ -78,7 +83,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     bad = 0
     for prefix in arguments.prefix:
         try:
-            damage = [f"{d.where}: {d.what}" for d in Reader(prefix).verify()]
+            damage = installed.of(prefix).open(prefix).damage()
         except OpError as error:
             damage = [str(error)]
         bad += bool(damage)

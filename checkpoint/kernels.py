@@ -20,19 +20,17 @@ from actorflow.errors import (
     OpError,
     PermissionDeniedError,
 )
+from actorflow.formats import installed
+from actorflow.formats.base import ReadRequest, SavedTensor
+from actorflow.formats.compare import RestoreRequest, compare
+from actorflow.formats.regions import Region
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.diagnostics.waits import Wait
 
-from .compare import RestoreRequest, compare
-from .format.layout import piece
-from .format.manifest import Manifest, StoredVariable, check_slices, decode, encode, merged
-from .format.regions import Region
-from .reading import Reader, ReadRequest
-from .snapshot import Snapshot, SnapshotVariable, at_one_instant, pieces, put_back, taken, targets
-from .stores.store import Store, locate, read_all, remove_quietly
-from .writing import commit, write_shards
+from .snapshot import Snapshot, SnapshotVariable, at_one_instant, put_back, taken, targets
+from .stores.store import locate, read_all
 
 R = TypeVar("R")
 _TAKEN = "taken"
@@ -107,7 +105,9 @@ async def take_variables(
 
 
 @kernel("SaveVariables")
-async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext, step: StepHandle) -> bytes:
+async def save_variables(
+    xp: Any, prefix: Any, *, taken: str, format: str, ctx: KernelContext, step: StepHandle
+) -> bytes:
     context = ctx.nodes.get(taken)
     found: Snapshot | None = None if context is None else context.state.pop(_TAKEN, None)
     where = _allowed(_text(prefix), ctx)
@@ -116,18 +116,16 @@ async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext
             f"The node {taken!r} has taken no values since the last save, so there is nothing to be written.",
             hint="Run it before, in the same session; Saver.save does so.",
         )
+    written = installed.find(format)
 
     def write(still_wanted: Callable[[], None]) -> bytes:
-        store, name = locate(where)
-        made = write_shards(
-            store, name, pieces(found.groups), global_step=found.step, state=found.has_state, check=still_wanted
-        )
+        part = written.write(where, found.groups, global_step=found.step, state=found.has_state, check=still_wanted)
         try:
             still_wanted()
         except CancelledError:
-            remove_quietly(store, [shard.file for shard in made.shards])  # there will be no commit
+            written.discard(where, part)
             raise
-        return encode(made)
+        return part
 
     # Training goes on meanwhile, and is not to wait for a processor.
     return await _on_thread(
@@ -135,28 +133,19 @@ async def save_variables(xp: Any, prefix: Any, *, taken: str, ctx: KernelContext
     )
 
 
-def _commit(store: Store, name: str, manifest: Manifest) -> None:
-    try:
-        check_slices(manifest)
-    except ValueError as error:
-        remove_quietly(store, [shard.file for shard in manifest.shards])
-        raise InvalidArgumentError(f"The checkpoint {store.where(name)!r} was not saved: {error}.") from None
-    commit(store, name, manifest)
-
-
 @kernel("CommitCheckpoint")
 async def commit_checkpoint(
-    xp: Any, prefix: Any, parts: Sequence[Any], *, ctx: KernelContext, step: StepHandle
+    xp: Any, prefix: Any, parts: Sequence[Any], *, format: str, ctx: KernelContext, step: StepHandle
 ) -> bytes:
     where = _allowed(_text(prefix), ctx)
     written = [np.asarray(part, object).item() for part in parts]
+    committed = installed.find(format)
 
-    def write(still_wanted: Callable[[], None]) -> None:
-        manifest = merged([decode(part, "a part of a save", complete=False) for part in written])
-        still_wanted()
-        _commit(*locate(where), manifest)
+    def commit(still_wanted: Callable[[], None]) -> None:
+        committed.commit(where, written, still_wanted)
+        installed.remove_others(where, format)
 
-    await _on_thread(step, f"writes the manifest of {where!r}", write)
+    await _on_thread(step, f"writes the manifest of {where!r}", commit)
     return os.fsencode(where)
 
 
@@ -183,19 +172,19 @@ async def restore_variables(
     ]
 
     def read(still_wanted: Callable[[], None]) -> tuple[list[Any], Any]:
-        reader = Reader(where)
-        compare(reader.prefix, reader.manifest.variables(), wanted, reshape=reshape).refuse()
+        reader = installed.of(where).open(where)
+        compare(reader.prefix, reader.variables(), wanted, reshape=reshape).refuse()
         buffers: list[Any] = []
 
         def part_of(target: SnapshotVariable) -> ReadRequest:
-            def buffer(stored: StoredVariable, shape: tuple[int, ...]) -> Any:
+            def buffer(stored: Any, shape: tuple[int, ...]) -> Any:
                 own: Any = target.state.shape if reshape and target.state.shape is not None else shape
                 buffers.append(target.state.buffer(own))
                 return buffers[-1].reshape(shape)
 
             return ReadRequest(target.key, target.region, buffer)
 
-        states = reader.states() if state and reader.manifest.state else None
+        states = reader.states() if state and reader.has_state else None
         reader.load([part_of(target) for target in found], still_wanted)
         return buffers, states
 
@@ -232,11 +221,10 @@ async def save_v2(
             raise InvalidArgumentError(f"A tensor of shape {np.shape(tensor)} can't be the part {region} of {name!r}.")
 
     def write(still_wanted: Callable[[], None]) -> None:
-        store: Store
-        store, name = locate(where)
-        group = [piece(key, "variable", value, region) for key, value, region in zip(names, tensors, regions)]
-        written = write_shards(store, name, {ctx.device.name: group}, check=still_wanted)
-        _commit(store, name, written)
+        standard = installed.find(installed.STANDARD)
+        group = [SavedTensor(key, "variable", value, region) for key, value, region in zip(names, tensors, regions)]
+        part = standard.write(where, {ctx.device.name: group}, global_step=None, state=False, check=still_wanted)
+        standard.commit(where, [part], still_wanted)
 
     await _on_thread(step, f"writes the checkpoint {where!r}", write)
 
@@ -260,12 +248,12 @@ async def restore_v2(
         )
 
     def read(still_wanted: Callable[[], None]) -> list[Any]:
-        reader = Reader(where)
+        reader = installed.of(where).open(where)
         wanted = [
             RestoreRequest(name, dtype, None if region is None else region.whole, region is not None)
             for name, dtype, region in zip(names, dtypes, regions)
         ]
-        compare(reader.prefix, reader.manifest.variables(), wanted).refuse()
+        compare(reader.prefix, reader.variables(), wanted).refuse()
         return reader.load([ReadRequest(name, region) for name, region in zip(names, regions)], still_wanted)
 
     values = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from actorflow import machine
-from actorflow.dtypes import DType, string
+from actorflow.dtypes import string
 from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorflow.formats import base
+from actorflow.formats.base import ReadRequest
+from actorflow.formats.regions import Region
 from actorflow.shapes import show
 
 from .format import layout
 from .format.checksum import Checksum, fastest
 from .format.manifest import MAX_SIZE, SUFFIX, Manifest, Shard, StoredVariable, TensorEntry, decode
-from .format.regions import Region
 from .stores.store import Source, Store, locate, read_all
 
 _THREADS = 2  # one computes a checksum while the other's bytes are copied
@@ -42,19 +44,6 @@ def _nothing() -> None:
     return None
 
 
-def _new(stored: StoredVariable, shape: tuple[int, ...]) -> Any:
-    return np.empty(shape, stored.element_type.numpy_dtype)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
-    """What is to be loaded: a variable, or a region of it, into the array of the region's shape that `make` gives."""
-
-    name: str
-    region: Region | None
-    make: Callable[[StoredVariable, tuple[int, ...]], Any] = _new
-
-
 @dataclass(frozen=True, slots=True)
 class Damage:
     """What is wrong with a file or a tensor in it."""
@@ -63,7 +52,7 @@ class Damage:
     what: str
 
 
-class Reader:
+class Reader(base.Reader):
     """A checkpoint that was opened for reading (TensorFlow's `CheckpointReader`). The manifest is read at once, tensors when
     they are asked for."""
 
@@ -75,50 +64,20 @@ class Reader:
         self.manifest: Manifest = read_manifest(self._store, name)
         self._variables = self.manifest.variables()
 
-    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """The shape of each variable by name."""
-        return {name: list(stored.shape) for name, stored in self._variables.items()}
+    @property
+    def saved_at(self) -> float:  # type: ignore[override]
+        return self.manifest.saved_at
 
-    def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """The element type of each variable by name."""
-        return {name: stored.element_type for name, stored in self._variables.items()}
+    @property
+    def has_state(self) -> bool:  # type: ignore[override]
+        return self.manifest.state
 
-    def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a variable of that name."""
-        return tensor_str in self._variables
-
-    def get_tensor(self, tensor_str: str) -> Any:
-        """The value of a variable, read from its shard; its slices put together.
-
-        Raises:
-            NotFoundError: there is none of that name.
-            DataLossError: its bytes are damaged.
-        """
-        return self.load([ReadRequest(tensor_str, None)])[0]
-
-    def debug_string(self) -> str:
-        """Each variable's name, type and shape, one in a line."""
-        return "\n".join(f"{v.name} ({v.dtype}) {list(v.shape)}" for v in sorted(self._variables.values(), key=_name))
-
-    def stored(self, names: Iterable[str]) -> list[StoredVariable]:
-        """Variables by name. Raises NotFoundError that lists all names that are not there."""
-        names = list(names)
-        missing = [name for name in names if name not in self._variables]
-        if missing:
-            what = "variable" if len(missing) == 1 else "variables"
-            raise NotFoundError(f"The checkpoint {self.prefix!r} has no {what} {', '.join(map(repr, missing))}.")
-        return [self._variables[name] for name in names]
+    def variables(self) -> Mapping[str, StoredVariable]:
+        return self._variables
 
     def load(self, parts: Sequence[ReadRequest], check: Check = _nothing) -> list[Any]:
-        """The values of variables or parts of them, in whatever slices the checkpoint has them.
-
-        What is there as it is wanted is read into its buffer at once; slices that are cut otherwise are read and copied.
-
-        Raises:
-            NotFoundError: variables are not there; all are listed.
-            InvalidArgumentError: a part is one of a variable of another shape.
-            DataLossError: a file is missing, cut off or damaged.
-        """
+        """As formats' readers do. What is there as it is wanted is read into its buffer at once; slices that are cut otherwise
+        are read and copied."""
         stored = self.stored([part.name for part in parts])
         values: list[Any] = []
         direct: dict[int, Any] = {}
@@ -188,20 +147,13 @@ class Reader:
             raise error
         return values
 
-    def states(self) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str, str], bytes]]:
-        """What nodes kept between runs, by node and key; and where resources were, by container, type and name."""
-        nodes: dict[str, dict[str, Any]] = {}
-        resources: dict[tuple[str, str, str], bytes] = {}
+    def kept(self) -> Iterator[tuple[str, str, Any]]:
         entries = [e for e in self.manifest.entries if e.kind != "variable"]
         for entry, value in zip(entries, self.read(entries)):
-            if entry.kind == "node":
-                node, _, key = entry.name.rpartition(":")
-                whole = value.ndim == 0 and value.dtype.kind == "i"
-                nodes.setdefault(node, {})[key] = value.item() if whole else value
-            else:
-                container, kind, name = entry.name.split(":", 2)
-                resources[container, kind, name] = value.item()
-        return nodes, resources
+            yield entry.kind, entry.name, value
+
+    def damage(self) -> list[str]:
+        return [f"{found.where}: {found.what}" for found in self.verify()]
 
     def verify(self) -> list[Damage]:
         """Reads everything, and lists all that is damaged."""
@@ -347,7 +299,3 @@ def leftovers(store: Store) -> list[str]:
         for file in store.list()
         if _LEFT.fullmatch(file) and file not in named and not file.startswith(damaged)  # those may still be of use
     )
-
-
-def _name(stored: StoredVariable) -> str:
-    return stored.name

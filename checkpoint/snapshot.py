@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from actorflow.errors import FailedPreconditionError
+from actorflow.formats.base import SavedTensor
+from actorflow.formats.regions import Region
 from actorflow.runtime.context import KernelContext, NodeContexts
 from actorflow.runtime.state.resources import ResourceManager, one_at_a_time
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.runtime.threads import WriteInProgress
-
-from .format.layout import ShardTensor, piece
-from .format.regions import Region
 
 R = TypeVar("R")
 
@@ -32,19 +31,10 @@ class SnapshotVariable:
     region: Region | None = None
 
 
-class SnapshotValue(NamedTuple):
-    """A value that goes into a checkpoint."""
-
-    name: str
-    kind: str
-    value: Any
-    region: Region | None = None
-
-
 class Snapshot(NamedTuple):
     """What was taken, by device, with the global step, and whether the state of nodes and readers is in it."""
 
-    groups: Mapping[str, Sequence[SnapshotValue]]
+    groups: Mapping[str, Sequence[SavedTensor]]
     step: int | None
     has_state: bool
 
@@ -105,7 +95,7 @@ async def _end_of(writer: WriteInProgress) -> None:
     await over
 
 
-def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) -> dict[str, list[SnapshotValue]]:
+def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) -> dict[str, list[SavedTensor]]:
     """All that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
 
     Raises:
@@ -117,20 +107,20 @@ def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) ->
             f"{len(empty)} variables have no value to be saved: {', '.join(empty)}.",
             hint="Run their initializers first, or leave them out of the saver's var_list.",
         )
-    groups: dict[str, list[SnapshotValue]] = {}
+    groups: dict[str, list[SavedTensor]] = {}
     for target in found:
-        value = SnapshotValue(target.key, "variable", target.state.on_host(), target.region)
+        value = SavedTensor(target.key, "variable", target.state.on_host(), target.region)
         groups.setdefault(target.device, []).append(value)
     if state:
         groups.setdefault(ctx.device.name, []).extend(_states(ctx.nodes))
     return groups
 
 
-def _states(nodes: NodeContexts) -> list[SnapshotValue]:
+def _states(nodes: NodeContexts) -> list[SavedTensor]:
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     left = {name: values for name, values in nodes.restored.items() if name not in kept}
     found = [
-        SnapshotValue(f"{node}:{key}", kind, value)
+        SavedTensor(f"{node}:{key}", kind, value)
         for kind, states in (("left node", left), ("node", kept))
         for node, values in states.items()
         for key, value in values.items()
@@ -144,7 +134,7 @@ def _states(nodes: NodeContexts) -> list[SnapshotValue]:
     for (container, what, name), (kind, place) in places.items():
         value = np.empty((), object)
         value[()] = place
-        found.append(SnapshotValue(f"{container}:{what}:{name}", kind, value))
+        found.append(SavedTensor(f"{container}:{what}:{name}", kind, value))
     return found
 
 
@@ -159,11 +149,6 @@ def _kept(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _managers(nodes: NodeContexts) -> list[ResourceManager]:
     return list({id(context.resources): context.resources for context in list(nodes.values())}.values())
-
-
-def pieces(groups: Mapping[str, Sequence[SnapshotValue]]) -> dict[str, list[ShardTensor]]:
-    """What was taken, as what is written."""
-    return {device: [piece(*one) for one in found] for device, found in groups.items()}
 
 
 def put_back(

@@ -1,40 +1,56 @@
-"""What the core asks of a checkpoint format: the object behind the entry point `standard` of `actorflow.checkpoint`."""
+"""The format `standard`, and the small files of folders: the objects behind entry points of `actorflow.checkpoint` and
+`actorflow.files`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from actorflow.errors import InvalidArgumentError, NotFoundError
+from actorflow.formats.base import Check, Groups
 
 from . import writing
-from .compare import RestoreRequest, compare
-from .format.manifest import SUFFIX
+from .format.layout import piece
+from .format.manifest import SUFFIX, Manifest, check_slices, decode, encode, merged
 from .reading import Reader, leftovers
-from .stores.store import locate, open_store, read_all
+from .stores.store import Store, locate, open_store, read_all, remove_quietly
 
 _MAX_TEXT = 1 << 24
 
 
 class Standard:
-    """Checkpoints as shards and a manifest. See `actorflow.train.saving.checkpoints.Format`."""
+    """Checkpoints as shards and a manifest. See `actorflow.formats.base.Format`."""
+
+    def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
+        store, name = locate(prefix)
+        found = {device: [piece(*one) for one in several] for device, several in groups.items()}
+        return encode(writing.write_shards(store, name, found, global_step=global_step, state=state, check=check))
+
+    def commit(self, prefix: str, parts: Sequence[bytes], check: Check) -> None:
+        store, name = locate(prefix)
+        written = [decode(part, "a part of a save", complete=False) for part in parts]
+        check()
+        try:
+            manifest = merged(written)
+            check_slices(manifest)
+        except (InvalidArgumentError, ValueError) as error:
+            _remove(store, written)
+            why = error.message if isinstance(error, InvalidArgumentError) else f"{error}."
+            raise InvalidArgumentError(f"The checkpoint {store.where(name)!r} was not saved: {why}") from None
+        writing.commit(store, name, manifest)
+
+    def discard(self, prefix: str, part: bytes) -> None:
+        _remove(locate(prefix)[0], [decode(part, "a part of a save", complete=False)])
 
     def open(self, prefix: str) -> Reader:
         return Reader(prefix)
 
     def exists(self, prefix: str) -> bool:
-        try:
-            store, name = locate(prefix)
-        except InvalidArgumentError:
-            return False
+        store, name = locate(prefix)
         try:
             with store.open(name + SUFFIX):
                 return True
         except NotFoundError:
             return False
-
-    def saved_at(self, prefix: str) -> float:
-        return Reader(prefix).manifest.saved_at
 
     def remove(self, prefix: str, extras: Sequence[str] = ()) -> None:
         store, name = locate(prefix)
@@ -47,10 +63,14 @@ class Standard:
             store.remove(name)
         return found
 
-    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
-        reader = Reader(prefix)
-        asked = [RestoreRequest(name, dtype, shape, sliced) for name, dtype, shape, sliced in wanted]
-        compare(prefix, reader.manifest.variables(), asked, reshape=reshape).refuse(strict=strict)
+
+def _remove(store: Store, written: Sequence[Manifest]) -> None:
+    """Removes the shards of a save that is not committed."""
+    remove_quietly(store, [shard.file for manifest in written for shard in manifest.shards])
+
+
+class Files:
+    """See `actorflow.formats.base.SmallFiles`."""
 
     def read_text(self, folder: str, name: str) -> str | None:
         try:
@@ -66,3 +86,4 @@ class Standard:
 
 
 STANDARD = Standard()
+FILES = Files()

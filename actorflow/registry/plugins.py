@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
-from actorflow.errors import FailedPreconditionError, NotFoundError
+from actorflow.errors import FailedPreconditionError, NotFoundError, OpError
 from actorflow.logs import get_logger
 from actorflow.registry import kernel, opdef
 from actorflow.registry.standard import ENTRY_POINTS
@@ -93,6 +93,16 @@ def look_again() -> None:
     """Forgets what was found of plug-ins: there may be more of them than before."""
     for kept in (entries, load_all, load):
         kept.cache_clear()
+
+
+_told: set[tuple[str, str]] = set()
+
+
+def tell_once(group: str, name: str, error: OpError) -> None:
+    """Logs that what an entry point names is left out, and why; once in a process."""
+    if (group, name) not in _told:
+        _told.add((group, name))
+        _LOG.warning("a plug-in is left out", plugin=name, group=f"actorflow.{group}", reason=error.message)
 
 
 class PluginError(FailedPreconditionError):

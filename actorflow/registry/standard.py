@@ -25,6 +25,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "GPU": "actorflow.devices.cuda:CudaDevice",
         "SIM": "actorflow.devices.simulated:SimulatedDevice",
     },
+    "actorflow.files": {
+        "standard": "actorflow.checkpoint.standard:FILES",
+    },
     "actorflow.kernels": {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",

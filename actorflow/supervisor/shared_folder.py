@@ -18,12 +18,12 @@ from actorflow.cluster.client import RemoteEngine
 from actorflow.cluster.graph_partitioner import task_of
 from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
+from actorflow.formats.installed import small_files
 from actorflow.graph.tensor import Tensor
 from actorflow.logs import get_logger
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.state.checkpoint import read_nonce
 from actorflow.session.session import Session
-from actorflow.train.saving.checkpoints import checkpoint_format
 from actorflow.train.saving.saver import Saver
 
 _LOG = get_logger("supervisor")
@@ -86,7 +86,7 @@ class SharedFolder:
         """
         if not self._looks or not isinstance(session._engine, RemoteEngine):
             return
-        store, nonce = checkpoint_format(), machine.fresh_hex(16)
+        store, nonce = small_files(), machine.fresh_hex(16)
         name = f".nonce.{machine.fresh_hex(6)}.tmp"  # `actorflow checkpoint clean` takes it for what a killed save has left
         await machine.on_thread(store.write, folder, name, nonce.encode())
         try:

@@ -17,6 +17,7 @@ simulate.py   `simulate`: runs a program of several machines in one thread, on v
 trace.py      `Trace`: what happened in a simulation, a line for each event that matters
 wire.py       `End`: one end of a simulated connection, with two lanes that keep their order, heartbeats, and all the ways to
               end
+format_contract/     the contract of checkpoint formats as a suite that any package can run against its own
 device_contract/     the contract of devices as a suite that any package can run against its own
 transport_contract/  the contract of transports as a suite that any package can run against its own
 world.py      `World`: simulated machines on one virtual time, who of them runs next, and what befalls them

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
-from actorflow.logs import get_logger
 from actorflow.registry import plugins
 from actorflow.transport.base import Reach
 from actorflow.transport.factory import TransportFactory
 
-_LOG = get_logger("transports")
-_told: set[str] = set()
 AUTO = "auto"
 """The name that takes the cheapest transports that reach a peer."""
 _GROUP = "transports"
@@ -52,9 +49,7 @@ def usable() -> tuple[TransportFactory, ...]:
         try:
             found.append(_checked(name, made))
         except FailedPreconditionError as error:
-            if name not in _told:
-                _told.add(name)
-                _LOG.warning("a transport is left out", transport=name, reason=error.message)
+            plugins.tell_once(_GROUP, name, error)
     return tuple(sorted((one for one in found if not one.unavailable), key=lambda one: (one.cost, one.name)))
 
 

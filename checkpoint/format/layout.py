@@ -17,8 +17,7 @@ import numpy as np
 
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import DataLossError
-
-from .regions import Region
+from actorflow.formats.regions import Region
 
 CHUNK = 1 << 23
 """Bytes that are summed and written at once. If they are few they stay in the processor's caches from the one to the other. If

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actorflow.dtypes import DType, as_dtype
-from actorflow.errors import DataLossError, InvalidArgumentError
-
-from .regions import Region, covers
+from actorflow.errors import DataLossError
+from actorflow.formats import merging
+from actorflow.formats.merging import LEFT, is_whole
+from actorflow.formats.regions import Region
 
 SUFFIX = ".manifest"
 MAX_SIZE = 1 << 26
@@ -26,8 +27,6 @@ _FORMAT = "actorflow-checkpoint 1"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@ -]*")
 _LARGEST = 2**62
 KINDS = ("variable", "node", "resource")
-LEFT = {"left node": "node", "left resource": "resource"}
-"""Kinds that only parts of a save have: what a task was told by a restore of nodes and readers that it may not have itself."""
 _LATER = ("whole", "begin")  # fields that only slices have
 
 
@@ -105,36 +104,22 @@ class Manifest:
 
     def variables(self) -> dict[str, StoredVariable]:
         """The variables, by name."""
-        found: dict[str, list[TensorEntry]] = {}
-        for entry in self.entries:
-            if entry.kind == "variable":
-                found.setdefault(entry.name, []).append(entry)
-        return {name: StoredVariable(name, tuple(parts)) for name, parts in found.items()}
+        return {name: StoredVariable(name, tuple(parts)) for name, parts in merging.variables(self.entries).items()}
 
 
 def merged(parts: Sequence[Manifest]) -> Manifest:
     """One manifest of what several tasks have written. Raises InvalidArgumentError where two have a variable of
     one name."""
     shards: list[Shard] = []
-    entries: dict[tuple[str, str, tuple[int, ...] | None], TensorEntry] = {}
-    left: list[TensorEntry] = []
+    entries: list[TensorEntry] = []
     for part in parts:
-        first = len(shards)
+        entries.extend(replace(entry, shard=entry.shard + len(shards)) for entry in part.entries)
         shards.extend(part.shards)
-        for entry in part.entries:
-            if entry.kind in LEFT:
-                left.append(replace(entry, kind=LEFT[entry.kind], shard=entry.shard + first))
-                continue
-            key = (entry.kind, entry.name, entry.begin)
-            if key in entries and entry.kind == "variable":
-                raise InvalidArgumentError(f"Two tensors can't be saved under one name: {entry.name}.")
-            entries.setdefault(key, replace(entry, shard=entry.shard + first))
-    for entry in left:  # whoever has the node itself knows better
-        entries.setdefault((entry.kind, entry.name, entry.begin), entry)
+    found = merging.merged(entries, lambda entry, kind: replace(entry, kind=kind))
     steps = [part.global_step for part in parts if part.global_step is not None]
     return Manifest(
         tuple(shards),
-        tuple(entries.values()),
+        tuple(found),
         steps[0] if steps else None,
         max((p.saved_at for p in parts), default=0.0),
         any(p.state for p in parts),
@@ -237,8 +222,6 @@ def _check(manifest: Manifest) -> None:
 def check_slices(manifest: Manifest) -> None:
     """Raises ValueError where slices of a variable are not all of it."""
     for stored in manifest.variables().values():
-        whole = [entry for entry in stored.parts if entry.whole is None]
-        if len(stored.parts) == 1 and whole:
-            continue
-        if whole or len({entry.dtype for entry in stored.parts}) > 1 or not covers([e.region for e in stored.parts]):
+        regions = [None if entry.whole is None else entry.region for entry in stored.parts]
+        if len({entry.dtype for entry in stored.parts}) > 1 or not is_whole(regions):
             raise ValueError(f"the slices of {stored.name!r} are not all of it")

@@ -18,7 +18,6 @@ from patience import PATIENCE
 
 from actorflow import machine
 from actorflow.checkpoint import writing
-from actorflow.checkpoint.compare import RestoreRequest, compare
 from actorflow.checkpoint.format import layout
 from actorflow.checkpoint.format.manifest import (
     Manifest,
@@ -30,7 +29,6 @@ from actorflow.checkpoint.format.manifest import (
     encode,
     merged,
 )
-from actorflow.checkpoint.format.regions import Region, covers
 from actorflow.checkpoint.reading import Reader
 from actorflow.checkpoint.snapshot import at_one_instant
 from actorflow.checkpoint.stores.files import SystemFiles
@@ -38,6 +36,8 @@ from actorflow.checkpoint.stores.store import LocalStore
 from actorflow.cli.main import main
 from actorflow.dtypes import float32
 from actorflow.errors import DataLossError, InvalidArgumentError
+from actorflow.formats.compare import RestoreRequest, compare
+from actorflow.formats.regions import Region, covers
 from actorflow.runtime.threads import WriteInProgress
 
 

@@ -18,7 +18,7 @@ CORE = ROOT / "actorflow"
 ORDER = (
     ("registry",),
     ("graph", "records"),
-    ("device",),
+    ("device", "formats"),
     ("transport",),
     ("analysis", "ops"),
     ("control_flow",),

@@ -36,7 +36,7 @@ def forget() -> None:
     """What was found of plug-ins is looked up again."""
     plugins.look_again()
     plugins._broken.clear()
-    installed._told.clear()
+    plugins._told.clear()
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_what_is_no_transport_is_refused_with_its_package(install: Install, capl
     with pytest.raises(errors.FailedPreconditionError, match=r"names a int.*\n.*somebodys_number 2.5"):
         installed.find("number")
     assert [one and one.name for one in chosen("auto")] == ["zmq", "shm"]
-    assert "a transport is left out" in caplog.text
+    assert "a plug-in is left out" in caplog.text
 
 
 def test_a_transport_that_cannot_work_here_says_why(install: Install) -> None:

@@ -16,7 +16,7 @@ import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
 from actorflow.checkpoint.format import manifest
-from actorflow.checkpoint.format.regions import Region, covers
+from actorflow.formats.regions import Region, covers
 from actorflow.ops.state.checkpoint import restore_v2, save_v2
 from actorflow.registry import plugins
 

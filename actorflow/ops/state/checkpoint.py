@@ -150,10 +150,10 @@ def take_variables(
     stateful=True,
     asynchronous=True,
 )
-def save_variables(prefix: TensorLike, *, taken: str, name: str | None = None) -> Tensor:
+def save_variables(prefix: TensorLike, *, taken: str, format: str = "standard", name: str | None = None) -> Tensor:
     """Writes what the node `taken`, a `take_variables` of the same task, has taken in a run before. Steps go on meanwhile.
 
-    The output tells `commit_checkpoint` what was written.
+    `format` is the name of an installed format of checkpoints. The output tells `commit_checkpoint` what was written.
 
     Raises in the run: FailedPreconditionError where nothing was taken since the last save, and what writing files raises.
     """
@@ -168,8 +168,11 @@ def save_variables(prefix: TensorLike, *, taken: str, name: str | None = None) -
     stateful=True,
     asynchronous=True,
 )
-def commit_checkpoint(prefix: TensorLike, parts: Sequence[TensorLike], *, name: str | None = None) -> Tensor:
-    """Makes one checkpoint of what `save_variables` of all tasks have written, by one atomic step. The output is `prefix`."""
+def commit_checkpoint(
+    prefix: TensorLike, parts: Sequence[TensorLike], *, format: str = "standard", name: str | None = None
+) -> Tensor:
+    """Makes one checkpoint of what `save_variables` of all tasks have written, in their `format`, by one atomic step. The
+    output is `prefix`."""
 
 
 @op(

@@ -6,7 +6,7 @@ import json
 
 from actorflow import machine
 from actorflow.errors import DataLossError
-from actorflow.train.saving.checkpoints import checkpoint_format
+from actorflow.formats.installed import small_files
 
 FILE = "supervisor.json"
 
@@ -21,7 +21,7 @@ class EpochStore:
         """The last epoch that was given, 0 where none was. Raises DataLossError where the file can't be read."""
         if self._folder is None:
             return 0
-        text = await machine.on_thread(checkpoint_format().read_text, self._folder, FILE)
+        text = await machine.on_thread(small_files().read_text, self._folder, FILE)
         if text is None:
             return 0
         try:
@@ -39,4 +39,4 @@ class EpochStore:
         """Keeps an epoch. It is to be given only when this has returned."""
         if self._folder is not None:
             content = (json.dumps({"epoch": epoch}) + "\n").encode()
-            await machine.on_thread(checkpoint_format().write, self._folder, FILE, content)
+            await machine.on_thread(small_files().write, self._folder, FILE, content)

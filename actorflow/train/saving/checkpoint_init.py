@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from actorflow.formats.compare import RestoreRequest
 from actorflow.graph.graph import get_default_graph
 from actorflow.ops.array.constant import constant
 from actorflow.ops.state import variable as state
 from actorflow.ops.state.checkpoint import restore_v2
 from actorflow.public import public
-from actorflow.train.saving.checkpoints import checkpoint_format, find_checkpoint
+from actorflow.train.saving.checkpoints import check_fits, find_checkpoint
 from actorflow.train.saving.saver import Saved, named_variables
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.store import store_of
@@ -37,8 +38,8 @@ def init_from_checkpoint(
     path = find_checkpoint(ckpt_dir_or_file)
     pairs = list(assignment_map.items()) if isinstance(assignment_map, Mapping) else list(assignment_map)
     chosen = [saved for theirs, mine in pairs for saved in _pairs(theirs, mine)]
-    wanted = [(saved.key, saved.variable.dtype, saved.shape, bool(saved.part)) for saved in chosen]
-    checkpoint_format().check(path, wanted, strict=False, reshape=False)
+    wanted = [RestoreRequest(saved.key, saved.variable.dtype, saved.shape, bool(saved.part)) for saved in chosen]
+    check_fits(path, wanted, strict=False, reshape=False)
     for saved in chosen:
         _begin_with(saved, path)
 

@@ -1,6 +1,6 @@
 """Checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint` and others).
 
-The format is that of the package behind the entry point `standard` of the group `actorflow.checkpoint`.
+A checkpoint is of the format that finds one at its path (`actorflow.formats`).
 """
 
 from __future__ import annotations
@@ -10,65 +10,13 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from actorflow.dtypes import DType
 from actorflow.errors import DataLossError, NotFoundError
+from actorflow.formats import installed
+from actorflow.formats.base import Reader
+from actorflow.formats.compare import RestoreRequest, compare
 from actorflow.public import public
-from actorflow.registry import plugins
-
-
-class CheckpointReader(Protocol):
-    """A checkpoint that was opened for reading, with the methods of TensorFlow's reader."""
-
-    prefix: str
-
-    def get_variable_to_shape_map(self) -> dict[str, list[int]]: ...
-
-    def get_variable_to_dtype_map(self) -> dict[str, DType]: ...
-
-    def has_tensor(self, tensor_str: str) -> bool: ...
-
-    def get_tensor(self, tensor_str: str) -> Any: ...
-
-    def debug_string(self) -> str: ...
-
-
-class Format(Protocol):
-    """How checkpoints are kept. A prefix is a path or URL without the endings of the files; a folder is one of either."""
-
-    def open(self, prefix: str) -> CheckpointReader:
-        """Raises NotFoundError where there is none, DataLossError where it is damaged."""
-
-    def exists(self, prefix: str) -> bool: ...
-
-    def saved_at(self, prefix: str) -> float:
-        """When it was saved, in seconds since 1970."""
-
-    def remove(self, prefix: str, extras: Sequence[str] = ()) -> None:
-        """Removes the files of a checkpoint, and those of the prefix with the endings `extras`."""
-
-    def clean(self, folder: str) -> list[str]:
-        """Removes what killed saves left in a folder, and gives the files' names. No one may save there meanwhile."""
-
-    def check(self, prefix: str, wanted: Sequence[tuple[str, Any, Any, bool]], *, strict: bool, reshape: bool) -> None:
-        """Raises one error with all differences between what is wanted (name, type, shape, and whether a slice of that is
-        meant) and what there is."""
-
-    def read_text(self, folder: str, name: str) -> str | None:
-        """A small file of the folder; None where there is none."""
-
-    def write(self, folder: str, name: str, content: bytes) -> None:
-        """Writes a small file, in full or not at all."""
-
-    def remove_file(self, folder: str, name: str) -> None:
-        """Removes a small file. Does nothing where there is none."""
-
-
-def checkpoint_format() -> Format:
-    """The installed format."""
-    found: Format = plugins.load("checkpoint", "standard")
-    return found
 
 
 @public("af.train")
@@ -106,7 +54,7 @@ def get_checkpoint_state(
     folder = os.fspath(checkpoint_dir)
     name = latest_filename or "checkpoint"
     try:
-        text = checkpoint_format().read_text(folder, name)
+        text = installed.small_files().read_text(folder, name)
     except UnicodeDecodeError:
         raise _damaged(folder, name) from None
     if text is None:
@@ -171,7 +119,7 @@ def update_checkpoint_state(
     lines = [f'model_checkpoint_path: "{_quoted(model_checkpoint_path.removeprefix(begin))}"']
     lines += [f'all_model_checkpoint_paths: "{_quoted(path.removeprefix(begin))}"' for path in every]
     content = "\n".join(lines) + "\n"
-    checkpoint_format().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
+    installed.small_files().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
 
 
 @public("af.train")
@@ -189,19 +137,20 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
 @public("af.train")
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Whether there is a checkpoint of that path (`tf.train.checkpoint_exists`)."""
-    return checkpoint_format().exists(os.fspath(checkpoint_prefix))
+    return installed.at(os.fspath(checkpoint_prefix)) is not None
 
 
 @public("af.train")
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When those of the checkpoints that exist were saved, in seconds since 1970 (`tf.train.get_checkpoint_mtimes`)."""
-    return [checkpoint_format().saved_at(path) for path in checkpoint_prefixes if checkpoint_exists(path)]
+    return [installed.of(path).open(path).saved_at for path in checkpoint_prefixes if checkpoint_exists(path)]
 
 
 @public("af.train")
 def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
     """Removes a checkpoint (`tf.train.remove_checkpoint`)."""
-    checkpoint_format().remove(os.fspath(checkpoint_prefix), (".meta",))
+    path = os.fspath(checkpoint_prefix)
+    (installed.at(path) or installed.find(installed.STANDARD)).remove(path, (".meta",))
 
 
 def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
@@ -216,15 +165,17 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 @public("af.train")
-def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
     """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`)."""
-    return checkpoint_format().open(find_checkpoint(ckpt_dir_or_file))
+    path = find_checkpoint(ckpt_dir_or_file)
+    return installed.of(path).open(path)
 
 
 @public("af.train")
-def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
+def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> Reader:
     """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none."""
-    return checkpoint_format().open(os.fspath(filepattern))
+    path = os.fspath(filepattern)
+    return installed.of(path).open(path)
 
 
 @public("af.train")
@@ -237,3 +188,8 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
     """(name, shape) of each variable in a checkpoint, by name (`tf.train.list_variables`)."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def check_fits(path: str, wanted: Sequence[RestoreRequest], *, strict: bool, reshape: bool) -> None:
+    """Raises one error with all differences between what is wanted and what the checkpoint has."""
+    compare(path, installed.of(path).open(path).variables(), wanted, reshape=reshape).refuse(strict=strict)

@@ -17,6 +17,8 @@ from actorflow import blocking, machine
 from actorflow.cluster.node_states import keeps_state
 from actorflow.dtypes import string
 from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
+from actorflow.formats import installed
+from actorflow.formats.compare import RestoreRequest
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -29,8 +31,8 @@ from actorflow.session.session import Session
 from actorflow.shapes import Shape
 from actorflow.train.global_steps import get_global_step
 from actorflow.train.saving.checkpoints import (
+    check_fits,
     checkpoint_exists,
-    checkpoint_format,
     folder_of,
     get_checkpoint_mtimes,
     get_checkpoint_state,
@@ -98,6 +100,7 @@ class Saver:
         save_relative_paths: bool = True,
         filename: None = None,
         *,
+        format: str = installed.STANDARD,
         state: bool = True,
         clock: Callable[[], float] = machine.wall_time,
     ) -> None:
@@ -123,12 +126,15 @@ class Saver:
             pad_step_number: whether to write the step in a path with eight digits.
             save_relative_paths: accepted for compatibility, without effect: a folder of checkpoints may always be
                 moved.
+            format: the name of the format of checkpoints that are saved; one of another package is installed with it.
+                Those that are restored may be of any format that is installed.
             state: whether to save and restore counters of random numbers and places of readers as well.
             clock: a function that returns the time in seconds.
 
         Raises:
             ValueError: there are no variables, two have the same name, or an argument that has to be None is not.
             TypeError: something in `var_list` is not a variable.
+            InvalidArgumentError: there is no such format.
         """
         if builder is not None or filename is not None:
             raise ValueError("builder and filename belong to TensorFlow's stored graphs; they have to be None.")
@@ -138,6 +144,7 @@ class Saver:
         if max_to_keep is not None and max_to_keep < 0:
             raise ValueError(f"max_to_keep is how many checkpoints are kept, but it is {max_to_keep}.")
         self._given = var_list
+        self._format, self._format_name = installed.find(format), format
         self._reshape, self._state, self._clock = reshape, state, clock
         self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
         self._max_to_keep = max_to_keep or 0
@@ -188,9 +195,12 @@ class Saver:
                         restore_variables(self._prefix, reshape=self._reshape, name="RestoreVariables", **names)
                     )
                 with self._graph.device(device):
-                    saves.append(save_variables(self._prefix, taken=take.name, name="SaveVariables"))
+                    written = save_variables(
+                        self._prefix, taken=take.name, format=self._format_name, name="SaveVariables"
+                    )
+                    saves.append(written)
             self._take_op = group(*takes, name="take_all")
-            self._save_op = commit_checkpoint(self._prefix, saves, name="CommitCheckpoint")
+            self._save_op = commit_checkpoint(self._prefix, saves, format=self._format_name, name="CommitCheckpoint")
             self._restore_op = group(*restores, name="restore_all")
             self._writers = [node.op for node in (*saves, self._save_op)]
 
@@ -293,7 +303,7 @@ class Saver:
         except (TypeError, ValueError) as error:  # a node with a Python function, say
             _warn("the graph can't be stored beside its checkpoint", reason=str(error))
             return
-        checkpoint_format().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
+        installed.small_files().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
     def _meta_graph_bytes(self) -> bytes:
         """The graph as it is now; one that has not grown since the last save is not written again."""
@@ -369,7 +379,7 @@ class Saver:
             update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
             for old in dropped:
                 if not _is_latest(old, folder, latest_filename):  # another saver may have made it its latest
-                    checkpoint_format().remove(old, (f".{suffix}",))
+                    (installed.at(old) or self._format).remove(old, (f".{suffix}",))
 
     # Restoring
 
@@ -402,8 +412,8 @@ class Saver:
                     f"The passed save_path is not a valid checkpoint: {path}. "
                     "There is no such checkpoint; af.train.latest_checkpoint(folder) gives the newest of a folder."
                 )
-            wanted = [(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
-            checkpoint_format().check(path, wanted, strict=strict, reshape=self._reshape)
+            wanted = [RestoreRequest(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
+            check_fits(path, wanted, strict=strict, reshape=self._reshape)
 
         await machine.on_thread(check)
         await session.run(self._restore_op, {self._prefix: path})

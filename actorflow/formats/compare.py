@@ -5,12 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.shapes import Shape, compatible, num_elements, show
-
-from .format.manifest import StoredVariable
 
 _NEAR_AMONG = 2000  # names among which near ones are looked for; each comparison takes a while
 
@@ -64,16 +63,18 @@ class Differences:
 
 
 def compare(
-    prefix: str, found: Mapping[str, StoredVariable], wanted: Sequence[RestoreRequest], *, reshape: bool = False
+    prefix: str, found: Mapping[str, Any], wanted: Sequence[RestoreRequest], *, reshape: bool = False
 ) -> Differences:
-    """How what is wanted differs from what there is."""
+    """How what is wanted differs from what there is, by names, each with its `element_type` and `shape`."""
     mismatched = []
     for w in wanted:
         stored = found.get(w.name)
         if stored is None:
             continue
         if stored.element_type is not w.dtype.base_dtype:
-            mismatched.append(f"{w.name} is of {stored.dtype} in the checkpoint, but the variable is of {w.dtype}")
+            mismatched.append(
+                f"{w.name} is of {stored.element_type.name} in the checkpoint, but the variable is of {w.dtype}"
+            )
         elif not _fits(stored, w.shape, reshape and not w.sliced):
             mismatched.append(
                 f"{w.name} has shape {show(stored.shape)} in the checkpoint, but the variable has {show(w.shape)}"
@@ -87,11 +88,11 @@ def compare(
     )
 
 
-def _absent(names: Iterable[str], found: Mapping[str, StoredVariable]) -> list[str]:
+def _absent(names: Iterable[str], found: Mapping[str, Any]) -> list[str]:
     return sorted({name for name in names if name not in found})
 
 
-def _fits(stored: StoredVariable, shape: Shape, reshape: bool) -> bool:
+def _fits(stored: Any, shape: Shape, reshape: bool) -> bool:
     if compatible(shape, stored.shape):
         return True
     return reshape and num_elements(shape) == num_elements(stored.shape)

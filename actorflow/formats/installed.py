@@ -1,0 +1,114 @@
+"""The formats of checkpoints that are installed: by name, and by what is at a path."""
+
+from __future__ import annotations
+
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorflow.formats.base import Format, SmallFiles
+from actorflow.registry import plugins
+
+STANDARD = "standard"
+"""The format that savers write unless they are told another one."""
+_GROUP = "checkpoint"
+_registered: dict[str, Format] = {}
+_METHODS = ("write", "commit", "discard", "open", "exists", "remove", "clean")
+
+
+def find(name: str) -> Format:
+    """The format of that name.
+
+    Raises:
+        InvalidArgumentError: nothing of that name is installed.
+        PluginError: the package that brings it can't be imported.
+        FailedPreconditionError: what its entry point names is no format.
+    """
+    if name in _registered:
+        return _registered[name]
+    known = names()
+    if name not in known:
+        raise InvalidArgumentError(
+            f"format={name!r}: no such format of checkpoints is installed; there are {', '.join(known)}.",
+            hint=plugins.who_may_bring(_GROUP, "a format of checkpoints", name, known),
+        )
+    return _checked(name, plugins.load(_GROUP, name))
+
+
+def names() -> list[str]:
+    """The names of all formats; none of them is imported."""
+    return sorted({*_registered, *plugins.names(_GROUP)})
+
+
+def register(name: str, format: Format) -> None:
+    """Lets this process find a format that no package brings. Each process of a cluster has to do so."""
+    _registered[name] = _checked(name, format)
+
+
+def unregister(name: str) -> None:
+    """Forgets a format that was registered."""
+    _registered.pop(name, None)
+
+
+def _checked(name: str, made: object) -> Format:
+    lacking = [method for method in _METHODS if not callable(getattr(made, method, None))]
+    if lacking:
+        raise FailedPreconditionError(
+            f"The entry point {name!r} of actorflow.{_GROUP} names {made!r:.80}, which is no format of checkpoints: it lacks "
+            f"{', '.join(lacking)}.",
+            hint=f"It comes from the package {plugins.packages(_GROUP, name)}.",
+        )
+    return made  # type: ignore[return-value]
+
+
+def usable() -> dict[str, Format]:
+    """All that can be imported, the standard one first. Of the others the log tells once."""
+    found: dict[str, Format] = {STANDARD: find(STANDARD), **_registered}
+    for name, made in sorted(plugins.load_all(_GROUP).items()):
+        try:
+            found.setdefault(name, _checked(name, made))
+        except FailedPreconditionError as error:
+            plugins.tell_once(_GROUP, name, error)
+    return found
+
+
+def at(prefix: str) -> Format | None:
+    """The format of the checkpoint at a path; None where there is none of any format."""
+    standard = find(STANDARD)
+    try:
+        if standard.exists(prefix):
+            return standard  # the others need not be imported
+        return next((one for one in usable().values() if one.exists(prefix)), None)
+    except InvalidArgumentError:
+        return None  # no checkpoint can be there
+
+
+def of(prefix: str) -> Format:
+    """The format of the checkpoint at a path.
+
+    Raises:
+        NotFoundError: there is none of any format that is installed.
+    """
+    found = at(prefix)
+    if found is not None:
+        return found
+    try:
+        find(STANDARD).open(prefix)
+    except NotFoundError as error:
+        others = [name for name in names() if name != STANDARD]
+        if not others:
+            raise
+        looked = f"Formats that are installed on this host: {', '.join([STANDARD, *others])}."
+        raise NotFoundError(error.message, details=error.details, hint=f"{error.hint or ''} {looked}".strip()) from None
+    return find(STANDARD)
+
+
+def remove_others(prefix: str, name: str) -> None:
+    """Removes what other formats than the one of that name have at a path: a save replaces the checkpoint that was there."""
+    if len(names()) > 1:
+        for other, one in usable().items():
+            if other != name and one.exists(prefix):
+                one.remove(prefix)
+
+
+def small_files() -> SmallFiles:
+    """What keeps the small files of folders with checkpoints."""
+    found: SmallFiles = plugins.load("files", "standard")
+    return found

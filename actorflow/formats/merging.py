@@ -1,0 +1,67 @@
+"""What a commit makes of the parts that tasks have written: each tensor once, and all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.formats.regions import Region, covers
+
+LEFT = {"left node": "node", "left resource": "resource"}
+"""Kinds that only parts of a save have: what a task was told by a restore of nodes and readers that it may not have itself."""
+
+
+class Written(Protocol):
+    """A tensor that a task has written, or a slice of one, which begins at `begin`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def begin(self) -> tuple[int, ...] | None: ...
+
+
+W = TypeVar("W", bound=Written)
+
+
+def merged(written: Iterable[W], of_kind: Callable[[W, str], W]) -> list[W]:
+    """What several tasks have written, each tensor once. Of a kind in `LEFT` a task knows by hearsay: it counts where no task has
+    the tensor itself, as `of_kind(tensor, LEFT[kind])`.
+
+    Raises:
+        InvalidArgumentError: two tasks have a variable of one name.
+    """
+    found: dict[tuple[str, str, tuple[int, ...] | None], W] = {}
+    left: list[W] = []
+    for one in written:
+        if one.kind in LEFT:
+            left.append(of_kind(one, LEFT[one.kind]))
+            continue
+        key = (one.kind, one.name, one.begin)
+        if key in found and one.kind == "variable":
+            raise InvalidArgumentError(f"Two tensors can't be saved under one name: {one.name}.")
+        found.setdefault(key, one)
+    for one in left:
+        found.setdefault((one.kind, one.name, one.begin), one)
+    return list(found.values())
+
+
+def is_whole(regions: Iterable[Region | None]) -> bool:
+    """Whether the slices of a variable are all of it; None stands for one that is not cut."""
+    parts = list(regions)
+    if None in parts:
+        return len(parts) == 1
+    return covers([part for part in parts if part is not None])
+
+
+def variables(written: Iterable[W]) -> dict[str, list[W]]:
+    """The variables by name, each with its slices."""
+    found: dict[str, list[W]] = {}
+    for one in written:
+        if one.kind == "variable":
+            found.setdefault(one.name, []).append(one)
+    return found
