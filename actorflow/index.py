@@ -582,6 +582,7 @@ NAMES: dict[str, dict[str, str]] = {
         "FinalExporter": "actorflow.estimator.alternating.exporters",
         "LatestExporter": "actorflow.estimator.alternating.exporters",
         "ModeKeys": "actorflow.estimator.spec",
+        "Predictor": "actorflow.estimator.predictor",
         "RunConfig": "actorflow.estimator.run_config",
         "Saved": "actorflow.estimator.events",
         "StepMade": "actorflow.estimator.events",

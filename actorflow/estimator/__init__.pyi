@@ -15,6 +15,7 @@ training.py     `train` as a program
 evaluation.py   `evaluate` and `predict` as programs
 warm_start.py   a training that begins with values of a checkpoint
 events.py       what an Estimator tells
+predictor.py    `Predictor`: answers for single examples, by a session that stays open
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator`
@@ -42,6 +43,7 @@ from actorflow.estimator.events import Saved as Saved
 from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
+from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
@@ -58,6 +60,7 @@ __all__ = [
     "FinalExporter",
     "LatestExporter",
     "ModeKeys",
+    "Predictor",
     "RunConfig",
     "Saved",
     "StepMade",

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from actorflow.estimator.core import Core
+from actorflow.estimator.predictor import Predictor
 from actorflow.monitored.commands import iterate, perform
 from actorflow.public import public
 
@@ -126,6 +127,32 @@ class Estimator(Core):
             ValueError: there is no such prediction, or the first sizes of predictions differ.
         """
         return iterate(self._prediction(input_fn, predict_keys, hooks, checkpoint_path, yield_single_examples))
+
+    def predictor(
+        self,
+        predict_keys: Sequence[str] | str | None = None,
+        checkpoint_path: str | None = None,
+        *,
+        follow: bool = False,
+        max_batch: int = 1024,
+        look_seconds: float = 1.0,
+    ) -> Predictor:
+        """What answers single examples, by a session that stays open, for `async with`.
+
+            async with estimator.predictor(follow=True) as predict:
+                answer = await predict({"x": image})
+
+        Args:
+            predict_keys: the predictions that are wanted; all unless given.
+            checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.
+            follow: whether to take up new checkpoints as they come. Questions are answered meanwhile.
+            max_batch: how many examples are answered by one step at most.
+            look_seconds: the pause between two looks for a new checkpoint.
+
+        Raises:
+            ValueError: `follow` goes with a `checkpoint_path`, or `max_batch` is not positive.
+        """
+        return Predictor(self, predict_keys, checkpoint_path, follow, max_batch, look_seconds)
 
     async def __aenter__(self) -> Estimator:
         self.is_open = True

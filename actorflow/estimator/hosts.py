@@ -24,6 +24,7 @@ class KeptHost:
         folder: the folder of checkpoints.
         keeps: whether the session is kept when the call ends well.
         is_chief, wait_seconds: see `Supervisor`.
+        fresh: whether a session is opened in any case.
         face: gives the session as an `init_fn` sees it.
     """
 
@@ -39,15 +40,16 @@ class KeptHost:
         face: Callable[[Session], Any],
         is_chief: bool = True,
         wait_seconds: float | None = None,
+        fresh: bool = False,
     ) -> None:
         self._built, self._keeps = built, keeps
-        self._is_new = not built.idle
+        self._is_new = fresh or not built.idle
         self.ended_well = False
         init_fn = built.scaffold.init_fn
         model = copy(built.model)  # the same nodes, with this call's checkpoint
         model.path, model.folder = path, folder
         model.init_fn = None if init_fn is None else on_session(init_fn, face)
-        if built.idle:
+        if not self._is_new:
             self.supervisor = built.idle.pop()
             self.supervisor.model = model
         else:

@@ -21,6 +21,7 @@ from actorflow.estimator.events import Saved as Saved
 from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
+from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
@@ -37,6 +38,7 @@ __all__ = [
     "FinalExporter",
     "LatestExporter",
     "ModeKeys",
+    "Predictor",
     "RunConfig",
     "Saved",
     "StepMade",

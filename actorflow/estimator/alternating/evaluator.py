@@ -62,7 +62,7 @@ class Evaluator:
         for exporter in spec.exporters:
             folder = f"{self.estimator.model_dir.rstrip('/')}/export/{exporter.name}"
             if isinstance(exporter, _Folders):
-                made = yield from exporter.exporting(self.estimator, folder, path, metrics, is_final)
+                made = yield from exporter._exporting(self.estimator, folder, path, metrics, is_final)
             else:
                 made = yield from call(
                     lambda exporter=exporter, folder=folder: exporter.export(

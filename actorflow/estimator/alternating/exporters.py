@@ -69,7 +69,7 @@ class _Folders(Exporter):
         """Its name."""
         return self._name
 
-    def exporting(
+    def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
     ) -> Program[str | None]:
         """Exports to a new folder below `path`, as a program."""
@@ -141,13 +141,13 @@ class FinalExporter(_Folders):
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, export)
 
-    def exporting(
+    def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
     ) -> Program[str | None]:
         """Exports where it is the final export."""
         if not is_final:
             return None
-        return (yield from super().exporting(estimator, path, checkpoint, result, is_final))
+        return (yield from super()._exporting(estimator, path, checkpoint, result, is_final))
 
 
 @public("af.estimator")
@@ -230,11 +230,11 @@ class BestExporter(_Folders):
         self._compare = compare_fn
         self._best: Mapping[str, Any] | None = None
 
-    def exporting(
+    def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
     ) -> Program[str | None]:
         """Exports where the result is the best one."""
         if self._best is not None and not self._compare(best_eval_result=self._best, current_eval_result=result):
             return None
         self._best = result
-        return (yield from super().exporting(estimator, path, checkpoint, result, is_final))
+        return (yield from super()._exporting(estimator, path, checkpoint, result, is_final))
