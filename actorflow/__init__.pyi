@@ -29,6 +29,7 @@ from actorflow import math as math
 from actorflow import metrics as metrics
 from actorflow import nest as nest
 from actorflow import nn as nn
+from actorflow import sets as sets
 from actorflow import signal as signal
 from actorflow import sparse as sparse
 from actorflow import strings as strings
@@ -1000,6 +1001,7 @@ __all__ = [
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
+    "sets",
     "shape",
     "shape_n",
     "sigmoid",

@@ -498,6 +498,7 @@ from actorflow.compat.v1 import serialize_sparse as serialize_sparse
 from actorflow.compat.v1 import serialize_tensor as serialize_tensor
 from actorflow.compat.v1 import set_random_seed as set_random_seed
 from actorflow.compat.v1 import setdiff1d as setdiff1d
+from actorflow.compat.v1 import sets as sets
 from actorflow.compat.v1 import shape as shape
 from actorflow.compat.v1 import shape_n as shape_n
 from actorflow.compat.v1 import sigmoid as sigmoid
@@ -1145,6 +1146,7 @@ __all__ = [
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
+    "sets",
     "shape",
     "shape_n",
     "sigmoid",

@@ -63,6 +63,7 @@ from actorflow.compat.v1 import python_io as python_io
 from actorflow.compat.v1 import quantization as quantization
 from actorflow.compat.v1 import queue as queue
 from actorflow.compat.v1 import random as random
+from actorflow.compat.v1 import sets as sets
 from actorflow.compat.v1 import signal as signal
 from actorflow.compat.v1 import sparse as sparse
 from actorflow.compat.v1 import spectral as spectral
@@ -1116,6 +1117,7 @@ __all__ = [
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
+    "sets",
     "shape",
     "shape_n",
     "sigmoid",

@@ -69,6 +69,7 @@ NAMES: dict[str, dict[str, str]] = {
         "random": "actorflow.compat.v1.random:",
         "range": "actorflow.ops.array.range:range_",
         "resource": "actorflow.dtypes",
+        "sets": "actorflow.compat.v1.sets:",
         "signal": "actorflow.compat.v1.signal:",
         "slice": "actorflow.ops.array.index:slice_",
         "sparse": "actorflow.compat.v1.sparse:",
@@ -280,6 +281,7 @@ NAMES: dict[str, dict[str, str]] = {
         "uniform": "actorflow.ops.random.distributions:random_uniform",
         "uniform_candidate_sampler": "actorflow.ops.nn.candidate_sampling",
     },
+    "tf.sets": {},
     "tf.signal": {},
     "tf.sparse": {},
     "tf.spectral": {
