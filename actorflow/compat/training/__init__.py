@@ -2,4 +2,5 @@
 
 estimator.py   `tf.estimator.Estimator`
 monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
+supervisor.py  `tf.train.Supervisor`: a session, and threads that save, write summaries and fill queues
 """

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorflow.compat.v1.config import ConfigProto, session_options
+from actorflow.compat.v1.sessions import Session
 from actorflow.monitored import blocking as _blocking
 from actorflow.monitored import creators as _creators
 from actorflow.monitored import session_manager as _session_manager
+from actorflow.monitored.commands import act
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.public import public
 
@@ -110,7 +112,7 @@ def MonitoredTrainingSession(
 
 @public("tf.train")
 class SessionManager(_session_manager.SessionManager):
-    """`tf.train.SessionManager`: its sessions are blocking ones."""
+    """`tf.train.SessionManager`: its sessions are those of `tf`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """
@@ -120,4 +122,10 @@ class SessionManager(_session_manager.SessionManager):
         super().__init__(*arguments, blocking=True, **options)
 
     def _opened(self, master: Any, config: Any, work: Any) -> Any:
-        return super()._opened(_target(master), _options(config), work)
+        options = config if isinstance(config, Mapping) else {}
+        session = Session(_target(master), self._graph, None if options else config, **options)
+        try:
+            return act(session, work(session))
+        except BaseException:
+            session.close()
+            raise

@@ -326,6 +326,7 @@ NAMES: dict[str, dict[str, str]] = {
         "SessionManager": "actorflow.compat.training.monitored",
         "SingularMonitoredSession": "actorflow.compat.training.monitored",
         "SummaryWriter": "actorflow.summary.file_writer:FileWriter",
+        "Supervisor": "actorflow.compat.training.supervisor",
         "WorkerSessionCreator": "actorflow.compat.training.monitored",
         "write_graph": "actorflow.graphdef.export",
     },
