@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from . import lapack
 from .matrix import check_square, explained
 
 
@@ -21,6 +23,8 @@ def _check_matrix(x: Any) -> None:
 @kernel("Qr")
 def qr(xp: Any, x: Any, *, full_matrices: bool) -> tuple[Any, Any]:
     _check_matrix(x)
+    if lapack.takes(xp, x):
+        return lapack.each(partial(lapack.qr, full=full_matrices), x)  # type: ignore[no-any-return]
     q, r = xp.linalg.qr(x, "complete" if full_matrices else "reduced")
     return q, r
 
@@ -29,9 +33,14 @@ def qr(xp: Any, x: Any, *, full_matrices: bool) -> tuple[Any, Any]:
 def svd(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> tuple[Any, Any, Any]:
     _check_matrix(x)
     with explained(xp, "Singular value decomposition was not successful. The input might not be valid."):
-        if not compute_uv:
-            return xp.linalg.svd(x, compute_uv=False), xp.empty(0, x.dtype), xp.empty(0, x.dtype)
-        u, s, vh = xp.linalg.svd(x, full_matrices=full_matrices)
+        if lapack.takes(xp, x):
+            u, s, vh = lapack.each(partial(lapack.svd, vectors=compute_uv, full=full_matrices), x)
+        elif compute_uv:
+            u, s, vh = xp.linalg.svd(x, full_matrices=full_matrices)
+        else:
+            s = xp.linalg.svd(x, compute_uv=False)
+    if not compute_uv:
+        return s, xp.empty(0, x.dtype), xp.empty(0, x.dtype)
     return s, u, xp.ascontiguousarray(xp.conjugate(xp.swapaxes(vh, -1, -2)))
 
 
@@ -39,6 +48,9 @@ def svd(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> tuple[Any,
 def self_adjoint_eig(xp: Any, x: Any, *, compute_v: bool) -> tuple[Any, Any]:
     check_square(x)
     with explained(xp, "Self-adjoint eigen decomposition was not successful. The input might not be valid."):
+        if lapack.takes(xp, x):
+            e, v = lapack.each(partial(lapack.eigh, vectors=compute_v), x)
+            return e.astype(x.dtype), v if compute_v else xp.empty(0, x.dtype)
         if not compute_v:
             return xp.linalg.eigvalsh(x).astype(x.dtype), xp.empty(0, x.dtype)
         e, v = xp.linalg.eigh(x)

@@ -10,6 +10,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
 from ..math.matmul import _turned
+from . import lapack
 
 # ---- what LAPACK computes
 
@@ -31,7 +32,8 @@ def check_square(x: Any) -> None:
 def matrix_inverse(xp: Any, x: Any, *, adjoint: bool) -> Any:
     check_square(x)
     with explained(xp, "Input is not invertible."):
-        return xp.linalg.inv(xp.conjugate(_turned(xp, x, True)) if adjoint else x)
+        x = xp.conjugate(_turned(xp, x, True)) if adjoint else x
+        return lapack.each(lapack.inverse, x) if lapack.takes(xp, x) else xp.linalg.inv(x)
 
 
 @kernel("MatrixDeterminant")
@@ -46,11 +48,16 @@ def matrix_solve(xp: Any, matrix: Any, right: Any, *, adjoint: bool) -> Any:
     if right.ndim != matrix.ndim or right.shape[:-1] != matrix.shape[:-1]:
         raise InvalidArgumentError(f"Matrices {matrix.shape} and right-hand sides {right.shape} don't fit together.")
     with explained(xp, "Input matrix is not invertible."):
-        return xp.linalg.solve(xp.conjugate(_turned(xp, matrix, True)) if adjoint else matrix, right)
+        matrix = xp.conjugate(_turned(xp, matrix, True)) if adjoint else matrix
+        return (
+            lapack.each(lapack.solve, matrix, right)
+            if lapack.takes(xp, matrix, right)
+            else xp.linalg.solve(matrix, right)
+        )
 
 
 @kernel("Cholesky")
 def cholesky(xp: Any, x: Any) -> Any:
     check_square(x)
     with explained(xp, "Cholesky decomposition was not successful. The input might not be valid."):
-        return xp.linalg.cholesky(x)
+        return lapack.each(lapack.cholesky, x) if lapack.takes(xp, x) else xp.linalg.cholesky(x)

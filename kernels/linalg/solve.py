@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from . import lapack
 from .matrix import check_square, explained
 
 
@@ -21,6 +23,8 @@ def matrix_triangular_solve(xp: Any, matrix: Any, right: Any, *, lower: bool, ad
         raise InvalidArgumentError(f"Matrices {matrix.shape} and right-hand sides {right.shape} don't fit together.")
     if not xp.diagonal(matrix, axis1=-2, axis2=-1).all():
         raise InvalidArgumentError("Input matrix is not invertible.")
+    if right.ndim == matrix.ndim and right.shape[:-2] == matrix.shape[:-2] and lapack.takes(xp, matrix, right):
+        return lapack.each(partial(lapack.solve_triangular, lower=lower, adjoint=adjoint), matrix, right)
     triangle = xp.tril(matrix) if lower else xp.triu(matrix)
     return _substituted(xp, _adjoint(xp, triangle) if adjoint else triangle, right, lower != adjoint)
 

@@ -1,0 +1,128 @@
+"""LAPACK by scipy (the extra `special`): single matrices, each by the routine that is made for it.
+
+numpy's own functions are for batches of small matrices. They copy each matrix element by element, have no routine for
+triangles, and invert by solving. So these functions take a matrix, or a batch of large ones. The kernels keep numpy for all else:
+where scipy is missing, for small matrices in batches, on GPUs.
+
+LAPACK's matrices have their columns one after the other. The transpose of an array in C's order is one, without a copy.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+LARGE = 64
+"""The side of the smallest matrices of a batch that are worth a call each."""
+
+_KINDS = "fdFD"
+
+
+@functools.cache
+def _library() -> Any:
+    try:
+        return importlib.import_module("scipy.linalg.lapack")
+    except ImportError:
+        return None
+
+
+def takes(xp: Any, *matrices: Any) -> bool:
+    """Whether the functions below compute these operands, which are of one type, and gain by it."""
+    first = matrices[0]
+    return (
+        xp is np
+        and first.dtype.char in _KINDS
+        and all(m.size for m in matrices)
+        and (first.ndim == 2 or min(first.shape[-2:]) >= LARGE)
+        and _library() is not None
+    )
+
+
+def each(function: Callable[..., Any], *matrices: Any) -> Any:
+    """`function` of each matrix of a batch: an array, or a tuple of arrays."""
+    batch = matrices[0].shape[:-2]
+    if not batch:
+        return function(*matrices)
+    found = [function(*(m[place] for m in matrices)) for place in np.ndindex(*batch)]
+    if not isinstance(found[0], tuple):
+        return np.stack(found).reshape(*batch, *found[0].shape)
+    return tuple(np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*found))
+
+
+def _routine(name: str, x: Any) -> Any:
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[x.dtype.char]
+    if letter in "cz" and name in ("syevd", "syevd_lwork"):
+        name = name.replace("sy", "he")
+    return getattr(_library(), letter + name)
+
+
+def _checked(info: int) -> None:
+    if info:
+        raise LinAlgError(f"LAPACK gives up with {info}.")
+
+
+def _workspace(name: str, x: Any, *sizes: int, **options: Any) -> int:
+    *found, info = _routine(f"{name}_lwork", x)(*sizes, **options)
+    _checked(info)
+    return int(found[0].real)
+
+
+def cholesky(x: Any) -> Any:
+    """The lower factor. Raises LinAlgError where the matrix is not positive definite."""
+    factor, info = _routine("potrf", x)(x.T, lower=False, clean=True)
+    _checked(info)
+    return factor.T
+
+
+def solve(matrix: Any, right: Any) -> Any:
+    """X with matrix · X = right. Raises LinAlgError where the matrix is singular."""
+    _, _, found, info = _routine("gesv", matrix)(matrix, right)
+    _checked(info)
+    return np.ascontiguousarray(found)
+
+
+def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> Any:
+    """X with triangle · X = right, or with the adjoint of the triangle. What is on its other side is not read."""
+    trtrs = _routine("trtrs", triangle)
+    if adjoint and triangle.dtype.kind == "c":
+        found, info = trtrs(triangle, right, lower=lower, trans=2)
+    else:
+        found, info = trtrs(triangle.T, right, lower=not lower, trans=0 if adjoint else 1)
+    _checked(info)
+    return np.ascontiguousarray(found)
+
+
+def inverse(x: Any) -> Any:
+    """The inverse. Raises LinAlgError where the matrix is singular."""
+    factors, pivots, info = _routine("getrf", x)(x.T)
+    _checked(info)
+    found, info = _routine("getri", x)(factors, pivots, lwork=_workspace("getri", x, len(x)), overwrite_lu=True)
+    _checked(info)
+    return found.T
+
+
+def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
+    """Left vectors, values, and the adjoint of the right vectors; vectors of size 0 where they are not asked for."""
+    options = {"compute_uv": vectors, "full_matrices": full}
+    work = _workspace("gesdd", x, *x.shape, **options)
+    left, values, right, info = _routine("gesdd", x)(x, lwork=work, **options)
+    _checked(info)
+    return np.ascontiguousarray(left), values, right
+
+
+def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
+    """The eigenvalues of a self-adjoint matrix, of which the lower triangle is read, and the vectors or zeros."""
+    values, found, info = _routine("syevd", x)(x, compute_v=vectors, lower=True)
+    _checked(info)
+    return values, np.ascontiguousarray(found)
+
+
+def qr(x: Any, full: bool) -> tuple[Any, Any]:
+    """The factors Q and R."""
+    q, r = importlib.import_module("scipy.linalg").qr(x, mode="full" if full else "economic", check_finite=False)
+    return np.ascontiguousarray(q), np.ascontiguousarray(r)
