@@ -1208,6 +1208,8 @@ NAMES: dict[str, dict[str, str]] = {
         "AdagradOptimizer": "actorflow.train.optimizers.optimizers",
         "AdamOptimizer": "actorflow.train.optimizers.optimizers",
         "BytesList": "actorflow.records.example",
+        "Checkpoint": "actorflow.train.saving.checkpoint",
+        "CheckpointManager": "actorflow.train.saving.checkpoint_manager",
         "CheckpointSaverHook": "actorflow.monitored.hooks.saving",
         "CheckpointSaverListener": "actorflow.monitored.hooks.saving",
         "CheckpointState": "actorflow.train.saving.checkpoints",

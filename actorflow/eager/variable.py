@@ -31,6 +31,7 @@ from actorflow.variables.slices import VariableSlice
 from actorflow.variables.variable import Variable, variables_of
 
 _numbers = itertools.count()
+_waiting: list[weakref.WeakMethod[Callable[[EagerVariable], None]]] = []
 _owners: weakref.WeakKeyDictionary[VariableState, weakref.ref[EagerVariable]] = weakref.WeakKeyDictionary()
 
 
@@ -97,6 +98,7 @@ class EagerVariable(Variable):
         attrs = {"shape": found, "dtype": kind, "container": "", "shared_name": f"eager_{next(_numbers)}"}
         self._handle._operation = EagerOperation("VariableV2", attrs, (), (), self._state.name)
         _owners[self._state] = weakref.ref(self)
+        self._is_new = bool(_waiting)
         self.trainable = trainable
         self.constraint = constraint
         self._save_slice_info: Any = None
@@ -108,8 +110,20 @@ class EagerVariable(Variable):
     @property
     def handle(self) -> Tensor:  # type: ignore[override]
         """The reference that assignments take; within a function that is traced, the one that stands for it there."""
+        if self._is_new:
+            self._settle()
         inside = eager_handle_graph()
         return self._handle if inside is None else inside.handle_of(self)
+
+    def _settle(self) -> None:
+        """Lets those who wait for new variables know of this one, before it is used for the first time."""
+        self._is_new = False
+        for waiting in list(_waiting):
+            told = waiting()
+            if told is None:
+                _waiting.remove(waiting)
+            else:
+                told(self)
 
     @property
     def name(self) -> str:
@@ -124,6 +138,11 @@ class EagerVariable(Variable):
 
     @property
     def op(self) -> Operation:
+        """The operation of `handle`."""
+        inside = eager_handle_graph()
+        if inside is not None:
+            found: Operation = inside.handle_of(self).op
+            return found
         assert self._handle._operation is not None
         return self._handle._operation
 
@@ -165,6 +184,8 @@ class EagerVariable(Variable):
 
     def read_value(self) -> Tensor:
         """The value now."""
+        if self._is_new:
+            self._settle()
         if eager_handle_graph() is not None:
             return state.read_variable(self.handle, name="read")
         made = EagerTensor(self._state.read(), self._state.dtype)
@@ -178,6 +199,8 @@ class EagerVariable(Variable):
 
     def numpy(self) -> Any:
         """The value now, as a read-only array or a numpy scalar. No later assignment changes it."""
+        if self._is_new:
+            self._settle()
         found = self._state.read()
         return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
 
@@ -271,6 +294,11 @@ def _plain(key: Any) -> Any:
     if isinstance(key, slice):
         return slice(*(None if k is None else int(k) for k in (key.start, key.stop, key.step)))
     return key if key is None or key is Ellipsis else np.asarray(key)[()]
+
+
+def when_used(told: weakref.WeakMethod[Callable[[EagerVariable], None]]) -> None:
+    """Has a method called, as long as its object lives, with each variable that is made from now on, when it is first used."""
+    _waiting.append(told)
 
 
 def variable_of(handle: Tensor) -> EagerVariable | None:

@@ -100,7 +100,9 @@ from actorflow.train.optimizers.sync_replicas import SyncReplicasOptimizer as Sy
 from actorflow.train.replica_devices import GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy
 from actorflow.train.replica_devices import byte_size_load_fn as byte_size_load_fn
 from actorflow.train.replica_devices import replica_device_setter as replica_device_setter
+from actorflow.train.saving.checkpoint import Checkpoint as Checkpoint
 from actorflow.train.saving.checkpoint_init import init_from_checkpoint as init_from_checkpoint
+from actorflow.train.saving.checkpoint_manager import CheckpointManager as CheckpointManager
 from actorflow.train.saving.checkpoints import CheckpointState as CheckpointState
 from actorflow.train.saving.checkpoints import NewCheckpointReader as NewCheckpointReader
 from actorflow.train.saving.checkpoints import checkpoint_exists as checkpoint_exists
@@ -120,6 +122,8 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
     "CheckpointSaverHook",
     "CheckpointSaverListener",
     "CheckpointState",

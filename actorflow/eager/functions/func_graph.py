@@ -47,11 +47,12 @@ class Order:
 
 
 class FuncGraph(Graph):
-    """Where a function of Python adds its nodes. `may_make` says whether it may make variables."""
+    """Where a function of Python adds its nodes. `may_make` says whether it may make variables, `ordered` whether nodes with
+    effects run in the order in which they are made."""
 
     takes_values = True
 
-    def __init__(self, name: str, may_make: bool) -> None:
+    def __init__(self, name: str, may_make: bool, ordered: bool = True) -> None:
         super().__init__()
         self.name = name
         self.captures: dict[int, tuple[EagerTensor, Tensor]] = {}
@@ -62,6 +63,7 @@ class FuncGraph(Graph):
         self.uses_randomness = False
         self.has_flows = False
         self._may_make = may_make
+        self._ordered = ordered
         self._orders: dict[tuple[Any, Any], Order] = {}
         self._effects: dict[str, None] = {}
 
@@ -97,7 +99,7 @@ class FuncGraph(Graph):
                 "shared_name": variable.unique_id,
             }
             with scopes.changed(self, flow=None, controls=(), names="", devices=(), colocate=()):
-                handle = super().create_op("VariableV2", (), attrs, variable.op.name).outputs[0]
+                handle = super().create_op("VariableV2", (), attrs, variable.name.partition(":")[0]).outputs[0]
             found = self.handles[id(variable)] = variable, handle
             _publish(variable)
         return found[1]
@@ -163,7 +165,7 @@ class FuncGraph(Graph):
             self.has_flows = True
         if definition.module.startswith("actorflow.ops.random") and definition.stateful:
             self.uses_randomness = True
-        touched = self._touched(definition, inputs)
+        touched = self._touched(definition, inputs) if self._ordered else []
         waits: list[str] = []
         around = _chain(flow)
         for key, writes in touched:

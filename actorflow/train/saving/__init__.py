@@ -1,7 +1,10 @@
 """Savers and checkpoints by path.
 
+checkpoint.py        `Checkpoint`: the variables of a program's objects in files, by the ways to them (`tf.train.Checkpoint`)
 checkpoint_init.py   `init_from_checkpoint`: variables that begin with values of a checkpoint (`tf.train.init_from_checkpoint`)
+checkpoint_manager.py  `CheckpointManager`: the latest few checkpoints of objects in a folder (`tf.train.CheckpointManager`)
 checkpoints.py       checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint`
                      and others)
+objects.py           the variables of a program's objects, each by the way to it: `model/layers/0/kernel`
 saver.py             `Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)
 """

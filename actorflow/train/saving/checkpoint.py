@@ -1,0 +1,265 @@
+"""`Checkpoint`: the variables of a program's objects in files, by the ways to them (`tf.train.Checkpoint`)."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow import blocking
+from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.variable import EagerVariable, when_used
+from actorflow.errors import describe
+from actorflow.formats.base import Reader
+from actorflow.graph.graph import get_default_graph
+from actorflow.public import public
+from actorflow.shapes import compatible, show
+from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint
+from actorflow.train.saving.objects import variables_of
+from actorflow.train.saving.saver import Saver
+from actorflow.user_line import user_line
+from actorflow.variables.variable import Variable
+
+_COUNTER = "save_counter"
+
+
+@public("af.train")
+class Checkpoint:
+    """The variables of objects, saved and restored by the names of attributes that lead to them (`tf.train.Checkpoint`).
+
+        with af.eager():
+            checkpoint = af.train.Checkpoint(model=model, optimizer=optimizer)
+            path = checkpoint.save("models/run")          # models/run-1
+            checkpoint.restore(path).assert_consumed()
+
+    Objects are those of any class, lists, dicts, variables and optimizers; another attribute may be added at any time. Two
+    programs that reach equal variables in equal ways read each other's files; one may be eager, and the other build graphs. The
+    format and its promises are those of `af.train.Saver`: a checkpoint appears at once when all of it is on the disk, and damage
+    is found.
+
+    Args:
+        kwargs: the objects by the names with which the ways begin.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+        self._checkpoint_saver: tuple[Any, Saver] | None = None
+        self._checkpoint_restoring: Restoring | None = None
+
+    @property
+    def save_counter(self) -> Variable:
+        """A variable: how often the objects were saved."""
+        found: Variable | None = self.__dict__.get(_COUNTER)
+        if found is None:
+            with get_default_graph().home.as_default():
+                found = self.__dict__[_COUNTER] = Variable(0, trainable=False, name=_COUNTER, dtype="int64")
+        return found
+
+    def save(self, file_prefix: str | os.PathLike[str], session: Any = None) -> str:
+        """Saves to `<file_prefix>-<number>`, where the number grows by 1 each time; gives the path.
+
+        Args:
+            file_prefix: the beginning of the path.
+            session: the blocking session whose values are saved, for variables of a graph; not for eager ones.
+
+        Raises:
+            ValueError: there is no session for variables of a graph.
+            OpError: writing failed. Earlier checkpoints are unchanged.
+        """
+        counter = self.save_counter
+        if isinstance(counter, EagerVariable):
+            counter.assign_add(1)
+            number = int(counter)
+        else:
+            number = int(self._session(session).run(counter)) + 1
+            self._session(session).run(counter.initializer, {counter.initializer.inputs[1]: number})
+        return self.write(f"{os.fspath(file_prefix)}-{number}", session, write_state=True)
+
+    def write(self, file_prefix: str | os.PathLike[str], session: Any = None, *, write_state: bool = False) -> str:
+        """Saves to just this path, without counting.
+
+        Args:
+            file_prefix: the path.
+            session: see `save`.
+            write_state: whether the folder names it the latest checkpoint.
+
+        Raises:
+            ValueError: there is nothing to save, or no session for variables of a graph.
+            OpError: writing failed.
+        """
+        self.save_counter  # noqa: B018  (it is part of what is saved)
+        variables = variables_of(self)
+        eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
+        if eager and len(eager) < len(variables):
+            raise ValueError(
+                describe("Variables of graphs and eager ones can't be in one checkpoint.", where=user_line())
+            )
+        key = tuple((way, id(variable)) for way, variable in variables.items())
+        if self._checkpoint_saver is None or self._checkpoint_saver[0] != key:
+            if eager:
+                graph = FuncGraph("checkpoint", may_make=False, ordered=False)
+                with graph.as_default():
+                    self._checkpoint_saver = key, Saver(variables, max_to_keep=None, state=False)
+            else:
+                self._checkpoint_saver = key, Saver(variables, max_to_keep=None)
+        saver = self._checkpoint_saver[1]
+        if not eager:
+            path: str = saver.save(self._session(session), file_prefix, write_meta_graph=False, write_state=write_state)
+            return path
+        with blocking.Session(graph=saver._graph) as opened:
+            path = saver.save(opened, file_prefix, write_meta_graph=False, write_state=write_state)
+        return path
+
+    def restore(self, save_path: str | os.PathLike[str] | None) -> Restoring:
+        """Gives the variables the values of a checkpoint; those that are made later get theirs when they are first used.
+
+        Args:
+            save_path: the path that `save` gave. It may be one of a `Saver`, whose names are those of variables. None, which
+                `latest_checkpoint` gives for an empty folder, restores nothing.
+
+        Returns:
+            A status: what was restored, and what was not. For variables of a graph its method `run_restore_ops(session)` does
+            the work.
+
+        Raises:
+            ValueError: there is no such checkpoint, or a variable has another shape or type in it; none is changed then.
+            DataLossError: it is damaged.
+        """
+        reader = None
+        if save_path is not None:
+            path = os.fspath(save_path)
+            if not checkpoint_exists(path):
+                raise ValueError(
+                    describe(f"The passed save_path is not a valid checkpoint: {path}.", where=user_line())
+                )
+            reader = load_checkpoint(path)
+        status = Restoring(self, reader)
+        self._checkpoint_restoring = status
+        status.restore()
+        if reader is not None:
+            when_used(weakref.WeakMethod(status.used))
+        return status
+
+    read = restore
+
+    @staticmethod
+    def _session(session: Any) -> Any:
+        if session is None:
+            raise ValueError(
+                describe(
+                    "Variables of a graph have their values in a session: give it as session=...",
+                    where=user_line(),
+                    hint="Under af.eager() variables have values of their own.",
+                )
+            )
+        return session
+
+
+class Restoring:
+    """What came of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
+
+    def __init__(self, checkpoint: Checkpoint, reader: Reader | None) -> None:
+        self._checkpoint = checkpoint
+        self._reader = reader
+        self._names: Mapping[str, Any] = {} if reader is None else reader.get_variable_to_shape_map()
+        self._by_way = reader is None or _COUNTER in self._names
+        self._done: dict[int, str] = {}
+
+    # What is done
+
+    def restore(self) -> None:
+        """Gives values to all eager variables that are reached by now and have none yet. Raises ValueError where one does not
+        fit."""
+        if self._reader is None:
+            return
+        if self._by_way and _COUNTER in self._names:
+            self._checkpoint.save_counter  # noqa: B018
+        fresh = [
+            (name, variable)
+            for name, variable in self._matches().items()
+            if isinstance(variable, EagerVariable) and id(variable) not in self._done
+        ]
+        values = [(variable, self._value(name, variable)) for name, variable in fresh]
+        for variable, value in values:
+            variable._state.assign(value)
+        self._done.update({id(variable): name for name, variable in fresh})
+
+    def used(self, variable: EagerVariable) -> None:
+        """Called when a variable is used first that was made after the restore."""
+        if self._checkpoint._checkpoint_restoring is self:
+            self.restore()
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Restores variables of a graph in a session. Under eager execution it is done already."""
+        matches = {n: v for n, v in self._matches().items() if not isinstance(v, EagerVariable)}
+        if self._reader is None or not matches:
+            return
+        session = Checkpoint._session(session)
+        for name, variable in matches.items():
+            session.run(variable.initializer, {variable.initializer.inputs[1]: self._value(name, variable)})
+            self._done[id(variable)] = name
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Restores what the checkpoint has, and initializes the other variables of a graph."""
+        others = [v for v in self._variables().values() if not isinstance(v, EagerVariable)]
+        known = {id(v) for v in self._matches().values()}
+        for variable in others:
+            if id(variable) not in known:
+                Checkpoint._session(session).run(variable.initializer)
+        self.run_restore_ops(session)
+
+    # What is asked
+
+    def assert_consumed(self) -> Restoring:
+        """Raises AssertionError unless all values of the checkpoint, and all variables, found each other."""
+        self.assert_existing_objects_matched()
+        left = sorted(set(self._names) - set(self._matches()))
+        if left:
+            raise AssertionError(
+                f"Unresolved object in checkpoint: {', '.join(left[:10])}: no variable is there for it."
+            )
+        return self
+
+    def assert_existing_objects_matched(self) -> Restoring:
+        """Raises AssertionError where a variable has no value in the checkpoint."""
+        self.restore()
+        known = {id(v) for v in self._matches().values()}
+        left = [way for way, v in self._variables().items() if id(v) not in known and way != _COUNTER]
+        if left:
+            raise AssertionError(f"Object not assigned a value from checkpoint: {', '.join(sorted(left)[:10])}.")
+        return self
+
+    def assert_nontrivial_match(self) -> Restoring:
+        """Raises AssertionError where nothing was restored but the counter."""
+        if not set(self._matches()) - {_COUNTER}:
+            raise AssertionError("Nothing to load: no variable has a value in the checkpoint.")
+        return self
+
+    def expect_partial(self) -> Restoring:
+        """Says that values may be left over. There is no warning that it would silence."""
+        return self
+
+    def _variables(self) -> dict[str, Variable]:
+        return variables_of(self._checkpoint)
+
+    def _matches(self) -> dict[str, Variable]:
+        """The variables that are reached, by their names in the checkpoint: ways, or for one of a `Saver` names of variables."""
+        found = self._variables()
+        named = found if self._by_way else {v.op.name: v for v in found.values()}
+        return {name: variable for name, variable in named.items() if name in self._names}
+
+    def _value(self, name: str, variable: Variable) -> Any:
+        assert self._reader is not None
+        value = self._reader.get_tensor(name)
+        dtype = self._reader.get_variable_to_dtype_map()[name]
+        if dtype is not variable.dtype or not compatible(variable.static_shape, value.shape):
+            raise ValueError(
+                describe(
+                    f"{name} is {dtype} of shape {value.shape} in {self._reader.prefix}, but the variable is {variable.dtype} "
+                    f"of shape {show(variable.static_shape)}.",
+                    where=user_line(),
+                )
+            )
+        return value

@@ -1,0 +1,116 @@
+"""`CheckpointManager`: the latest few checkpoints of objects in a folder (`tf.train.CheckpointManager`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from actorflow import machine
+from actorflow.errors import describe
+from actorflow.public import public
+from actorflow.train.saving.checkpoint import Checkpoint
+from actorflow.train.saving.checkpoints import (
+    checkpoint_exists,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from actorflow.user_line import user_line
+
+
+@public("af.train")
+class CheckpointManager:
+    """Saves objects into a folder, and removes checkpoints that are too many.
+
+    manager = af.train.CheckpointManager(checkpoint, "models", max_to_keep=3)
+    checkpoint.restore(manager.latest_checkpoint)
+    ...
+    manager.save()
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        directory: str | os.PathLike[str],
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float | None = None,
+        checkpoint_name: str = "ckpt",
+        *,
+        clock: Callable[[], float] = machine.wall_time,
+    ) -> None:
+        """
+        Args:
+            checkpoint: the `Checkpoint` of the objects.
+            directory: the folder, or a URL.
+            max_to_keep: the number of checkpoints to keep; None keeps all.
+            keep_checkpoint_every_n_hours: of those that would be removed, one per this many hours is kept for good.
+            checkpoint_name: the beginning of the files' names.
+            clock: a function that returns the time in seconds.
+
+        Raises:
+            ValueError: `max_to_keep` is not a positive number.
+        """
+        if max_to_keep is not None and max_to_keep < 1:
+            raise ValueError(
+                describe(f"Expected a positive integer or None for max_to_keep, got {max_to_keep}.", where=user_line())
+            )
+        self._checkpoint = checkpoint
+        self.directory = os.fspath(directory)
+        self._max = max_to_keep
+        self._seconds = None if keep_checkpoint_every_n_hours is None else keep_checkpoint_every_n_hours * 3600
+        self._clock = clock
+        self._next_kept = clock() + (self._seconds or 0)
+        self._name = checkpoint_name
+        state = get_checkpoint_state(self.directory)
+        paths = [] if state is None else [p for p in state.all_model_checkpoint_paths if checkpoint_exists(p)]
+        self._kept = [(path, clock()) for path in paths]
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self._checkpoint
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The paths of the checkpoints that are kept, oldest first."""
+        return [path for path, _ in self._kept]
+
+    @property
+    def latest_checkpoint(self) -> str | None:
+        """The path of the newest one in the folder, or None."""
+        return latest_checkpoint(self.directory)
+
+    def save(self, checkpoint_number: int | Any | None = None, session: Any = None) -> str:
+        """Saves the objects; gives the path.
+
+        Args:
+            checkpoint_number: the number at the end of the path: a number or an eager variable. The count of saves unless given.
+            session: for variables of a graph, see `Checkpoint.save`.
+
+        Raises:
+            OpError: writing failed. Earlier checkpoints are unchanged.
+        """
+        prefix = f"{self.directory.rstrip('/')}/{self._name}"
+        if checkpoint_number is None:
+            path = self._checkpoint.save(prefix, session)
+        else:
+            path = self._checkpoint.write(f"{prefix}-{int(checkpoint_number)}", session)
+        self._kept = [item for item in self._kept if item[0] != path] + [(path, self._clock())]
+        dropped = []
+        while self._max is not None and len(self._kept) > self._max:
+            old, saved_at = self._kept.pop(0)
+            if self._seconds is not None and saved_at > self._next_kept:
+                self._next_kept += self._seconds
+            else:
+                dropped.append(old)
+        update_checkpoint_state(self.directory, path, self.checkpoints)
+        for old in dropped:
+            remove_checkpoint(old)
+        return path
+
+    def restore_or_initialize(self, session: Any = None) -> str | None:
+        """Restores the newest checkpoint, if there is one, and gives its path; initializes the other variables of a graph."""
+        path = self.latest_checkpoint
+        self._checkpoint.restore(path).initialize_or_restore(session)
+        return path

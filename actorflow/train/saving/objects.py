@@ -1,0 +1,63 @@
+"""The variables of a program's objects, each by the way to it: `model/layers/0/kernel`.
+
+An object's parts are the values of its attributes or entries. An optimizer has its slots, by the ways to their variables. A
+variable that is reached in two ways has the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.train.optimizers.optimizer import Optimizer
+from actorflow.variables.variable import Variable
+
+_LEAVES = (Tensor, Operation, Graph, str, bytes, int, float, complex, type, ModuleType, FunctionType, MethodType)
+
+
+def variables_of(root: Any) -> dict[str, Variable]:
+    """All variables that are reached from an object, by the ways to them."""
+    found: dict[str, Variable] = {}
+    known: set[int] = set()
+    optimizers: list[tuple[str, Optimizer]] = []
+    stack: list[tuple[str, Any]] = [("", root)]
+    while stack:
+        way, value = stack.pop()
+        if id(value) in known or value is None or isinstance(value, (*_LEAVES, BuiltinFunctionType)):
+            continue
+        known.add(id(value))
+        if isinstance(value, Variable):
+            found[way] = value
+        elif isinstance(value, Optimizer):
+            optimizers.append((way, value))
+        else:
+            parts = [(f"{way}/{name}" if way else name, part) for name, part in _parts(value)]
+            stack.extend(reversed(parts))
+    ways = {id(variable): way for way, variable in found.items()}
+    for way, optimizer in optimizers:
+        for name, variable in _kept_by(optimizer, ways):
+            found[f"{way}/{name}"] = variable
+    return found
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        yield from ((str(key).replace("/", "."), part) for key, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        yield from ((str(number), part) for number, part in enumerate(value))
+    else:
+        attributes = getattr(value, "__dict__", {})
+        yield from ((name, part) for name, part in attributes.items() if not name.startswith(("__", "_checkpoint_")))
+
+
+def _kept_by(optimizer: Optimizer, ways: Mapping[int, str]) -> Iterator[tuple[str, Variable]]:
+    """What an optimizer keeps: for variables that are reached, by the ways to these, and for itself."""
+    for name, slots in optimizer._slots.items():
+        for variable, slot in slots.items():
+            if id(variable) in ways:
+                yield f"{name}/{ways[id(variable)]}", slot
+    for (name, _), variable in optimizer._non_slots.items():
+        yield name, variable
