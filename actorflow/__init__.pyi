@@ -19,6 +19,7 @@ from actorflow import blocking as blocking
 from actorflow import errors as errors
 from actorflow import estimator as estimator
 from actorflow import ext as ext
+from actorflow import feature_column as feature_column
 from actorflow import image as image
 from actorflow import io as io
 from actorflow import layers as layers
@@ -769,6 +770,7 @@ __all__ = [
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "feature_column",
     "fft",
     "fft2d",
     "fft3d",

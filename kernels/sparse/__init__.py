@@ -1,5 +1,6 @@
 """Kernels of sparse tensors (`tf.sparse`).
 
+cross.py       hashed crosses of categories
 math.py        the arithmetic of sparse tensors
 segment.py     reductions over groups of picked rows
 serialize.py   sparse tensors as strings, and back

@@ -31,6 +31,7 @@ ORDER = (
     ("lint", "cluster", "eager"),
     ("queues", "lookup", "rnn", "layers", "metrics", "launch"),
     ("train",),
+    ("feature_column",),
     ("graphdef",),
     ("summary",),
     ("supervisor", "ext", "testing", "cli"),

@@ -244,6 +244,7 @@ from actorflow.compat.v1 import fake_quant_with_min_max_vars as fake_quant_with_
 from actorflow.compat.v1 import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
 from actorflow.compat.v1 import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
 from actorflow.compat.v1 import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from actorflow.compat.v1 import feature_column as feature_column
 from actorflow.compat.v1 import fft as fft
 from actorflow.compat.v1 import fft2d as fft2d
 from actorflow.compat.v1 import fft3d as fft3d
@@ -888,6 +889,7 @@ __all__ = [
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "feature_column",
     "fft",
     "fft2d",
     "fft3d",

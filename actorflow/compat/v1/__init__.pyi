@@ -43,6 +43,7 @@ from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import estimator as estimator
+from actorflow.compat.v1 import feature_column as feature_column
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
@@ -870,6 +871,7 @@ __all__ = [
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "feature_column",
     "fft",
     "fft2d",
     "fft3d",

@@ -44,6 +44,7 @@ NAMES: dict[str, dict[str, str]] = {
         "enable_v2_tensorshape": "actorflow.compat.v1.dimensions",
         "errors": "actorflow.compat.v1.errors:",
         "estimator": "actorflow.compat.v1.estimator:",
+        "feature_column": "actorflow.compat.v1.feature_column:",
         "flags": "actorflow.compat.v1.flags:",
         "get_default_session": "actorflow.compat.v1.sessions",
         "gfile": "actorflow.compat.v1.gfile:",
@@ -174,6 +175,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Estimator": "actorflow.compat.training.estimator",
         "train_and_evaluate": "actorflow.estimator.alternating.run:train_and_evaluate_blocking",
     },
+    "tf.feature_column": {},
     "tf.graph_util": {
         "convert_variables_to_constants": "actorflow.graphdef.subgraphs",
         "extract_sub_graph": "actorflow.graphdef.subgraphs",

@@ -1,0 +1,31 @@
+# `make names` writes this file from the marks in the sources.
+
+from actorflow.feature_column.categorical import categorical_column_with_hash_bucket as categorical_column_with_hash_bucket
+from actorflow.feature_column.categorical import categorical_column_with_identity as categorical_column_with_identity
+from actorflow.feature_column.categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file
+from actorflow.feature_column.categorical import categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list
+from actorflow.feature_column.categorical import weighted_categorical_column as weighted_categorical_column
+from actorflow.feature_column.embedded import embedding_column as embedding_column
+from actorflow.feature_column.embedded import indicator_column as indicator_column
+from actorflow.feature_column.embedded import shared_embedding_columns as shared_embedding_columns
+from actorflow.feature_column.models import input_layer as input_layer
+from actorflow.feature_column.models import linear_model as linear_model
+from actorflow.feature_column.models import make_parse_example_spec as make_parse_example_spec
+from actorflow.feature_column.numeric import bucketized_column as bucketized_column
+from actorflow.feature_column.numeric import numeric_column as numeric_column
+
+__all__ = [
+    "bucketized_column",
+    "categorical_column_with_hash_bucket",
+    "categorical_column_with_identity",
+    "categorical_column_with_vocabulary_file",
+    "categorical_column_with_vocabulary_list",
+    "embedding_column",
+    "indicator_column",
+    "input_layer",
+    "linear_model",
+    "make_parse_example_spec",
+    "numeric_column",
+    "shared_embedding_columns",
+    "weighted_categorical_column",
+]

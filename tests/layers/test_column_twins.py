@@ -1,0 +1,51 @@
+"""Random models of feature columns give what TensorFlow 2.15 gives: variables, values, specs for parsing, and refusals.
+
+`tests/support/dump_columns.py` has written TensorFlow's answers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from column_programs import run
+
+import actorflow.compat.v1 as tf
+
+PROGRAMS = json.loads(gzip.decompress(Path(__file__).with_name("columns_tf215.json.gz").read_bytes()))
+KINDS = sorted({one["kind"] for program in PROGRAMS for one in program["columns"]})
+PART = 20
+
+
+@pytest.mark.parametrize("start", range(0, len(PROGRAMS), PART))
+def test_a_model_of_columns_gives_what_tensorflow_gives(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent.parent.parent)  # programs name a file of words by a relative path
+    different = {}
+    for program in PROGRAMS[start : start + PART]:
+        theirs, ours = program["answer"], json.loads(json.dumps(run(tf, program)))
+        if found := {key: (theirs.get(key), ours.get(key)) for key in theirs | ours if not _same(key, theirs, ours)}:
+            different[json.dumps({key: value for key, value in program.items() if key != "answer"})] = found
+    assert not different, "\n".join(f"{program}: {found}" for program, found in different.items())
+
+
+def _same(key: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
+    left, right = theirs.get(key), ours.get(key)
+    if key == "values" and left is not None and right is not None:
+        return bool(np.allclose(left, right, rtol=1e-5, atol=1e-5))
+    return bool(left == right)
+
+
+def test_the_programs_are_of_all_kinds() -> None:
+    assert len(PROGRAMS) >= 150 and sum("error" in program["answer"] for program in PROGRAMS) >= 35
+    text = json.dumps([program["columns"] for program in PROGRAMS if "error" not in program["answer"]])
+    made = set(tf.feature_column.__all__) - {"input_layer", "linear_model", "make_parse_example_spec"}
+    assert all(f'"{kind}"' in text for kind in made), [kind for kind in made if f'"{kind}"' not in text]
+
+
+def test_a_difference_is_found() -> None:
+    assert not _same("values", {"values": [1.0]}, {"values": [1.1]})
+    assert not _same("variables", {"variables": [["a", [1]]]}, {"variables": []})
