@@ -3,6 +3,7 @@
 """Sparse tensors (`tf.sparse`)."""
 
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
+from actorflow.ops.sparse.cross import sparse_cross_hashed as cross_hashed
 from actorflow.ops.sparse.join import sparse_concat as concat
 from actorflow.ops.sparse.join import sparse_split as split
 from actorflow.ops.sparse.math import sparse_add as add
@@ -38,6 +39,7 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "cross_hashed",
     "expand_dims",
     "eye",
     "fill_empty_rows",

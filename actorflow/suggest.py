@@ -19,7 +19,6 @@ _OTHERWISE = {
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
-    "feature_column": "Feed the columns; af.one_hot and af.nn.embedding_lookup turn categories into features.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
     "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
 }

@@ -6,6 +6,7 @@ models alone: `input_layer` and `linear_model` open a variable scope for each co
 
 categorical.py  columns of categories: by identity, by hash, by a vocabulary, with weights
 column.py       what columns are made of: dense and categorical ones, and the features of a batch as they see them
+crossed.py      crosses of columns: each combination of categories is a category
 embedded.py     categories as numbers: one-hot, and as rows of a learned table
 models.py       columns in a model: as inputs of a network, as a linear model, and as the features that examples are parsed into
 numeric.py      columns of numbers: as they are, and in buckets

@@ -2,12 +2,13 @@
 
 """Feature columns: how features of a table become the inputs of a model (`tf.feature_column`).
 
-A column is a frozen record. It says which features it takes, and makes of a batch either a dense tensor or the numbers of categories.
-`Features` keeps what columns have made of a batch, so that equal columns are computed once. Variables are made by the models alone:
-`input_layer` and `linear_model` open a variable scope for each column, in the order of the columns' names.
+A column is a frozen record. It says which features it takes, and makes of a batch either a dense tensor or the numbers of
+categories. `Features` keeps what columns have made of a batch, so that equal columns are computed once. Variables are made by the
+models alone: `input_layer` and `linear_model` open a variable scope for each column, in the order of the columns' names.
 
 categorical.py  columns of categories: by identity, by hash, by a vocabulary, with weights
 column.py       what columns are made of: dense and categorical ones, and the features of a batch as they see them
+crossed.py      crosses of columns: each combination of categories is a category
 embedded.py     categories as numbers: one-hot, and as rows of a learned table
 models.py       columns in a model: as inputs of a network, as a linear model, and as the features that examples are parsed into
 numeric.py      columns of numbers: as they are, and in buckets
@@ -18,6 +19,7 @@ from actorflow.feature_column.categorical import categorical_column_with_identit
 from actorflow.feature_column.categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file
 from actorflow.feature_column.categorical import categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list
 from actorflow.feature_column.categorical import weighted_categorical_column as weighted_categorical_column
+from actorflow.feature_column.crossed import crossed_column as crossed_column
 from actorflow.feature_column.embedded import embedding_column as embedding_column
 from actorflow.feature_column.embedded import indicator_column as indicator_column
 from actorflow.feature_column.embedded import shared_embedding_columns as shared_embedding_columns
@@ -33,6 +35,7 @@ __all__ = [
     "categorical_column_with_identity",
     "categorical_column_with_vocabulary_file",
     "categorical_column_with_vocabulary_list",
+    "crossed_column",
     "embedding_column",
     "indicator_column",
     "input_layer",

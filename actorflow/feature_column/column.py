@@ -121,7 +121,7 @@ class Features:
         return found
 
     def kept(self, key: Any, make: Any) -> Any:
-        """What `make()` gives, for the first who asks with this key."""
+        """The result of `make()`, which the first call with this key computes."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]

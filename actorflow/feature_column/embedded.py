@@ -16,6 +16,7 @@ from actorflow.ops.array.range import one_hot
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.nn.embedding import safe_embedding_lookup_sparse
+from actorflow.ops.sparse.shape import sparse_slice
 from actorflow.ops.sparse.tensor import sparse_merge, sparse_tensor_to_dense
 from actorflow.public import public
 from actorflow.train.saving.checkpoint_init import init_from_checkpoint
@@ -45,6 +46,7 @@ class IndicatorColumn(DenseColumn):
         found, size = features.ids(self.categorical_column), self.categorical_column.num_buckets
         if found.weight_tensor is not None:
             merged = sparse_merge(found.id_tensor, found.weight_tensor, size)
+            merged = sparse_slice(merged, [0, 0], merged.dense_shape)  # leaves out -1, which stands for nothing
             return scatter_nd(merged.indices, merged.values, merged.dense_shape)
         ids = sparse_tensor_to_dense(found.id_tensor, default_value=-1)
         return reduce_sum(one_hot(ids, size, 1.0, 0.0), [-2])

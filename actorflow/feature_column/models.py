@@ -128,7 +128,7 @@ def linear_model(
                 table = get_variable(
                     "weights", [size, units], initializer=Zeros(), trainable=trainable, collections=collections
                 )
-                sums.append(_weighted(column, made, table, sparse_combiner, trainable))
+                sums.append(_weighted(column, made, table, sparse_combiner, Weights(trainable, tuple(collections))))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name)
         _check_batches(sums, columns)
@@ -173,14 +173,16 @@ def _flat(column: DenseColumn, features: Features, weights: Weights) -> Tensor:
     return flat
 
 
-def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: str, trainable: bool) -> Tensor:
+def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: str, weights: Weights) -> Tensor:
     """The weighted sum of one column."""
     if isinstance(column, CategoricalColumn):
         ids = features.ids(column)
-        weights = None if ids.weight_tensor is None else in_rows(ids.weight_tensor)
-        return safe_embedding_lookup_sparse(table, in_rows(ids.id_tensor), weights, combiner, name="weighted_sum")
+        each = None if ids.weight_tensor is None else in_rows(ids.weight_tensor)
+        made = safe_embedding_lookup_sparse(table, in_rows(ids.id_tensor), each, combiner, name="weighted_sum")
+        made.set_shape([None, table.static_shape[1]])
+        return made
     assert isinstance(column, DenseColumn)
-    return matmul(_flat(column, features, Weights(trainable)), table, name="weighted_sum")
+    return matmul(_flat(column, features, weights), table, name="weighted_sum")
 
 
 def _check_batches(tensors: Sequence[Tensor], columns: Sequence[FeatureColumn]) -> None:

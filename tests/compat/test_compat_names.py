@@ -84,7 +84,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "data",
         "distribute",
         "distributions",
-        "feature_column",
         "keras",
         "saved_model",
     ],

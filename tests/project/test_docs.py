@@ -165,6 +165,7 @@ AROUND = {
         f"{IN_A_GRAPH}labels = predictions = af.placeholder(af.int32, [None])\nbatches = [[1, 2], [3]]\n",
         "scope.__exit__(None, None, None)",
     ),
+    "af.feature_column.": (IN_A_GRAPH.replace("graph", "af.Graph()"), "scope.__exit__(None, None, None)"),
     "af.layers.conv2d": (IN_A_GRAPH.replace("graph", "af.Graph()"), "scope.__exit__(None, None, None)"),
     "asgi.lifespan(": (
         STARLETTE,

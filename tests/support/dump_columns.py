@@ -1,6 +1,6 @@
 """Writes `columns_tf215.json.gz`: random models of feature columns and TensorFlow 2.15's answers to them.
 
-    python tests/support/dump_columns.py      with tensorflow-cpu==2.15.1, under Python 3.11
+python tests/support/dump_columns.py      with tensorflow-cpu==2.15.1, under Python 3.11
 """
 
 from __future__ import annotations
@@ -136,7 +136,6 @@ def refusals() -> list[dict[str, Any]]:
         [{**number, "normalizer_fn": 3}],
         [{**number, "default_value": [1.0, 2.0]}],
         [{**number, "default_value": "x"}],
-        [{**number, "key": "w"}, {"kind": "indicator_column", "of": [word]}],
         [{"kind": "bucketized_column", "of": [word], "boundaries": [1]}],
         [{"kind": "bucketized_column", "of": [number], "boundaries": []}],
         [{"kind": "bucketized_column", "of": [number], "boundaries": [2, 1]}],

@@ -5,6 +5,7 @@ from actorflow.feature_column.categorical import categorical_column_with_identit
 from actorflow.feature_column.categorical import categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file
 from actorflow.feature_column.categorical import categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list
 from actorflow.feature_column.categorical import weighted_categorical_column as weighted_categorical_column
+from actorflow.feature_column.crossed import crossed_column as crossed_column
 from actorflow.feature_column.embedded import embedding_column as embedding_column
 from actorflow.feature_column.embedded import indicator_column as indicator_column
 from actorflow.feature_column.embedded import shared_embedding_columns as shared_embedding_columns
@@ -20,6 +21,7 @@ __all__ = [
     "categorical_column_with_identity",
     "categorical_column_with_vocabulary_file",
     "categorical_column_with_vocabulary_list",
+    "crossed_column",
     "embedding_column",
     "indicator_column",
     "input_layer",

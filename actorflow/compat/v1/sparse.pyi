@@ -1,6 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
+from actorflow.ops.sparse.cross import sparse_cross_hashed as cross_hashed
 from actorflow.ops.sparse.join import sparse_concat as concat
 from actorflow.ops.sparse.join import sparse_split as split
 from actorflow.ops.sparse.math import sparse_add as add
@@ -36,6 +37,7 @@ __all__ = [
     "SparseTensor",
     "add",
     "concat",
+    "cross_hashed",
     "expand_dims",
     "eye",
     "fill_empty_rows",

@@ -1,5 +1,6 @@
 """Ops of sparse tensors (`tf.sparse`).
 
+cross.py       crosses of categories: each combination of an example's features as a number
 join.py        sparse tensors put together and taken apart along a dimension (`tf.sparse`)
 math.py        arithmetic of sparse tensors with others: products, sums, extremes (`tf.sparse`)
 reduce.py      sparse tensors reduced over some axes, and the softmax of one (`tf.sparse`)
