@@ -256,7 +256,7 @@ class MutableHashTable(_Stored):
         return ops.remove(self._handle, self._keys_of(keys), name=name or f"{self.name}_remove")
 
 
-@public("af", "tf.initializers:tables")
+@public("af", "tf.initializers")
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that fills all tables made so far in the default graph (`tf.tables_initializer`)."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)

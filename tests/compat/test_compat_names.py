@@ -119,6 +119,14 @@ def test_what_a_namespace_lists_is_there(name: str) -> None:
     assert importlib.import_module(f"actorflow.compat.v1.{name}") is space
 
 
+def test_numbers_of_errors() -> None:
+    assert tf.errors.NOT_FOUND == tf.errors.NotFoundError.code == 5
+    for code in range(1, 17):
+        assert tf.errors.error_code_from_exception_type(tf.errors.exception_type_from_error_code(code)) == code
+    with pytest.raises(KeyError):
+        tf.errors.exception_type_from_error_code(99)
+
+
 # ---- flags
 
 
@@ -151,6 +159,27 @@ def test_flags_are_read_from_the_command_line(flags: Any) -> None:
     }
     assert flags.FLAGS(["prog", "--debug=false", "-layers=a, b"]) == ["prog"]
     assert flags.FLAGS.debug is False and flags.FLAGS.layers == ["a", "b"]
+
+
+def test_flags_that_are_given_several_times(flags: Any) -> None:
+    flags.DEFINE_multi_string("name", ["a"], "")
+    flags.DEFINE_multi_integer("size", 3, "")
+    flags.DEFINE_multi_float("rate", None, "")
+    assert flags.FLAGS(["prog", "--name=x", "--name", "y", "--rate=0.5"]) == ["prog"]
+    assert (flags.FLAGS.name, flags.FLAGS.size, flags.FLAGS.rate) == (["x", "y"], [3], [0.5])
+
+
+def test_flags_that_are_required(flags: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    flags.DEFINE_string("data_dir", None, "")
+    flags.DEFINE_integer("steps", None, "")
+    flags.mark_flags_as_required(["data_dir", "steps"])
+    with pytest.raises(SystemExit):
+        flags.FLAGS(["prog", "--steps=1"])
+    assert "required: --data_dir" in capsys.readouterr().err
+    flags.FLAGS(["prog", "--steps=1", "--data_dir=d"])
+    assert flags.FLAGS.data_dir == "d"
+    with pytest.raises(AttributeError, match="no flag --stpes"):
+        flags.mark_flag_as_required("stpes")
 
 
 def test_a_flag_is_read_at_its_first_use(flags: Any, monkeypatch: pytest.MonkeyPatch) -> None:

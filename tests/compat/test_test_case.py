@@ -153,6 +153,25 @@ def test_what_tests_ask_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         tf.test.assert_equal_graph_def(graph.as_graph_def(), other.as_graph_def())
 
 
+def test_slopes_are_compared_with_differences() -> None:
+    with tf.Graph().as_default(), tf.Session():
+        x, w = tf.placeholder(tf.float64, [2, 3]), tf.Variable(np.arange(6.0).reshape(3, 2))
+        y = tf.matmul(tf.square(x), w)
+        start = np.linspace(-1, 1, 6).reshape(2, 3)
+        exact, near = tf.test.compute_gradient(x, [2, 3], y, [2, 2], start, init_targets=[w.initializer])
+        assert exact.shape == near.shape == (6, 4)
+        np.testing.assert_allclose(exact, near, atol=1e-6)
+        assert exact[1, 1] == pytest.approx(2 * start[0, 1] * 3)
+        assert tf.test.compute_gradient_error([x, w.value()], [[2, 3], [3, 2]], y, [2, 2]) < 1e-6
+        wrong = tf.stop_gradient(x) + x * 2
+        assert tf.test.compute_gradient_error(x, [2, 3], wrong, [2, 3]) == pytest.approx(1, abs=1e-6)
+        with pytest.raises(ValueError, match="has no gradient"):
+            tf.test.compute_gradient(x, [2, 3], tf.stop_gradient(x), [2, 3])
+        unused = tf.placeholder(tf.float32, [1])
+    with pytest.raises(ValueError, match="default session"):
+        tf.test.compute_gradient(unused, [1], unused * 2, [1])
+
+
 @pytest.mark.timeout(60)
 def test_a_local_cluster() -> None:
     workers, servers = tf.test.create_local_cluster(num_workers=1, num_ps=1)

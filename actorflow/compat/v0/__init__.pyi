@@ -268,6 +268,7 @@ from actorflow.compat.v1 import get_collection_ref as get_collection_ref
 from actorflow.compat.v1 import get_default_graph as get_default_graph
 from actorflow.compat.v1 import get_default_session as get_default_session
 from actorflow.compat.v1 import get_local_variable as get_local_variable
+from actorflow.compat.v1 import get_seed as get_seed
 from actorflow.compat.v1 import get_session_handle as get_session_handle
 from actorflow.compat.v1 import get_session_tensor as get_session_tensor
 from actorflow.compat.v1 import get_static_value as get_static_value
@@ -913,6 +914,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_seed",
     "get_session_handle",
     "get_session_tensor",
     "get_static_value",

@@ -11,6 +11,7 @@ behavior.py     the version, and the switches of TensorFlow's behaviour: there i
 compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
 config.py       `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
+error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
 gfile.py        `tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only
 index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in

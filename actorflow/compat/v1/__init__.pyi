@@ -13,6 +13,7 @@ behavior.py     the version, and the switches of TensorFlow's behaviour: there i
 compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
 config.py       `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
+error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
 gfile.py        `tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only
 index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in
@@ -478,6 +479,7 @@ from actorflow.ops.quantize.fake_quantize import fake_quant_with_min_max_vars_pe
 from actorflow.ops.quantize.quantize import dequantize as dequantize
 from actorflow.ops.quantize.quantize import quantize as quantize
 from actorflow.ops.quantize.quantize import quantize_v2 as quantize_v2
+from actorflow.ops.random.distributions import get_seed as get_seed
 from actorflow.ops.random.distributions import multinomial as multinomial
 from actorflow.ops.random.distributions import random_crop as random_crop
 from actorflow.ops.random.distributions import random_normal as random_normal
@@ -895,6 +897,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_seed",
     "get_session_handle",
     "get_session_tensor",
     "get_static_value",

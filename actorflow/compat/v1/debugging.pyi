@@ -19,6 +19,7 @@ from actorflow.ops.flow.asserts_static import assert_rank_in as assert_rank_in
 from actorflow.ops.flow.asserts_static import assert_same_float_dtype as assert_same_float_dtype
 from actorflow.ops.flow.asserts_static import assert_scalar as assert_scalar
 from actorflow.ops.flow.asserts_static import assert_type as assert_type
+from actorflow.ops.flow.control import Assert as Assert
 from actorflow.ops.flow.numerics import check_numerics as check_numerics
 from actorflow.ops.flow.numerics import verify_tensor_all_finite as assert_all_finite
 from actorflow.ops.math.elementwise import is_finite as is_finite
@@ -29,6 +30,7 @@ from actorflow.ops.math.statistics import is_strictly_increasing as is_strictly_
 from actorflow.ops.static import is_numeric_tensor as is_numeric_tensor
 
 __all__ = [
+    "Assert",
     "assert_all_finite",
     "assert_equal",
     "assert_greater",

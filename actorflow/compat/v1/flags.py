@@ -117,5 +117,49 @@ def DEFINE_list(name: str, default: Sequence[str] | str | None, help: str | None
     _define(name, usual, help, type=_texts)
 
 
+def _define_multi(name: str, default: Any, help: str | None, kind: Any) -> None:
+    usual = default if default is None or isinstance(default, (list, tuple)) else [default]
+    _define(name, None if usual is None else list(usual), help, type=kind, action=_Append)
+
+
+class _Append(argparse.Action):
+    """Each time that the flag is given adds a value; the first one takes the place of the default."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        found = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*([] if found is self.default else found), values])
+
+
+def DEFINE_multi_string(name: str, default: Sequence[str] | str | None, help: str | None = None) -> None:
+    """Declares a flag that takes text, may be given several times, and is a list."""
+    _define_multi(name, default, help, str)
+
+
+def DEFINE_multi_integer(name: str, default: Sequence[int] | int | None, help: str | None = None) -> None:
+    """Declares a flag that takes an integer, may be given several times, and is a list."""
+    _define_multi(name, default, help, int)
+
+
+def DEFINE_multi_float(name: str, default: Sequence[float] | float | None, help: str | None = None) -> None:
+    """Declares a flag that takes a number, may be given several times, and is a list."""
+    _define_multi(name, default, help, float)
+
+
+def mark_flag_as_required(flag_name: str) -> None:
+    """Ends the program where the command line lacks the flag. Raises UnrecognizedFlagError where there is no such flag."""
+    if not any(action.dest == flag_name for action in FLAGS._parser._actions):
+        raise UnrecognizedFlagError(f"There is no flag --{flag_name} that could be required.")
+    for action in FLAGS._parser._actions:
+        if action.dest == flag_name and action.default is not argparse.SUPPRESS:
+            action.required = action.default is None
+    FLAGS.__dict__["_values"] = None
+
+
+def mark_flags_as_required(flag_names: Sequence[str]) -> None:
+    """`mark_flag_as_required` for each of several."""
+    for name in flag_names:
+        mark_flag_as_required(name)
+
+
 def _texts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text else []

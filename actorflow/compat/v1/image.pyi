@@ -4,6 +4,7 @@ from actorflow.ops.image.adjust import adjust_brightness as adjust_brightness
 from actorflow.ops.image.adjust import adjust_contrast as adjust_contrast
 from actorflow.ops.image.adjust import adjust_gamma as adjust_gamma
 from actorflow.ops.image.adjust import adjust_hue as adjust_hue
+from actorflow.ops.image.adjust import adjust_jpeg_quality as adjust_jpeg_quality
 from actorflow.ops.image.adjust import adjust_saturation as adjust_saturation
 from actorflow.ops.image.adjust import per_image_standardization as per_image_standardization
 from actorflow.ops.image.adjust import random_brightness as random_brightness
@@ -59,6 +60,8 @@ from actorflow.ops.io.images import decode_png as decode_png
 from actorflow.ops.io.images import encode_jpeg as encode_jpeg
 from actorflow.ops.io.images import encode_png as encode_png
 from actorflow.ops.io.images import is_jpeg as is_jpeg
+from actorflow.ops.nn.conv.patches import extract_image_patches as extract_image_patches
+from actorflow.ops.random.distributions import random_crop as random_crop
 
 __all__ = [
     "ResizeMethod",
@@ -66,6 +69,7 @@ __all__ = [
     "adjust_contrast",
     "adjust_gamma",
     "adjust_hue",
+    "adjust_jpeg_quality",
     "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
@@ -81,6 +85,7 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "extract_glimpse",
+    "extract_image_patches",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
@@ -93,6 +98,7 @@ __all__ = [
     "psnr",
     "random_brightness",
     "random_contrast",
+    "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
     "random_hue",

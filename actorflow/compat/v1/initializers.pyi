@@ -1,6 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.lookup.tables import tables_initializer as tables
+from actorflow.lookup.tables import tables_initializer as tables_initializer
 from actorflow.variables.collections import global_variables_initializer as global_variables
 from actorflow.variables.collections import local_variables_initializer as local_variables
 from actorflow.variables.collections import variables_initializer as variables
@@ -36,7 +36,7 @@ __all__ = [
     "orthogonal",
     "random_normal",
     "random_uniform",
-    "tables",
+    "tables_initializer",
     "truncated_normal",
     "uniform_unit_scaling",
     "variables",

@@ -39,6 +39,7 @@ from actorflow.records.files import TFRecordCompressionType as TFRecordCompressi
 from actorflow.records.files import TFRecordOptions as TFRecordOptions
 from actorflow.records.files import TFRecordWriter as TFRecordWriter
 from actorflow.records.files import tf_record_iterator as tf_record_iterator
+from actorflow.train.input.input import match_filenames_once as match_filenames_once
 
 __all__ = [
     "FixedLenFeature",
@@ -68,6 +69,7 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "is_jpeg",
+    "match_filenames_once",
     "matching_files",
     "parse_example",
     "parse_single_example",

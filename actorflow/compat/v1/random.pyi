@@ -5,6 +5,7 @@ from actorflow.ops.nn.candidate_sampling import fixed_unigram_candidate_sampler 
 from actorflow.ops.nn.candidate_sampling import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from actorflow.ops.nn.candidate_sampling import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from actorflow.ops.nn.candidate_sampling import uniform_candidate_sampler as uniform_candidate_sampler
+from actorflow.ops.random.distributions import get_seed as get_seed
 from actorflow.ops.random.distributions import multinomial as categorical
 from actorflow.ops.random.distributions import multinomial as multinomial
 from actorflow.ops.random.distributions import random_normal as normal
@@ -24,6 +25,7 @@ __all__ = [
     "categorical",
     "fixed_unigram_candidate_sampler",
     "gamma",
+    "get_seed",
     "learned_unigram_candidate_sampler",
     "log_uniform_candidate_sampler",
     "multinomial",

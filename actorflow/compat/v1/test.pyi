@@ -1,6 +1,8 @@
 # `make names` writes this file from the marks in the sources.
 
 from actorflow.compat.v1.testing.case import TestCase as TestCase
+from actorflow.compat.v1.testing.gradients import compute_gradient as compute_gradient
+from actorflow.compat.v1.testing.gradients import compute_gradient_error as compute_gradient_error
 from actorflow.compat.v1.testing.program import assert_equal_graph_def as assert_equal_graph_def
 from actorflow.compat.v1.testing.program import create_local_cluster as create_local_cluster
 from actorflow.compat.v1.testing.program import get_temp_dir as get_temp_dir
@@ -14,6 +16,8 @@ from actorflow.compat.v1.testing.program import test_src_dir_path as test_src_di
 __all__ = [
     "TestCase",
     "assert_equal_graph_def",
+    "compute_gradient",
+    "compute_gradient_error",
     "create_local_cluster",
     "get_temp_dir",
     "gpu_device_name",

@@ -51,7 +51,7 @@ def assert_op(condition: TensorLike, data: Sequence[Any], *, summarize: int = 3,
     """Raises InvalidArgumentError with `data` where not all of `condition` is true. See `Assert`."""
 
 
-@public("af")
+@public("af", "tf.debugging")
 def Assert(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Operation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actorflow.dtypes import float32
+from actorflow.dtypes import float32, uint8
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.join import concat
@@ -17,7 +17,8 @@ from actorflow.ops.building import composite
 from actorflow.ops.flow.control import identity
 from actorflow.ops.image.colors import hsv_to_rgb, rgb_to_hsv
 from actorflow.ops.image.convert import convert_image_dtype
-from actorflow.ops.image.ranks import image_of
+from actorflow.ops.image.ranks import image_of, rank_of
+from actorflow.ops.io.images import decode_jpeg, encode_jpeg
 from actorflow.ops.math.arithmetic import floormod, maximum, pow
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.clip import clip_by_value
@@ -208,3 +209,29 @@ def per_image_standardization(image: TensorLike) -> Tensor:
         deviation = sqrt(reduce_mean(square(x - mean), [-3, -2, -1], keepdims=True))
         count = cast(size(x), x.dtype) / cast(size(mean), x.dtype)
         return identity((x - mean) / maximum(deviation, rsqrt(count)), name=scope)
+
+
+# ---- the quality of JPEG
+
+
+@public("af.image")
+def adjust_jpeg_quality(image: TensorLike, jpeg_quality: int, name: str | None = None) -> Tensor:
+    """An image with the losses of a JPEG of some quality (`tf.image.adjust_jpeg_quality`).
+
+    Args:
+        image: real, `[height, width, channels]` with 1 or 3 channels.
+        jpeg_quality: from 0 to 100, a number.
+
+    Raises:
+        ValueError: another quality, or another rank.
+    """
+    if not 0 <= jpeg_quality <= 100:
+        raise ValueError(f"jpeg_quality is from 0 to 100, not {jpeg_quality}.")
+    source = image_of(image)
+    with composite(name, "adjust_jpeg_quality", source) as scope:
+        rank_of(source, 3)
+        pixels = convert_image_dtype(source, uint8, saturate=True)
+        known = source.static_shape or (None,) * 3
+        decoded = decode_jpeg(encode_jpeg(pixels, quality=jpeg_quality), channels=known[2] or 0)
+        decoded.set_shape(known)
+        return convert_image_dtype(decoded, source.dtype.base_dtype, saturate=True, name=scope)

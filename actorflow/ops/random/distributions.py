@@ -42,6 +42,7 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = seed
 
 
+@public("tf", "tf.random")
 def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int, int]:
     """The two seeds of a node, by TensorFlow 1's rule; (0, 0) stands for fresh randomness.
 
@@ -304,7 +305,7 @@ def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
 # ---- Random parts of a tensor.
 
 
-@public("af")
+@public("af", "af.image")
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """A part of `value` at a place drawn uniformly in each run (`tf.random_crop`).
 

@@ -45,7 +45,7 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
             return identity(source, name=scope)
 
 
-@public("af.train")
+@public("af.train", "tf.io")
 def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
     """The files that match a pattern, looked up once and kept (`tf.train.match_filenames_once`).
 

@@ -248,6 +248,9 @@ def test_images_of_all_formats(session: af.blocking.Session) -> None:
     part = session.run(af.image.decode_and_crop_jpeg(jpeg, [1, 2, 3, 4]))
     assert np.array_equal(part, whole[1:4, 2:6])
     assert session.run([af.image.is_jpeg(jpeg), af.image.is_jpeg(b"\x89PNG")]) == [True, False]
+    smooth = np.linspace(0, 1, 192, dtype=np.float32).reshape(8, 8, 3)
+    poor, good = session.run([af.image.adjust_jpeg_quality(smooth, q) for q in (5, 98)])
+    assert poor.dtype == np.float32 and 0.02 > np.abs(good - smooth).mean() < np.abs(poor - smooth).mean()
     for decode in (af.image.decode_bmp, af.image.decode_gif):
         with pytest.raises(errors.InvalidArgumentError, match=r"no (BMP|GIF) image"):
             session.run(decode(jpeg))

@@ -2,5 +2,6 @@
 
 case.py          `TestCase`: a graph of its own and fixed seeds for each test, and sessions
 comparisons.py   what a test case compares: arrays, numbers, messages, errors
+gradients.py     slopes of a graph beside those of differences
 program.py       folders, devices, clusters, equal graphs
 """

@@ -91,7 +91,7 @@ def _(node: Operation, ddx: Tensor) -> list[Any]:
     return [None, extract_image_patches_op(ddx, **_patch_attributes(node))]
 
 
-@public("af")
+@public("af", "af.image")
 def extract_image_patches(
     images: TensorLike,
     ksizes: Sequence[int] | None = None,

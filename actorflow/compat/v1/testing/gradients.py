@@ -1,0 +1,117 @@
+"""`tf.test.compute_gradient`: the slopes that a graph computes beside those of small differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.autodiff.gradients import gradients
+from actorflow.compat.v1.sessions import Session, get_default_session
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.array.constant import placeholder
+from actorflow.public import public
+
+
+@public("tf.test")
+def compute_gradient(
+    x: Tensor | Sequence[Tensor],
+    x_shape: Sequence[Any],
+    y: Tensor,
+    y_shape: Sequence[int],
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> Any:
+    """The matrix of all slopes of `y` by `x`, computed by the graph's gradients and by differences, in the default session.
+
+    Args:
+        x: a real tensor that can be fed, or a list of them.
+        x_shape: its shape, or theirs.
+        y: a real tensor.
+        y_shape: its shape.
+        x_init_value: where the slopes are looked at; between -1 and 1 at random unless given.
+        delta: the step of the differences.
+        init_targets: operations that are run first.
+        extra_feed_dict: values for other tensors.
+
+    Returns:
+        Two arrays `[elements of x, elements of y]`, or a pair for each `x` of a list.
+
+    Raises:
+        ValueError: there is no default session, or `y` does not depend on `x`.
+    """
+    session = get_default_session()
+    if session is None:
+        raise ValueError("compute_gradient needs a default session: with tf.Session(): ...")
+    if init_targets is not None:
+        session.run(init_targets)
+    several = isinstance(x, (list, tuple))
+    sources: list[Any] = list(x) if isinstance(x, (list, tuple)) else [x]
+    shapes = [tuple(shape) for shape in (x_shape if several else [x_shape])]
+    given = x_init_value if several else None if x_init_value is None else [x_init_value]
+    rng = np.random.default_rng()
+    values = [
+        np.array(rng.uniform(-1, 1, shape) if given is None else given[i], source.dtype.numpy_dtype)
+        for i, (source, shape) in enumerate(zip(sources, shapes))
+    ]
+    with y.graph.as_default():
+        slope = placeholder(y.dtype, tuple(y_shape))
+        made = gradients(y, sources, slope)
+    feeds = {**(extra_feed_dict or {}), **dict(zip(sources, values))}
+    found = []
+    for source, value, slopes in zip(sources, values, made):
+        if slopes is None:
+            raise ValueError(f"{y.name} has no gradient for {source.name}.")
+        found.append(
+            (
+                _of_graph(session, slopes, slope, value, y_shape, feeds),
+                _of_steps(session, y, source, value, delta, feeds),
+            )
+        )
+    return found if several else found[0]
+
+
+@public("tf.test")
+def compute_gradient_error(
+    x: Tensor | Sequence[Tensor],
+    x_shape: Sequence[Any],
+    y: Tensor,
+    y_shape: Sequence[int],
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> float:
+    """The largest difference between the slopes of `compute_gradient`.
+
+    Args:
+        x, x_shape, y, y_shape, x_init_value: see `compute_gradient`.
+        delta, init_targets, extra_feed_dict: see `compute_gradient`.
+    """
+    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = [found] if isinstance(found, tuple) else found
+    return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)
+
+
+def _of_graph(session: Session, slopes: Any, slope: Tensor, value: Any, shape: Sequence[int], feeds: Any) -> Any:
+    columns = []
+    for place in np.ndindex(*shape):
+        one = np.zeros(tuple(shape), slope.dtype.numpy_dtype)
+        one[place] = 1
+        columns.append(np.asarray(session.run(slopes, {**feeds, slope: one})).reshape(-1))
+    return np.stack(columns, 1) if columns else np.zeros((value.size, 0), value.dtype)
+
+
+def _of_steps(session: Session, y: Tensor, source: Tensor, value: Any, delta: float, feeds: Any) -> Any:
+    rows = []
+    for place in np.ndindex(*value.shape):
+        ends = []
+        for step in (delta, -delta):
+            moved = value.copy()
+            moved[place] += step
+            ends.append(np.asarray(session.run(y, {**feeds, source: moved}), np.float64).reshape(-1))
+        rows.append((ends[0] - ends[1]) / (2 * delta))
+    return np.array(rows).reshape(value.size, -1)
