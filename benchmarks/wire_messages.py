@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import msgspec
 
 from actorflow.cluster.wire import messages
-from actorflow.cluster.wire.inline_tensors import encode_inline
+from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.transports.protocol.frames import pack, unpack
 
 ROUNDS, CALLS = 15, 4000

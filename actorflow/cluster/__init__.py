@@ -1,16 +1,16 @@
 """Clusters: which tasks there are, how they prove who they are, and how they are started and reached.
 
 client.py              the engine of `Session(target)`: the master's session from afar (paper section 3)
-connect_all.py         the links from a master to all tasks of its cluster: tasks start in any order, and whoever waits for them
-                       says for whom
 graph_partitioner.py   what each task has to do for a signature: the subgraphs of devices, by task
 in_flight.py           the steps that a client has in flight at its master: which of them only wait, and so lend their places to
-                       others
-master.py              the master service: sessions that divide graphs over the tasks of the cluster, and run steps on them
+                       others; and reports of what they wait for
+master.py              `MasterSession`: divides one client's graph over the tasks of the cluster, and runs steps on them
                        (paper section 3)
+master_service.py      the master service of a task: the sessions of its clients, and what it answers them
 node_states.py         `NodeStates`: who keeps what the nodes of a session keep between runs, and whether it was lost
 partial_run.py         partial runs over tasks: a step is fed and fetched while its request is being answered
                        (`Session.partial_run`)
+registration.py        `Registrar`: brings each task its share of a master's plans
 remote_rendezvous.py   the rendezvous of a step on one of several tasks: some edges end here, others lead over links
 remote_step.py         A step asked of another task: its feeds go there and its fetches come back, small ones within the request
                        and its reply, others as tokens

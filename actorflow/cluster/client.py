@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from math import inf
@@ -18,13 +18,12 @@ import msgpack
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.graph_partitioner import RemoteDevice
-from actorflow.cluster.in_flight import InFlightSteps
+from actorflow.cluster.in_flight import InFlightSteps, WaitReports
 from actorflow.cluster.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial_run import RemotePartialStep
 from actorflow.cluster.processes import startup
 from actorflow.cluster.remote_step import call_step
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.cluster.wire.inline_tensors import encode_inline
 from actorflow.cluster.wire.links import Link, Links
 from actorflow.cluster.wire.messages import (
     CloseSession,
@@ -41,7 +40,7 @@ from actorflow.cluster.wire.messages import (
     Status,
     Waits,
 )
-from actorflow.cluster.wire.signatures import encode_signature
+from actorflow.cluster.wire.signatures import encode_inline, encode_signature
 from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
@@ -57,7 +56,7 @@ from actorflow.session.partial_run import PartialStep
 from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
-from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS, DeadlockDetector, WaitingStep
+from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
 
@@ -70,9 +69,6 @@ _SHORTEST_QUIET = 0.25
 _QUIET_STEPS = 2
 _REMEMBERED_STEPS = 32
 _WAITS_SECONDS = 2.0
-_MOST_WANTED = 3
-_TELL_SECONDS = 3.0
-"""After so long without an answer the log says how far the connection is."""
 _SLACK = 0.04
 """How many seconds more than its time a step may take before the client does not wait for the master's report any more."""
 
@@ -150,14 +146,10 @@ class RemoteEngine(StepCounts):
         self._durations: deque[float] = deque(maxlen=_REMEMBERED_STEPS)
         """How many seconds the last steps took."""
         self.in_flight = InFlightSteps(admission, self._waiting)
-        self.in_flight.on_begun = self._look_later
+        self._reports = WaitReports(self.in_flight, self._told, graph.nodes)
         self._root: BackgroundTasks | None = None
-        """Of the requests of partial runs, and of those that ask what steps wait for."""
-        self._waits: dict[int, Sequence[str]] = {}
-        """The latest answers of the tasks about them."""
+        """Of the requests of partial runs."""
         self._deadlock = DeadlockDetector()
-        self._looking: asyncio.TimerHandle | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def was_used(self) -> bool:
@@ -201,7 +193,7 @@ class RemoteEngine(StepCounts):
         keys = self.target.credentials
         key = None if keys is None else keys.peer_key()
         with _naming(self._source):
-            with self._telling() as progress:
+            with startup.logging_wait(self.target.address, self._timeout) as progress:
                 link = await self._links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
             self._session, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
         self._devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
@@ -210,25 +202,6 @@ class RemoteEngine(StepCounts):
         self._placements.clear()
         self._states.met(_MASTER, link)
         self._link = link
-
-    @contextmanager
-    def _telling(self) -> Iterator[Callable[[str], None]]:
-        """Has the log say what a connection waits for that takes long. Gives what has to be told of its progress."""
-        state = startup.TaskReachability()
-
-        def progress(word: str) -> None:
-            nonlocal state
-            state = state.told(word)
-
-        def tell() -> None:
-            waited = startup.describe("", self.target.address, state)
-            _LOG.warning("the target does not answer yet", waited_for=waited, gives_up_after=self._timeout)
-
-        timer = asyncio.get_running_loop().call_later(_TELL_SECONDS, tell)
-        try:
-            yield progress
-        finally:
-            timer.cancel()
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
         """The master's plan for `signature`. What is new in the graph goes there first."""
@@ -392,43 +365,7 @@ class RemoteEngine(StepCounts):
         )
 
     def pending(self) -> str:
-        lines: list[str] = []
-        for step, entry in {entry.step: entry for entry in self.in_flight}.items():
-            lines.append(f"step {step}:")
-            lines += self._waits.get(step) or self._wanted(entry.signature, entry.since)
-        return "\n".join(lines) or "no step is in flight"
-
-    def _wanted(self, signature: Signature, since: float) -> list[str]:
-        """A report of a step about which the tasks have not answered yet."""
-        assert self._loop is not None
-        names = dict.fromkeys([*(tensor_id.node for tensor_id in signature.fetches), *signature.targets])
-        nodes = [self._graph.nodes[name] for name in names]
-        wanted = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
-        more = f" and {len(nodes) - _MOST_WANTED} more" if len(nodes) > _MOST_WANTED else ""
-        return [f"{wanted}{more} wanted for {self._loop.time() - since:.1f} s; its tasks have not been asked yet"]
-
-    def _look_later(self) -> None:
-        """Asks the tasks what steps wait for, each second while some take longer than that."""
-        if self._looking is None and not self.closed:
-            self._loop = asyncio.get_running_loop()
-            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look)
-
-    def _look(self) -> None:
-        assert self._loop is not None
-        self._looking = None
-        first = next(iter(self.in_flight), None)
-        if first is None or self.closed:
-            return
-        if self._loop.time() - first.since < STANDSTILL_SECONDS:
-            self._look_later()
-            return
-        if self._root is None:
-            self._root = BackgroundTasks()
-        self._root.start(self._ask())
-
-    async def _ask(self) -> None:
-        self._waits = await self._told()
-        self._look_later()
+        return self._reports.pending()
 
     async def _told(self) -> dict[int, Sequence[str]]:
         flying = {entry.step for entry in self.in_flight}
@@ -448,8 +385,7 @@ class RemoteEngine(StepCounts):
         if self.closed:
             return
         self.closed = True
-        if self._looking is not None:
-            self._looking.cancel()
+        await self._reports.close()
         await self.in_flight.close()
         if self._root is not None:
             await self._root.close()

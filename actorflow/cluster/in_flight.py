@@ -1,21 +1,25 @@
-"""The steps that a client has in flight at its master: which of them only wait, and so lend their places to others."""
+"""The steps that a client has in flight at its master: which of them only wait, and so lend their places to others; and reports
+of what they wait for."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
 
 from actorflow.errors import OpError, Overloaded
+from actorflow.graph.node import Node
 from actorflow.passes.compile import Signature
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.waiting.admission import Admission
+from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS
 
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.25
 _ASK_SECONDS = 1.0
+_MOST_WANTED = 3
 
 
 @dataclass(slots=True, eq=False)
@@ -25,11 +29,16 @@ class InFlightStep:
 
     step: int
     signature: Signature
+    loop: asyncio.AbstractEventLoop
     since: float
     scope: anyio.CancelScope
     waits: bool = False
     doubted: bool = False
     refused: Overloaded | None = None
+
+    def age(self) -> float:
+        """How many seconds ago it began."""
+        return self.loop.time() - self.since
 
 
 class InFlightSteps:
@@ -59,7 +68,8 @@ class InFlightSteps:
 
     def begin(self, step: int, signature: Signature, scope: anyio.CancelScope) -> InFlightStep:
         """A step, or a part of one, that has a place is about to be asked for; `scope` ends it."""
-        made = InFlightStep(step, signature, asyncio.get_running_loop().time(), scope)
+        loop = asyncio.get_running_loop()
+        made = InFlightStep(step, signature, loop, loop.time(), scope)
         self._flights[made] = None
         if self.on_begun is not None:
             self.on_begun()
@@ -118,3 +128,74 @@ class InFlightSteps:
                 entry.scope.cancel()
             entry.doubted = refused is not None  # it may have waited for that moment only
         return changed
+
+
+class WaitReports:
+    """Reports of what the steps of one session wait for. While one takes longer than a second, the tasks are asked each second.
+
+    Args:
+        steps: those in flight.
+        ask: gives the lines of each step that the tasks know, by its number.
+        nodes: of the graph.
+    """
+
+    def __init__(
+        self,
+        steps: InFlightSteps,
+        ask: Callable[[], Awaitable[Mapping[int, Sequence[str]]]],
+        nodes: Mapping[str, Node],
+    ) -> None:
+        self._steps = steps
+        self._ask = ask
+        self._nodes = nodes
+        self._told: Mapping[int, Sequence[str]] = {}
+        """The latest answers of the tasks."""
+        self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._root: BackgroundTasks | None = None
+        steps.on_begun = self._look_later
+
+    def pending(self) -> str:
+        """A report of all steps."""
+        lines: list[str] = []
+        for step, entry in {entry.step: entry for entry in self._steps}.items():
+            lines.append(f"step {step}:")
+            lines += self._told.get(step) or self._wanted(entry)
+        return "\n".join(lines) or "no step is in flight"
+
+    def _wanted(self, entry: InFlightStep) -> list[str]:
+        """A report of a step about which the tasks have not answered yet."""
+        signature = entry.signature
+        names = dict.fromkeys([*(tensor_id.node for tensor_id in signature.fetches), *signature.targets])
+        nodes = [self._nodes[name] for name in names]
+        wanted = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
+        more = f" and {len(nodes) - _MOST_WANTED} more" if len(nodes) > _MOST_WANTED else ""
+        return [f"{wanted}{more} wanted for {entry.age():.1f} s; its tasks have not been asked yet"]
+
+    def _look_later(self) -> None:
+        if self._timer is None and not self._closed:
+            self._timer = asyncio.get_running_loop().call_later(STANDSTILL_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        first = next(iter(self._steps), None)
+        if first is None or self._closed:
+            return
+        if first.age() < STANDSTILL_SECONDS:
+            self._look_later()
+            return
+        if self._root is None:
+            self._root = BackgroundTasks()
+        self._root.start(self._look_now())
+
+    async def _look_now(self) -> None:
+        self._told = await self._ask()
+        self._look_later()
+
+    async def close(self) -> None:
+        """Asks no more."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._root is not None:
+            await self._root.close()

@@ -1,4 +1,4 @@
-"""The master service: sessions that divide graphs over the tasks of the cluster, and run steps on them (paper section 3)."""
+"""`MasterSession`: divides one client's graph over the tasks of the cluster, and runs steps on them (paper section 3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,22 +13,21 @@ import anyio
 import msgpack
 from anyio.abc import TaskGroup
 
-from actorflow.cluster.graph_partitioner import PartitionedGraph, RemoteDevice, TaskEdge, TaskShare, by_task, task_of
+from actorflow.cluster.graph_partitioner import PartitionedGraph, RemoteDevice, by_task, task_of
 from actorflow.cluster.node_states import NodeStates, keeps_state
 from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepMember
+from actorflow.cluster.registration import MasterPlan, RegisteredPartition, Registrar, Tasks
 from actorflow.cluster.remote_step import call_step
-from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, encode_partition, unknown_op
-from actorflow.cluster.wire.failures import encode_error, first_of
-from actorflow.cluster.wire.inline_tensors import encode_inline
+from actorflow.cluster.task_partition import unknown_op
+from actorflow.cluster.wire.failures import encode_error
 from actorflow.cluster.wire.links import Link
-from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Register, Release, RunPart, StepWaits
-from actorflow.cluster.wire.signatures import Form
+from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Release, RunPart, StepWaits
+from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.cluster.worker import WorkerService
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.runtime.diagnostics.trace import Trace
@@ -50,60 +48,17 @@ _LONG_NUMBER = re.compile(r"\d{9,}")
 """As the numbers of a master's steps are."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAddress:
-    """A task of the cluster: its name, such as /job:worker/task:1, and its address."""
-
-    name: str
-    address: str
-
-
-@dataclass(slots=True)
-class RegisteredPartition:
-    """A share as it is registered; `link` is None for the master's own task."""
-
-    share: TaskShare
-    part: int
-    link: Link | None
-
-    def take(self, feeds: Sequence[Any]) -> list[Any]:
-        """Its own ones of a step's feeds."""
-        return [feeds[index] for index in self.share.feeds]
-
-
-@dataclass(slots=True)
-class MasterPlan:
-    """A signature's division, and where its shares are registered."""
-
-    partitioned: PartitionedGraph
-    forms: tuple[Form, ...]
-    partial: bool = False
-    members: tuple[RegisteredPartition, ...] = ()
-
-    @property
-    def current(self) -> bool:
-        """Whether it can run: it is registered, and all links are those that it was registered over."""
-        return bool(self.members) and all(m.link is None or m.link.alive for m in self.members)
-
-    def fetches(self, results: Sequence[Sequence[Any]]) -> list[Any]:
-        """The step's fetches from those of its members."""
-        return [results[share][index] for share, index in self.partitioned.places]
-
-
 class MasterSession:
     """One client's graph on the devices of all tasks. Steps are started by one message to each task that takes part.
 
-    `first_step` begins the numbers of this master's steps, which no other master has.
+    `numbers` are of this master's steps, plans and edges; no other master has them.
     """
 
     def __init__(
         self,
         number: int,
-        tasks: Sequence[TaskAddress],
+        tasks: Tasks,
         worker: WorkerService,
-        me: str,
-        incarnation: int,
-        reach: Callable[[str, str], Awaitable[Link]],
         numbers: itertools.count[int],
     ) -> None:
         self.number = number
@@ -111,33 +66,26 @@ class MasterSession:
         self.plans: list[MasterPlan] = []
         self.alive = True
         """Until it is closed."""
-        self._tasks = {task.name: task for task in tasks}
+        self._tasks = tasks
         self._worker = worker
-        self._me = me
-        self._incarnation = incarnation
-        self._reach = reach
-        self._numbers = numbers
         self._planner: Planner[PartitionedGraph] | None = None
         self._known: dict[PartitionedGraph, int] = {}
         self._lock = anyio.Lock()
-        self._edges: dict[int, TaskEdge] = {}
-        self._states = NodeStates(self._has_keepers)
         self._told = 0
         self._flying: dict[int, tuple[int, MasterPlan]] = {}
         """The steps under way: the client's number and the plan of each."""
-        self._users = ResourceUsers(self.graph.nodes)
-        self._lent: dict[Link, None] = {}
-        """The links over which tasks were told of the session."""
+        states, users = NodeStates(self._has_keepers), ResourceUsers(self.graph.nodes)
+        self._registrar = Registrar(number, self, tasks, worker, numbers, states, users)
 
     async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
         devices = [
-            RemoteDevice(d.name, d.type, d.spec, self._me, d.allocator.statistics().budget)
+            RemoteDevice(d.name, d.type, d.spec, self._tasks.me, d.allocator.statistics().budget)
             for d in self._worker.devices
         ]
         for link in links.values():
             if link is not None:
-                host = link.task if link.tokens.reach is Reach.ANY else self._me
+                host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
                 devices += [
                     RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
                     for name, kind, budget in link.about["devices"]
@@ -160,7 +108,7 @@ class MasterSession:
                 nodes = self._without_known(since, nodes)
             self.graph.extend_from_bytes(nodes)
         except UnknownNameError as error:  # a ValueError too
-            raise unknown_op(error, self._me) from error
+            raise unknown_op(error, self._tasks.me) from error
         except InvalidArgumentError:
             raise
         except ValueError as error:
@@ -187,7 +135,7 @@ class MasterSession:
             if found is not None:
                 return found
             plan = MasterPlan(partitioned, tuple(signature.feeds.values()), signature.partial)
-            await self._register(plan)
+            await self._registrar.register(plan)
             self.plans.append(plan)
             self._known[partitioned] = len(self.plans) - 1
             return len(self.plans) - 1
@@ -205,71 +153,6 @@ class MasterSession:
         placed = self._planner.placer.placed
         keepers = (name for name, node in self.graph.nodes.items() if keeps_state(node))
         return any(task_of(placed[name]) == task for name in keepers if name in placed)
-
-    async def _register(self, plan: MasterPlan) -> None:
-        """Brings each task its share. Raises UnavailableError where one is not reached."""
-        partitioned = plan.partitioned
-        links: dict[str, Link | None] = {}
-        for share in partitioned.shares:
-            link = links[share.task] = None if share.task == self._me else await self._link(share.task)
-            self._states.met(share.task, link)
-        for share in partitioned.shares:
-            self._states.check(share.task, share.nodes())
-        numbered = {}
-        for edge in partitioned.edges:
-            number = next(self._numbers) & (1 << 30) - 1
-            self._edges[number] = edge
-            numbered[edge.key] = (number, edge)
-        members = []
-        waits: list[str] = []
-        try:
-            with noted_by(waits):
-                async with anyio.create_task_group() as group:
-                    for share in partitioned.shares:
-                        link = links[share.task]
-                        part = TaskPartition(
-                            self.number,
-                            next(self._numbers),
-                            share.graphs,
-                            tuple(partitioned.feeds[i] for i in share.feeds),
-                            share.places,
-                            tuple(self._crossings(share.task, numbered.values(), links)),
-                            plan.partitioned.options,
-                            plan.partial,
-                            self._users_of(share),
-                        )
-                        members.append(RegisteredPartition(share, part.number, link))
-                        group.start_soon(self._bring, part, link, waits)
-        except BaseExceptionGroup as several:
-            raise first_of(several) from None
-        plan.members = tuple(members)
-
-    async def _bring(self, part: TaskPartition, link: Link | None, waits: list[str]) -> None:
-        with noting(waits):
-            if link is None or not self.alive:
-                await self._worker.register(part, self)
-            else:
-                self._lent[link] = None
-                await link.call(Register(part.session, part.number, encode_partition(part)))
-
-    def _users_of(self, share: TaskShare) -> dict[str, Sequence[Node]]:
-        """The nodes of the graph that use the resources of a share."""
-        names = [node.attrs["shared_name"] or node.name for node in share.nodes() if "shared_name" in node.attrs]
-        users = self._users() if names else {}
-        return {name: users[name] for name in names if name in users}
-
-    def _crossings(self, task: str, edges: Any, links: Mapping[str, Link | None]) -> Any:
-        for number, edge in edges:
-            source, destination = task_of(edge.source), task_of(edge.destination)
-            if task not in (source, destination):
-                continue
-            peer = destination if task == source else source
-            link = links[peer]
-            incarnation = self._incarnation if link is None else link.identity.incarnation
-            yield CrossTaskEdge(edge.key, number, task == source, peer, self._tasks[peer].address, incarnation)
-
-    async def _link(self, task: str) -> Link:
-        return await self._reach(task, self._tasks[task].address)
 
     def run(
         self,
@@ -365,7 +248,7 @@ class MasterSession:
         if not plan.current:
             async with self._lock:
                 if not plan.current:
-                    await self._register(plan)
+                    await self._registrar.register(plan)
 
     async def _all(
         self, plan: MasterPlan, step: int, run: Callable[[RegisteredPartition], Awaitable[Any]]
@@ -479,29 +362,29 @@ class MasterSession:
         found: dict[tuple[str, str, str, str], list[Any]] = {}
 
         def add(number: int, source: str, destination: str, transport: str, at: int, counted: Sequence[Any]) -> None:
-            edge = self._edges.get(number)
+            edge = self._registrar.edges.get(number)
             if edge is not None and task_of(edge.source) == source and task_of(edge.destination) == destination:
                 name = edge.key.split(";", 2)[2], edge.source, edge.destination, transport
                 total = found.setdefault(name, [0, 0, 0, 0.0])
                 for offset, value in enumerate(counted):
                     total[at + offset] += value
 
-        for task in self._tasks.values():
-            if task.name == self._me:
-                sent, awaited = self._worker.carried()
+        for task in self._tasks.addresses:
+            if task == self._tasks.me:
+                sent, awaited = self._worker.links.carried()
             else:
-                link = await self._link(task.name)
+                link = await self._tasks.link(task)
                 sent, awaited = msgpack.unpackb(await link.call(LinkTraffic()))
             for peer, transport, number, *counted in sent:
-                add(number, task.name, peer, transport, 0, counted)
+                add(number, task, peer, transport, 0, counted)
             for peer, transport, number, *counted in awaited:
-                add(number, peer, task.name, transport, 2, counted)
+                add(number, peer, task, transport, 2, counted)
         return [[*edge, *total] for edge, total in found.items()]
 
     async def observed(self) -> list[NodeMeasurement]:
         """What runs have shown of the session's nodes, on all tasks that are there."""
         found = self._worker.observed(self.number, self)
-        for link in list(self._lent):
+        for link in list(self._registrar.lent):
             if link.alive:
                 found += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
         return found
@@ -528,7 +411,7 @@ class MasterSession:
         async with self._lock:  # a task must not hear of a part after the release
             pass
         async with anyio.create_task_group() as group:
-            for link in self._lent:
+            for link in self._registrar.lent:
                 if link.alive:
                     group.start_soon(self._release, link)
 

@@ -8,8 +8,12 @@ from typing import Any
 
 import anyio
 
+from actorflow.cluster.task_partition import TaskPartition
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.signatures import Form
 from actorflow.device.sharing import PeerMemory
 from actorflow.errors import UnavailableError
+from actorflow.session.planning.builder import CompiledPlans
 from actorflow.transport.base import Callback, Channel
 from actorflow.transport.rendezvous import Rendezvous
 
@@ -93,3 +97,21 @@ class RemoteRendezvous:
         """The step is over here: what it did not take is dropped, and who still waits is woken."""
         for channel in {id(route.channel): route.channel for route in self._routes.values()}.values():
             channel.finish(self._step)
+
+
+@dataclass(slots=True)
+class RunnablePartition:
+    """A part as it runs: its plans, the order of its feeds, and the links that its edges take."""
+
+    part: TaskPartition
+    compiled: CompiledPlans
+    owner: object
+    forms: tuple[Form, ...]
+    routes: dict[str, Route] | None = None
+    """None until the part runs."""
+    links: frozenset[Link] = frozenset()
+    """Those of the routes. They last longer than the part, so they don't know of it."""
+
+    def standing_routes(self) -> dict[str, Route] | None:
+        """The routes, if all links that they need are there."""
+        return self.routes if all(link.alive for link in self.links) else None

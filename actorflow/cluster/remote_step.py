@@ -13,10 +13,9 @@ import anyio
 import msgpack
 
 from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
-from actorflow.cluster.wire.inline_tensors import decode_inline, encode_inline
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
-from actorflow.cluster.wire.signatures import Form, check_feeds
+from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, encode_inline
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
 from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of

@@ -3,62 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import anyio
-import msgpack
 
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
-from actorflow.cluster.connect_all import connect_all
-from actorflow.cluster.master import MasterPlan, MasterSession, TaskAddress
-from actorflow.cluster.remote_step import serve_partial_step, serve_step
+from actorflow.cluster.master_service import MasterService
+from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import VERSION, Link, Links
 from actorflow.cluster.wire.messages import (
-    CloseSession,
-    Edges,
-    Explain,
-    Extend,
     Hello,
-    Measured,
-    OpenSession,
     Ping,
-    Prepare,
-    Replan,
     Reset,
     ResetAll,
-    RunPlan,
     SetEpoch,
     Status,
-    Waits,
 )
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.wire.signatures import decode_signature
-from actorflow.cluster.worker import WorkerService, check_epoch
+from actorflow.cluster.worker import WorkerService
 from actorflow.device.base import Device
 from actorflow.device.sharing import as_sharing
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
-    NotFoundError,
-    ResourceExhaustedError,
     UnavailableError,
 )
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.passes.compile import Options
-from actorflow.placement.measuring import encode_observed
 from actorflow.public import public
-from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices
-from actorflow.session.step_runner import Outcome
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
 from actorflow.unpicklable import unpicklable
@@ -66,13 +48,10 @@ from actorflow.unpicklable import unpicklable
 _REACH_SECONDS = 5.0
 MOST_TOLD = 50
 """Steps in flight of which `Server.status` tells what they wait for, unless there are more."""
-MOST_SESSIONS = 1024
-"""So many sessions one connection may have."""
-_FLUSH_SECONDS = 1.0
 
 
 def _device(device: Device) -> dict[str, Any]:
-    """What there is to say of a device, in JSON's types."""
+    """The state of a device, in JSON's types."""
     told = device.statistics()
     return {
         "name": device.name,
@@ -88,7 +67,7 @@ def _device(device: Device) -> dict[str, Any]:
 
 
 def _link(link: Link, direction: str) -> dict[str, Any]:
-    """What there is to say of a link, in JSON's types."""
+    """The state of a link, in JSON's types."""
     told = link.tokens.statistics()
     return {
         "peer": link.task,
@@ -103,6 +82,21 @@ def _link(link: Link, direction: str) -> dict[str, Any]:
         "dropped": told.dropped_old + told.dropped_twice,
         "round_trip": link.control.statistics().round_trip,
     }
+
+
+def _queues(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
+    """The queues of the task, in JSON's types: how many elements each holds, and who waits there."""
+    found = []
+    for device, manager in resources.items():
+        for container, kind, name, resource in manager.held():
+            counts = getattr(resource, "statistics", None)
+            if counts is not None and hasattr(resource, "spec"):
+                told = asdict(counts())
+                capacity = getattr(resource.spec, "capacity", -1)
+                found.append(
+                    {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity} | told
+                )
+    return found
 
 
 @public("af")
@@ -170,15 +164,10 @@ class Server:
             arena_bytes=arena_bytes,
             epoch=epoch,
         )
-        self._tasks = [TaskAddress(name, self.cluster.address_of(name)) for name in self.cluster.tasks]
-        self._sessions: dict[int, tuple[MasterSession, Link]] = {}
-        self._numbers = itertools.count((made & (1 << 62) - 1) >> 31 << 31)
         self._closed: anyio.Event | None = None
         self._started = 0.0
         self._chief = ""
         """The client that has begun the epoch, as far as this task has heard."""
-        self._only = ""
-        """The client that has the cluster for itself; "" for none."""
 
     async def __aenter__(self) -> Server:
         self._closed = anyio.Event()
@@ -191,6 +180,7 @@ class Server:
                 self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
+                self.master = MasterService(self.cluster, self.identity, self.worker, self.reach, self._root)
             except BaseException:
                 self.links.close()
                 raise
@@ -215,12 +205,12 @@ class Server:
 
     @property
     def address(self) -> str:
-        """What others connect to."""
+        """The address that others connect to."""
         return self.links.endpoints.control.address
 
     @property
     def target(self) -> Target:
-        """What `Session(target)` takes."""
+        """The target for `Session(target)`."""
         return Target(self.address, self._credentials)
 
     async def join(self) -> None:
@@ -255,8 +245,7 @@ class Server:
             self.links.endpoints.set_epoch(epoch)
             self.epoch = epoch
             why = f"The cluster has begun epoch {epoch}: something was lost, and the steps under way with it."
-            for _, owner in list(self._sessions.values()):
-                owner.close(why)
+            self.master.end_clients(why)
             self.worker.abort_all(AbortedError(why))
         await self.worker.settle()
 
@@ -271,7 +260,7 @@ class Server:
             self._file_roots.append(folder)
 
     def status(self) -> dict[str, Any]:
-        """What there is to say of the task, in JSON's types."""
+        """The state of the task, in JSON's types."""
         steps = self.worker.steps
         return {
             "task": self.task,
@@ -293,13 +282,13 @@ class Server:
             "steps_cancelled": steps.cancelled,
             "steps_abandoned": steps.abandoned,
             "nodes": steps.nodes,
-            "queues": self.worker.queues(),
+            "queues": _queues(self.worker.resources),
             "waiting": [
                 {"step": one.step, "idle": one.idle, "lines": list(one.lines)}
                 for one in (steps.look() if len(steps.running) <= MOST_TOLD else ())
             ],
             "kernels": self.worker.kernels(),
-            "sessions": len(self._sessions),
+            "sessions": len(self.master.sessions),
             "links": sorted(
                 [_link(link, "to") for link in self.links.outbound.values() if link.alive]
                 + [_link(link, "from") for link in self.links.inbound.values()],
@@ -319,8 +308,6 @@ class Server:
     # ---- what is answered
 
     def _handlers(self, link: Link) -> Mapping[str, Handler]:
-        link.control.on_end(lambda error: self._lost_client(link))
-
         async def hello(request: Hello) -> dict[str, Any]:
             if request.version != VERSION:
                 raise FailedPreconditionError(
@@ -341,79 +328,6 @@ class Server:
         def ping(request: Ping) -> None:
             """It is answered in the turn in which it comes."""
 
-        async def open_session(request: OpenSession) -> list[Any]:
-            self.worker.check_open()
-            return await self._open_session(request, link)
-
-        async def extend(request: Extend) -> int:
-            return self._session(request.session, link).extend(request.since, request.nodes)
-
-        async def prepare(request: Prepare) -> list[Any]:
-            session = self._session(request.session, link)
-            signature = decode_signature(request.signature, session.graph.nodes)
-            plan = await session.prepare(signature, request.coalesce)
-            return [plan, msgpack.packb(session.newly_placed())]
-
-        def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
-            self.worker.check_open()
-            if self._only not in ("", link.task):
-                raise UnavailableError(
-                    f"{self.task} takes no steps now: the chief's supervisor restores variables.",
-                    hint="Try again in a moment. If that lasts, the chief is gone; it has to be started again.",
-                )
-            session = self._session(request.session, link)
-            try:
-                check_epoch(link, request.epoch)
-            except AbortedError:
-                self._root.start(self._let_go(link))
-                raise
-            if not 0 <= request.plan < len(session.plans):
-                raise NotFoundError(f"The session has no plan {request.plan}.")
-            return session, session.plans[request.plan]
-
-        def run_plan(request: RunPlan) -> Any:
-            try:
-                session, plan = find_plan(request)
-                step = next(self._numbers)
-                if plan.partial:
-                    return serve_partial_step(
-                        link.tokens, request, lambda caller: session.run_partial(plan, step, caller, request.step)
-                    )
-
-                def run(values: list[Any], trace: Trace | None) -> Outcome:
-                    return session.run(plan, step, values, request.timeout, trace, request.step)
-
-                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, run)
-            except BaseException:
-                link.tokens.finish(request.step)  # feeds may be here before the request
-                raise
-
-        async def close_session(request: CloseSession) -> None:
-            session = self._session(request.session, link)
-            del self._sessions[request.session]
-            closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
-            if closing is not None:
-                await asyncio.shield(closing)
-
-        async def explain(request: Explain) -> str:
-            return self._session(request.session, link).explain(request.node)
-
-        async def edges(request: Edges) -> bytes:
-            packed: bytes = msgpack.packb(await self._session(request.session, link).edges())
-            return packed
-
-        async def measured(request: Measured) -> bytes:
-            packed: bytes = msgpack.packb(encode_observed(await self._session(request.session, link).observed()))
-            return packed
-
-        async def waits(request: Waits) -> bytes:
-            found = await self._session(request.session, link).waits(request.lines)
-            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
-            return packed
-
-        async def replan(request: Replan) -> None:
-            await self._session(request.session, link).replan()
-
         async def reset_all(request: ResetAll) -> None:
             for found in (await connect_all(self.cluster, self.task, self.links)).values():
                 if found is None:
@@ -425,7 +339,7 @@ class Server:
             if request.epoch == self.epoch and self._chief not in ("", link.task):
                 raise InvalidArgumentError(f"Epoch {request.epoch} was begun by another chief.")
             if request.epoch >= self.epoch:
-                self._chief, self._only = link.task, request.only
+                self._chief, self.master.only = link.task, request.only
             await self.set_epoch(request.epoch)
 
         async def status(request: Status) -> dict[str, Any]:
@@ -433,65 +347,10 @@ class Server:
 
         return {
             **self.worker.handlers(link),
+            **self.master.handlers(link),
             "hello": hello,
             "ping": ping,
-            "open_session": open_session,
-            "extend": extend,
-            "prepare": prepare,
-            "run_plan": run_plan,
-            "close_session": close_session,
-            "explain": explain,
-            "edges": edges,
-            "measured": measured,
-            "waits": waits,
-            "replan": replan,
             "reset_all": reset_all,
             "set_epoch": set_epoch,
             "status": status,
         }
-
-    async def _let_go(self, link: Link) -> None:
-        """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
-        with anyio.move_on_after(_FLUSH_SECONDS):
-            try:
-                await link.flush()
-            except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # it is gone, or let go of already
-                return
-        link.close(f"the cluster is in epoch {self.epoch}")
-
-    def _session(self, number: int, link: Link) -> MasterSession:
-        session, owner = self._sessions.get(number, (None, None))
-        if session is None or owner is not link:
-            raise FailedPreconditionError(f"{self.task} has no session {number} of this client.")
-        return session
-
-    async def _open_session(self, request: OpenSession, link: Link) -> list[Any]:
-        if sum(owner is link for _, owner in self._sessions.values()) >= MOST_SESSIONS:
-            raise ResourceExhaustedError(
-                f"{link.task} has {MOST_SESSIONS:,} sessions here; it has to close some first."
-            )
-        try:
-            options = Options(**request.options)
-        except TypeError as error:
-            raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
-        links = await connect_all(self.cluster, self.task, self.links, request.timeout)
-        session = MasterSession(
-            next(self._numbers),
-            self._tasks,
-            self.worker,
-            self.task,
-            self.identity.incarnation,
-            self.reach,
-            self._numbers,
-        )
-        devices = await session.open(options, links)
-        self._sessions[session.number] = (session, link)
-        return [session.number, [[device.name, device.type] for device in devices]]
-
-    def _lost_client(self, link: Link) -> None:
-        """A client is gone: its steps are stopped by the end of their calls, its sessions here."""
-        for number, (session, owner) in list(self._sessions.items()):
-            if owner is link:
-                del self._sessions[number]
-                self._root.start(session.close())
-        self._root.start(self.worker.drop_unclaimed())

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgpack
 
-from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route
+from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
 from actorflow.cluster.remote_step import serve_partial_step, serve_step
 from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error
-from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.links import Link, Links, patient_sleep
 from actorflow.cluster.wire.messages import (
     AbortStep,
     Costs,
@@ -25,9 +25,8 @@ from actorflow.cluster.wire.messages import (
     RunPart,
     StepWaits,
 )
-from actorflow.cluster.wire.patient_sleep import patient_sleep
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.wire.signatures import Form, check_feeds
+from actorflow.cluster.wire.signatures import check_feeds
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
@@ -38,7 +37,7 @@ from actorflow.runtime.diagnostics.recorder import Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import PartialExecution, StepCaller
-from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
+from actorflow.session.planning.builder import PlanBuilder
 from actorflow.session.planning.planner import LARGE_GRAPH, on_thread
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
@@ -60,38 +59,11 @@ class Owner(Protocol):
 
 
 @dataclass(slots=True)
-class _Registered:
-    """A part as it runs: its plans, the order of its feeds, and the links that its edges take."""
-
-    part: TaskPartition
-    compiled: CompiledPlans
-    owner: object
-    forms: tuple[Form, ...]
-    routes: dict[str, Route] | None = None
-    """None until the part runs."""
-    links: frozenset[Link] = frozenset()
-    """Those of the routes. They last longer than the part, so they don't know of it."""
-
-    def standing_routes(self) -> dict[str, Route] | None:
-        """The routes, if all links that they need are there."""
-        return self.routes if all(link.alive for link in self.links) else None
-
-
-@dataclass(slots=True)
 class _Session:
     """What a worker keeps for a master's session."""
 
     builder: PlanBuilder
     parts: set[int] = field(default_factory=set)
-
-
-def check_epoch(link: Link, epoch: int) -> None:
-    """Raises AbortedError where what was asked over `link` belongs to another epoch than this task is in."""
-    if epoch != link.tokens.epoch:
-        raise AbortedError(
-            f"The step belongs to epoch {epoch} of the cluster, but this task is in epoch {link.tokens.epoch}.",
-            hint="Something was lost meanwhile. The next run is of the present epoch.",
-        )
 
 
 class WorkerService:
@@ -115,10 +87,10 @@ class WorkerService:
         self.local = plugins.load("rendezvous", "local")()
         self.steps = StepRunner(Admission(_UNLIMITED, 0, _UNLIMITED), self.local)
         self.steps.users = self._users
-        self._links = links
+        self.links = links
         self._reach = reach
         self._sessions: dict[tuple[int, int], _Session] = {}
-        self._parts: dict[tuple[int, int], _Registered] = {}
+        self._parts: dict[tuple[int, int], RunnablePartition] = {}
         self._rendezvous: dict[int, tuple[RemoteRendezvous, object]] = {}
         self._aborted: dict[tuple[int, object], BaseException] = {}
         """Steps that were aborted before they began here, with who did so: no one ends another one's."""
@@ -128,7 +100,7 @@ class WorkerService:
     def check_open(self) -> None:
         """Raises UnavailableError where no step may begin any more."""
         if self.draining:
-            raise UnavailableError(f"{self._links.me.task} is about to end, and takes no new work.")
+            raise UnavailableError(f"{self.links.me.task} is about to end, and takes no new work.")
 
     def handlers(self, link: Link) -> Mapping[str, Handler]:
         """What is answered on a link to a master."""
@@ -141,7 +113,7 @@ class WorkerService:
 
         def begin_part(request: RunPart) -> Outcome:
             self.check_open()
-            check_epoch(link, request.epoch)
+            link.check_epoch(request.epoch)
             number, step = request.part, request.step
             found = self._find(number, link)
             if found.part.partial:
@@ -187,7 +159,7 @@ class WorkerService:
             return self.pending()
 
         async def carried(request: LinkTraffic) -> bytes:
-            packed: bytes = msgpack.packb(self.carried())
+            packed: bytes = msgpack.packb(self.links.carried())
             return packed
 
         async def record(request: Record) -> bytes:
@@ -259,7 +231,7 @@ class WorkerService:
         if self._sessions.get(key) is not session:
             raise AbortedError("The session of the part was closed meanwhile.")
         self._check_number(part, owner)
-        self._parts[id(owner), part.number] = _Registered(part, compiled, owner, part.forms())
+        self._parts[id(owner), part.number] = RunnablePartition(part, compiled, owner, part.forms())
         session.parts.add(part.number)
 
     def _check_number(self, part: TaskPartition, owner: object) -> None:
@@ -269,7 +241,7 @@ class WorkerService:
     async def _link_of(self, crossing: CrossTaskEdge) -> Link:
         """The link that an edge takes. Raises UnavailableError where there is none to that incarnation of the peer."""
         if not crossing.outgoing:
-            return self._links.from_task(crossing.peer, crossing.incarnation)
+            return self.links.from_task(crossing.peer, crossing.incarnation)
         link = await self._reach(crossing.peer, crossing.address)
         if link.identity.incarnation != crossing.incarnation:
             raise UnavailableError(f"{crossing.peer} was started again since the plan was made.")
@@ -300,7 +272,7 @@ class WorkerService:
 
     async def _run_when_linked(
         self,
-        found: _Registered,
+        found: RunnablePartition,
         step: int,
         feeds: Sequence[Any],
         timeout: float | None,
@@ -325,7 +297,7 @@ class WorkerService:
         )
         await running.wait()
 
-    async def _linked(self, found: _Registered) -> dict[str, Route]:
+    async def _linked(self, found: RunnablePartition) -> dict[str, Route]:
         """The ways that the edges of a part take. Raises UnavailableError."""
         if (routes := found.standing_routes()) is None:
             links = {crossing.key: await self._link_of(crossing) for crossing in found.part.crossings}
@@ -384,7 +356,7 @@ class WorkerService:
 
     def _drop_tokens(self, step: int) -> None:
         """No one here will take what other tasks send for a step, which does not begin."""
-        for link in self._links.inbound.values():
+        for link in self.links.inbound.values():
             link.tokens.finish(step)
 
     async def drop_unclaimed(self) -> None:
@@ -399,7 +371,7 @@ class WorkerService:
 
     def _unclaimed(self) -> list[tuple[Link, int]]:
         """The steps that have not begun here and for which tokens wait, with the links that these came over."""
-        links = self._links.inbound.values()
+        links = self.links.inbound.values()
         return [(link, step) for link in links for step in link.tokens.waiting_tokens() if step not in self._rendezvous]
 
     def abort_all(self, error: BaseException) -> None:
@@ -449,38 +421,6 @@ class WorkerService:
         """Which nodes of the steps in flight wait, and for what."""
         return self.steps.pending()
 
-    def queues(self) -> list[dict[str, Any]]:
-        """The queues of the task, in JSON's types: how many elements each holds, and who waits there."""
-        found = []
-        for device, manager in self.resources.items():
-            for container, kind, name, resource in manager.held():
-                counts = getattr(resource, "statistics", None)
-                if counts is not None and hasattr(resource, "spec"):
-                    told = asdict(counts())
-                    capacity = getattr(resource.spec, "capacity", -1)
-                    found.append(
-                        {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity}
-                        | told
-                    )
-        return found
-
-    def carried(self) -> list[list[Any]]:
-        """What the links that this task opened have sent, [peer, transport, edge, tokens, bytes], and what it has waited for,
-        [peer, transport, edge, waits, seconds]."""
-        sent = [
-            [link.task, link.tokens.transport, edge, count.tokens, count.bytes]
-            for link in self._links.outbound.values()
-            if link.alive
-            for edge, count in link.tokens.statistics().sent.items()
-        ]
-        awaited = [
-            [link.task, link.tokens.transport, edge, count.waits, count.wait_seconds]
-            for link in self._links.inbound.values()
-            for edge, count in link.tokens.statistics().received.items()
-            if count.waits
-        ]
-        return [sent, awaited]
-
     def observed(self, session: int, owner: object) -> list[NodeMeasurement]:
         """What runs of a session's parts have shown of their nodes."""
         found = self._sessions.get((id(owner), session))
@@ -501,7 +441,7 @@ class WorkerService:
             self._sessions.clear()
             self._parts.clear()
 
-    def _find(self, number: int, owner: object) -> _Registered:
+    def _find(self, number: int, owner: object) -> RunnablePartition:
         found = self._parts.get((id(owner), number))
         if found is None:
             raise NotFoundError(f"Part {number} of a plan is not registered here.")

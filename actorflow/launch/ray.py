@@ -21,8 +21,8 @@ import anyio.to_thread
 
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task
+from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.process import make_server
-from actorflow.cluster.processes.reservation import Reservation
 from actorflow.cluster.processes.task_config import TaskConfig, from_message, to_message
 from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError
 

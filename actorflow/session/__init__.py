@@ -6,7 +6,7 @@ the same classes: `Planner` places, divides and keeps plans, `PlanBuilder` compi
 `PartialExecution` holds those that are fed in parts. So a signature is planned, a step run, and a run counted in one way,
 wherever it happens. Two things differ, and stay apart. A run in this process goes straight to the step, because a lookup of
 plan, owner and rendezvous for each run would show in small runs. And a checkpoint of a cluster waits for the steps of its own
-session only, and not for ever.
+session only, and for a limited time.
 
 awaitables.py          `RunCoroutine` of `run` and `Callable_` of `make_callable`, which a program awaits; and what it may not
 blocking.py            `blocking.Session`: the same session without `await`, for scripts and plain prompts

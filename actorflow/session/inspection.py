@@ -63,7 +63,7 @@ class Inspection:
         return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
 
     async def measured(self) -> list[NodeMeasurement]:
-        """What runs have shown so far of each node, or of several that run as one."""
+        """The measurements of runs so far, for each node or for several that run as one."""
         self._engine.open()
         return await self._engine.observed()
 

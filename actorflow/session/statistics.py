@@ -45,7 +45,7 @@ class SessionStatistics:
 
 @dataclass(frozen=True, slots=True)
 class EdgeReport:
-    """What an edge between two tasks has carried so far; `bytes` are those on the wire, none for a handle. `waits` are tokens
+    """The traffic of an edge between two tasks so far; `bytes` are those on the wire, none for a handle. `waits` are tokens
     that the destination wanted before they came, and `wait_seconds` how long it waited for them in all."""
 
     tensor: str
@@ -67,7 +67,7 @@ class StepCounts:
         self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
 
     def counted(self, plans: int, devices: Iterable[Device] = ()) -> SessionStatistics:
-        """The statistics of a session with so many plans."""
+        """The statistics of a session that has made `plans`."""
         return SessionStatistics(
             steps=self.count,
             failed=self.failed,

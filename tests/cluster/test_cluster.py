@@ -21,8 +21,8 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow.cluster.client import query_pending, query_status, reset
 from actorflow.cluster.master import MasterSession
+from actorflow.cluster.remote_rendezvous import RunnablePartition
 from actorflow.cluster.server import Server
-from actorflow.cluster.worker import _Registered
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -559,7 +559,7 @@ async def test_f58_sessions_that_have_ended_leave_nothing_with_links_that_stay(
             assert await session.run(y, {given: 2.0}) == 7.0
     await until(lambda: not any(server.worker._parts for server in nearby))
     gc.collect()
-    kept = [thing for thing in gc.get_objects() if isinstance(thing, (MasterSession, _Registered))]
+    kept = [thing for thing in gc.get_objects() if isinstance(thing, (MasterSession, RunnablePartition))]
     assert not kept, kept
 
 

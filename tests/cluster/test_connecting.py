@@ -15,9 +15,9 @@ from clusters import free_port, servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster import client
 from actorflow.cluster.client import query_status
 from actorflow.cluster.config.credentials import Credentials
+from actorflow.cluster.processes import startup
 from actorflow.transport.errors import HandshakeRejected
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
 from actorflow.transports.zmq.greeting import refusal as told_refusal
@@ -75,8 +75,8 @@ async def test_something_else_that_listens_is_called_so() -> None:
 async def test_a_wrong_port_is_told_while_the_session_waits(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert client._TELL_SECONDS < 5
-    monkeypatch.setattr(client, "_TELL_SECONDS", 0.01)
+    assert startup._TELL_SECONDS < 5
+    monkeypatch.setattr(startup, "_TELL_SECONDS", 0.01)
     graph = af.Graph()
     with graph.as_default():
         c = af.constant(1.0)

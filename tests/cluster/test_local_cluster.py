@@ -25,8 +25,8 @@ from actorflow.cluster.client import query_status
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import process as processes
 from actorflow.cluster.processes.launcher import Launcher
+from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local import LocalCluster
-from actorflow.cluster.processes.reservation import Reservation
 from actorflow.cluster.processes.task_config import (
     MessageAssembler,
     TaskConfig,

@@ -210,9 +210,9 @@ PLANTED = (
     Planted(
         "run a step of a former epoch",
         "After a restore, an update of the step that was taken back is applied.",
-        "actorflow/cluster/worker.py",
-        "    if epoch != link.tokens.epoch:",
-        "    if epoch > link.tokens.epoch:",
+        "actorflow/cluster/wire/links.py",
+        "        if epoch != self.tokens.epoch:",
+        "        if epoch > self.tokens.epoch:",
     ),
     Planted(
         "go on after the request was taken back",

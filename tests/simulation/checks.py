@@ -32,7 +32,7 @@ def leaks(server: Server) -> list[str]:
         "rendezvous of steps": worker._rendezvous,
         "sessions of masters": worker._sessions,
         "registered parts": worker._parts,
-        "sessions of clients": server._sessions,
+        "sessions of clients": server.master.sessions,
         "links to nobody": strangers,
         "unattached channels": links._unattached,
         "links that open": links._opening,

@@ -15,7 +15,7 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
-from actorflow.cluster.wire.inline_tensors import decode_inline, encode_inline
+from actorflow.cluster.wire.signatures import decode_inline, encode_inline
 from actorflow.errors import InvalidArgumentError
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]

@@ -187,7 +187,7 @@ async def test_f61_a_peer_has_so_many_requests_at_a_time_and_no_number_twice(mon
 
 
 async def test_f61_a_connection_has_so_many_sessions(pair: list[Server], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorflow.cluster.server.MOST_SESSIONS", 2)
+    monkeypatch.setattr("actorflow.cluster.master_service.MOST_SESSIONS", 2)
     async with channel_to(pair[0]) as channel:
         replies: list[Any] = []
         channel.listen(replies.append)
@@ -200,7 +200,7 @@ async def test_f61_a_connection_has_so_many_sessions(pair: list[Server], monkeyp
         channel.post([1, 10, "open_session", [{}, 5.0]])
         await until(lambda: len(replies) == 6)
         assert replies[5][0] == 2
-    await until(lambda: not pair[0]._sessions)
+    await until(lambda: not pair[0].master.sessions)
 
 
 async def test_f61_a_step_that_is_refused_lets_its_feeds_go(pair: list[Server]) -> None:
@@ -567,7 +567,7 @@ def kept_by(server: Server) -> dict[str, int]:
     """The sizes of what a server keeps."""
     worker = server.worker
     return {
-        "sessions": len(server._sessions),
+        "sessions": len(server.master.sessions),
         "sessions of the worker": len(worker._sessions),
         "parts": len(worker._parts),
         "meetings": len(worker._rendezvous),

@@ -7,14 +7,12 @@ fork_server.py       the process that the tasks of a local cluster are forked fr
 launcher.py          `Launcher`: starts the processes of local clusters, on Linux by forking them from one that has imported
                      everything
 listening.py         where a task listens, and what stands in the way: a port in use, an address of another machine, too few
-                     files
+                     files; and ports that are kept for tasks
 local.py             `LocalCluster`: a cluster on this host, for a laptop, for tests, and for one large machine
 local_process.py     `LocalProcess`: one task of a local cluster as a process of its own, from its start to the report of its
                      end
 process.py           the life of a process that is a task: its server, the signals that end it, and the parent that it must not
                      outlive
-reservation.py       `Reservation`: a TCP port of this host that is ours for as long as we like, before a task listens there and
-                     after it died
 startup.py           the table that says which tasks of a cluster are missing, and how far each was reached
 task_config.py       `TaskConfig`: what a process needs to be a task
 task_main.py         the main function of a task's process, and how it logs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from actorflow.cluster import server as asynchronous
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.processes.listening import Reservation
 from actorflow.errors import FailedPreconditionError
 from actorflow.public import public
 from actorflow.runtime.event_loops.polling import new_event_loop

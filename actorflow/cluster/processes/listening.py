@@ -1,4 +1,5 @@
-"""Where a task listens, and what stands in the way: a port in use, an address of another machine, too few files."""
+"""Where a task listens, and what stands in the way: a port in use, an address of another machine, too few files; and ports that
+are kept for tasks."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ _FILES_EACH = 16
 _FILES_BASE = 128
 _LISTENING = "0A"
 _SIOCGIFADDR = 0x8915
+_HELD = sys.platform == "linux"  # elsewhere no one could listen beside us, so the port is only looked up
 
 
 def listen_address(address: str, listen: str | None = None) -> str:
@@ -146,3 +148,29 @@ def _is_number(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class Reservation:
+    """A free port of `host`, which is ours before a task listens there and after it died. Raises UnavailableError where there is
+    none.
+
+    A socket that is bound and does not listen keeps the system from giving its port away, and on Linux lets another socket of the
+    same user listen there. So the addresses of a cluster are known before any of its processes run, and a task that is started
+    again finds its port.
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind((host, 0))
+        except OSError as error:
+            self._socket.close()
+            raise UnavailableError(f"There is no free port on {host}: {error}.") from None
+        self.port: int = self._socket.getsockname()[1]
+        if not _HELD:
+            self._socket.close()
+
+    def close(self) -> None:
+        """Gives the port back."""
+        self._socket.close()

@@ -16,8 +16,8 @@ from anyio.abc import TaskGroup, TaskStatus
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
 from actorflow.cluster.processes.launcher import Launcher, require_python
+from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local_process import LocalProcess
-from actorflow.cluster.processes.reservation import Reservation
 from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.wire.endpoints import chosen
 from actorflow.errors import (

@@ -6,11 +6,18 @@ and shows this table within five seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.logs import get_logger
+
+_LOG = get_logger("cluster")
+_TELL_SECONDS = 3.0
+"""After so long without an answer the log says how far the connection is."""
 
 
 class ConnectProgress(IntEnum):
@@ -58,6 +65,26 @@ def describe(task: str, address: str, state: TaskReachability) -> str:
     why = state.error or _LIKELY[state.reached] or "its answer to the first request has not come"
     who = f"{task} at {address}" if task else address
     return f"The run waited for a connection to {who}, which got as far as: {reached} ({why})."
+
+
+@contextmanager
+def logging_wait(address: str, gives_up_after: float) -> Iterator[Callable[[str], None]]:
+    """Has the log say what a connection to a target waits for that takes long. Gives what has to be told of its progress."""
+    state = TaskReachability()
+
+    def progress(word: str) -> None:
+        nonlocal state
+        state = state.told(word)
+
+    def tell() -> None:
+        waited = describe("", address, state)
+        _LOG.warning("the target does not answer yet", waited_for=waited, gives_up_after=gives_up_after)
+
+    timer = asyncio.get_running_loop().call_later(_TELL_SECONDS, tell)
+    try:
+        yield progress
+    finally:
+        timer.cancel()
 
 
 def missing(cluster: ClusterSpec, states: Mapping[str, TaskReachability]) -> list[str]:

@@ -18,11 +18,13 @@ from actorflow.cluster.wire.endpoints import Endpoints
 from actorflow.cluster.wire.messages import Attach, Hello, OfferMemory, Request
 from actorflow.cluster.wire.rpc import Handler, Rpc
 from actorflow.device.sharing import SharingDevice
-from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
+from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.waiting.deadline import note
 from actorflow.transport.base import Channel, Identity
 
+_LATE_SECONDS = 0.5
+"""A sleep that ends so much too late says that the process stood still."""
 VERSION = "1"
 CONNECT_SECONDS = 30.0
 _ATTACH_SECONDS = 5.0
@@ -63,6 +65,14 @@ class Link:
     async def call(self, request: Request, *, timeout: float | None = None) -> Any:
         """See `Rpc.call`."""
         return await self.rpc.call(request, timeout=timeout)
+
+    def check_epoch(self, epoch: int) -> None:
+        """Raises AbortedError where what the peer asks belongs to another epoch than this task is in."""
+        if epoch != self.tokens.epoch:
+            raise AbortedError(
+                f"The step belongs to epoch {epoch} of the cluster, but this task is in epoch {self.tokens.epoch}.",
+                hint="Something was lost meanwhile. The next run is of the present epoch.",
+            )
 
     async def flush(self) -> None:
         """Waits until all that was posted has left."""
@@ -286,6 +296,23 @@ class Links:
                 if other.identity == link.identity:
                     self.inbound[link.identity] = other
 
+    def carried(self) -> list[list[Any]]:
+        """The traffic of the links that this task opened, [peer, transport, edge, tokens, bytes], and what it has waited for,
+        [peer, transport, edge, waits, seconds]."""
+        sent = [
+            [link.task, link.tokens.transport, edge, count.tokens, count.bytes]
+            for link in self.outbound.values()
+            if link.alive
+            for edge, count in link.tokens.statistics().sent.items()
+        ]
+        awaited = [
+            [link.task, link.tokens.transport, edge, count.waits, count.wait_seconds]
+            for link in self.inbound.values()
+            for edge, count in link.tokens.statistics().received.items()
+            if count.waits
+        ]
+        return [sent, awaited]
+
     def from_task(self, task: str, incarnation: int) -> Link:
         """The link that this incarnation of a task has opened to us. Raises UnavailableError where there is none."""
         for identity, link in self.inbound.items():
@@ -306,3 +333,12 @@ class Links:
         self.outbound.clear()
         self.inbound.clear()
         self._accepted.clear()
+
+
+async def patient_sleep(seconds: float) -> None:
+    """Waits for so long, and again where this process stood still meanwhile: what has come in that time is yet to be read."""
+    late = True
+    while late:
+        begun = anyio.current_time()
+        await anyio.sleep(seconds)
+        late = anyio.current_time() - begun > seconds + _LATE_SECONDS

@@ -1,7 +1,10 @@
-"""What a client asks a master to plan, on the wire, and what is checked of the values that are fed then.
+"""Signatures on the wire, by which a client asks a master for plans; small tensors in requests and replies; checks of fed values.
 
 A signature is [feeds, fetches, targets], with a fourth entry, true, for a partial run: a feed is [node, port, type, shape], a
 fetch [node, port], a target the name of a node; a shape is a list of sizes, nil where one is not known, or nil.
+
+A small tensor is [type, shape, elements]: a token of its own costs more. A list of them stands for the feeds or the fetches of a
+step. A tensor travels as a token if the list has nil for it, or is shorter.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any, TypeAlias
 import msgpack
 import numpy as np
 
+from actorflow import dtypes
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node, TensorId
@@ -20,6 +24,11 @@ from actorflow.shapes import Shape, compatible, show
 
 Form: TypeAlias = "tuple[DType, Shape]"
 """The type and the static shape of what is fed."""
+_LARGEST = 16 * 1024
+"""The most bytes of a tensor that is enclosed; and of all together, so that a message seldom needs a second piece."""
+_MOST = 1024
+_TYPES = {d.name: np.dtype(d.numpy_dtype) for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)}
+_NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
 def encode_signature(signature: Signature) -> bytes:
@@ -100,3 +109,38 @@ def _text(found: Any) -> str:
     if not isinstance(found, str):
         raise ValueError("a name is no text")
     return found
+
+
+def encode_inline(values: Sequence[Any]) -> list[Any]:
+    """The forms of small tensors, in the order of `values`; nil for what has to go as a token."""
+    found: list[Any] = []
+    space = _LARGEST
+    for value in values[:_MOST]:
+        form = None
+        if isinstance(value, np.ndarray | np.generic) and value.nbytes <= space:
+            name = _NAMES.get(value.dtype)
+            if name is not None:
+                space -= value.nbytes
+                form = [name, value.shape, value.tobytes()]
+        found.append(form)
+    return found
+
+
+def decode_inline(form: Any) -> Any:
+    """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions.
+
+    Raises:
+        InvalidArgumentError: it is no form of a tensor.
+    """
+    try:
+        name, shape, elements = form
+        if type(elements) is not bytes or type(shape) is not list:
+            raise TypeError("it is no type, shape and bytes")
+        if shape and min(shape) < 0:  # numpy would take -1 for whatever fits
+            raise ValueError("it has a size below zero")
+        array: Any = np.ndarray(shape, _TYPES[name], elements)
+        if array.nbytes != len(elements):
+            raise ValueError("it has more bytes than elements")
+    except (TypeError, ValueError, KeyError, OverflowError, MemoryError) as error:
+        raise InvalidArgumentError(f"What was sent as a small tensor is none: {error}") from error
+    return array if array.ndim else array[()]

@@ -27,7 +27,7 @@ from actorflow.session.planning.builder import PlanBuilder
 P = TypeVar("P")
 T = TypeVar("T")
 LARGE_GRAPH = 30
-"""From so many nodes on, a plan is made on a thread."""
+"""The number of nodes from which on a plan is made on a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ async def on_thread(work: Callable[[], T]) -> T:
         try:
             loop.call_soon_threadsafe(finish, result, failure)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed: no caller waits any more
 
     thread = threading.Thread(target=run, name="actorflow planner", daemon=True)
     thread.start()

@@ -173,7 +173,7 @@ class Feed:
 
 
 def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[Feed, ...]:
-    """What converts the values of the tensors that these keys mean, each of which may be named once."""
+    """The converters for the values of the tensors that these keys mean. Each tensor may be named once."""
     made: dict[TensorId, Feed] = {}
     for key in spread_names(keys):
         feed = Feed(fed_tensor(graph, key))

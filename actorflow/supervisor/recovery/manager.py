@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.links import patient_sleep
 from actorflow.cluster.wire.messages import SetEpoch
-from actorflow.cluster.wire.patient_sleep import patient_sleep
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock as _mock
 
 from actorflow.cluster.processes.blocking_server import Server
-from actorflow.cluster.processes.reservation import Reservation
+from actorflow.cluster.processes.listening import Reservation
 from actorflow.compat.v1.sessions import Session
 from actorflow.graph.graph import get_default_graph
 from actorflow.public import public

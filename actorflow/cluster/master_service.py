@@ -1,0 +1,207 @@
+"""The master service of a task: the sessions of its clients, and what it answers them (paper section 3)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+import msgpack
+
+from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.master import MasterSession
+from actorflow.cluster.registration import MasterPlan, Tasks
+from actorflow.cluster.remote_step import serve_partial_step, serve_step
+from actorflow.cluster.wire.connect_all import connect_all
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import (
+    CloseSession,
+    Edges,
+    Explain,
+    Extend,
+    Measured,
+    OpenSession,
+    Prepare,
+    Replan,
+    RunPlan,
+    Waits,
+)
+from actorflow.cluster.wire.rpc import Handler
+from actorflow.cluster.wire.signatures import decode_signature
+from actorflow.cluster.worker import WorkerService
+from actorflow.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from actorflow.passes.compile import Options
+from actorflow.placement.measuring import encode_observed
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.session.step_runner import Outcome
+from actorflow.transport.base import Identity
+
+MOST_SESSIONS = 1024
+"""The number of sessions that one connection may have."""
+_FLUSH_SECONDS = 1.0
+
+
+class MasterService:
+    """The sessions whose master is the task `me`. A session belongs to the link over which it was opened, and ends with it."""
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        me: Identity,
+        worker: WorkerService,
+        reach: Callable[[str, str], Awaitable[Link]],
+        root: BackgroundTasks,
+    ) -> None:
+        self.sessions: dict[int, tuple[MasterSession, Link]] = {}
+        self.only = ""
+        """The client that has the cluster for itself; "" for none."""
+        self._cluster = cluster
+        self._me = me
+        self._worker = worker
+        self._root = root
+        addresses = {name: cluster.address_of(name) for name in cluster.tasks}
+        self._tasks = Tasks(addresses, me.task, me.incarnation, reach)
+        self._numbers = itertools.count((me.incarnation & (1 << 62) - 1) >> 31 << 31)
+
+    def end_clients(self, why: str) -> None:
+        """Ends the links of all clients; they connect again."""
+        for _, owner in list(self.sessions.values()):
+            owner.close(why)
+
+    def handlers(self, link: Link) -> Mapping[str, Handler]:
+        """The answers on a link to a client, by method."""
+        link.control.on_end(lambda error: self._lost_client(link))
+
+        async def open_session(request: OpenSession) -> list[Any]:
+            self._worker.check_open()
+            return await self._open_session(request, link)
+
+        async def extend(request: Extend) -> int:
+            return self._session(request.session, link).extend(request.since, request.nodes)
+
+        async def prepare(request: Prepare) -> list[Any]:
+            session = self._session(request.session, link)
+            signature = decode_signature(request.signature, session.graph.nodes)
+            plan = await session.prepare(signature, request.coalesce)
+            return [plan, msgpack.packb(session.newly_placed())]
+
+        def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
+            self._worker.check_open()
+            if self.only not in ("", link.task):
+                raise UnavailableError(
+                    f"{self._me.task} takes no steps now: the chief's supervisor restores variables.",
+                    hint="Try again in a moment. If that lasts, the chief is gone; it has to be started again.",
+                )
+            session = self._session(request.session, link)
+            try:
+                link.check_epoch(request.epoch)
+            except AbortedError:
+                self._root.start(self._let_go(link))
+                raise
+            if not 0 <= request.plan < len(session.plans):
+                raise NotFoundError(f"The session has no plan {request.plan}.")
+            return session, session.plans[request.plan]
+
+        def run_plan(request: RunPlan) -> Any:
+            try:
+                session, plan = find_plan(request)
+                step = next(self._numbers)
+                if plan.partial:
+                    return serve_partial_step(
+                        link.tokens, request, lambda caller: session.run_partial(plan, step, caller, request.step)
+                    )
+
+                def run(values: list[Any], trace: Trace | None) -> Outcome:
+                    return session.run(plan, step, values, request.timeout, trace, request.step)
+
+                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, run)
+            except BaseException:
+                link.tokens.finish(request.step)  # feeds may be here before the request
+                raise
+
+        async def close_session(request: CloseSession) -> None:
+            session = self._session(request.session, link)
+            del self.sessions[request.session]
+            closing = self._root.start(session.close())  # which ends, whether or not the client waits for it
+            if closing is not None:
+                await asyncio.shield(closing)
+
+        async def explain(request: Explain) -> str:
+            return self._session(request.session, link).explain(request.node)
+
+        async def edges(request: Edges) -> bytes:
+            packed: bytes = msgpack.packb(await self._session(request.session, link).edges())
+            return packed
+
+        async def measured(request: Measured) -> bytes:
+            packed: bytes = msgpack.packb(encode_observed(await self._session(request.session, link).observed()))
+            return packed
+
+        async def waits(request: Waits) -> bytes:
+            found = await self._session(request.session, link).waits(request.lines)
+            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
+            return packed
+
+        async def replan(request: Replan) -> None:
+            await self._session(request.session, link).replan()
+
+        return {
+            "open_session": open_session,
+            "extend": extend,
+            "prepare": prepare,
+            "run_plan": run_plan,
+            "close_session": close_session,
+            "explain": explain,
+            "edges": edges,
+            "measured": measured,
+            "waits": waits,
+            "replan": replan,
+        }
+
+    async def _let_go(self, link: Link) -> None:
+        """Ends the link to a client that has missed the beginning of an epoch; it learns of it when it connects again."""
+        with anyio.move_on_after(_FLUSH_SECONDS):
+            try:
+                await link.flush()
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):  # it is gone, or let go of already
+                return
+        link.close(f"the cluster is in epoch {link.tokens.epoch}")
+
+    def _session(self, number: int, link: Link) -> MasterSession:
+        session, owner = self.sessions.get(number, (None, None))
+        if session is None or owner is not link:
+            raise FailedPreconditionError(f"{self._me.task} has no session {number} of this client.")
+        return session
+
+    async def _open_session(self, request: OpenSession, link: Link) -> list[Any]:
+        if sum(owner is link for _, owner in self.sessions.values()) >= MOST_SESSIONS:
+            raise ResourceExhaustedError(
+                f"{link.task} has {MOST_SESSIONS:,} sessions here; it has to close some first."
+            )
+        try:
+            options = Options(**request.options)
+        except TypeError as error:
+            raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
+        links = await connect_all(self._cluster, self._me.task, self._worker.links, request.timeout)
+        session = MasterSession(next(self._numbers), self._tasks, self._worker, self._numbers)
+        devices = await session.open(options, links)
+        self.sessions[session.number] = (session, link)
+        return [session.number, [[device.name, device.type] for device in devices]]
+
+    def _lost_client(self, link: Link) -> None:
+        """A client is gone: its steps are stopped by the end of their calls, its sessions here."""
+        for number, (session, owner) in list(self.sessions.items()):
+            if owner is link:
+                del self.sessions[number]
+                self._root.start(session.close())
+        self._root.start(self._worker.drop_unclaimed())
