@@ -90,6 +90,14 @@ def test_linear_regression() -> None:
     assert abs(slope - 3) < 0.05 and abs(intercept + 1.5) < 0.05
 
 
+def test_eager(tmp_path: Path) -> None:
+    printed = run("eager.py", "--output", tmp_path / "out")
+    mean, deviation = numbers(r"(?s).*mean ([\d.]+)  deviation ([\d.]+)", printed)
+    assert abs(mean - 4) < 0.6 and 0.2 < deviation < 1.4
+    assert (tmp_path / "out" / "eager.svg").read_text(encoding="utf-8").count("<rect") == 80
+    assert "game/generator/layers/0/kernel" in dict(af.train.list_variables(str(tmp_path / "out" / "gan-1")))
+
+
 def test_digits(tmp_path: Path) -> None:
     printed = run("digits.py", "--output", tmp_path / "out", "--seed", "3")
     (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)

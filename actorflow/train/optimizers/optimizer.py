@@ -83,7 +83,7 @@ class Optimizer:
         Modules that import `actorflow.compat.v1` do that themselves, as with TensorFlow.
 
         Args:
-            loss: a floating-point tensor; the sum of its elements is minimised.
+            loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
             global_step: a variable that is increased by 1 when all others have been changed.
             var_list: the variables to change; all trainable variables of the graph unless given.
             gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH; see `compute_gradients`.
@@ -106,9 +106,13 @@ class Optimizer:
                     "No gradients provided for any variable, check your graph for ops that do not support gradients, "
                     f"between variables {names} and loss {loss!r}.",
                     where=user_line(),
-                    details=[f"{v.name}: {why_none([loss], v.handle)}" for _, v in pairs[:_MOST_SHOWN]],
+                    details=[]
+                    if callable(loss)
+                    else [f"{v.name}: {why_none([loss], v.handle)}" for _, v in pairs[:_MOST_SHOWN]],
                 )
             )
+        if callable(loss):
+            return self.apply_gradients(pairs, global_step, name)
         with loss.graph.control_dependencies([] if dialect.speaks_v1() else updates_of(loss)):
             return self.apply_gradients(pairs, global_step, name)
 
@@ -125,7 +129,7 @@ class Optimizer:
         variable.
 
         Args:
-            loss: a floating-point tensor; the sum of its elements is minimised.
+            loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
             var_list: the variables, or a single one; all trainable variables of the loss's graph unless given.
             gate_gradients: GATE_GRAPH makes all gradients available at once. In TensorFlow GATE_OP keeps a variable
                 from being changed while another gradient of the same op still reads it; here a read is a snapshot that
@@ -144,6 +148,8 @@ class Optimizer:
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
                 f"Not {gate_gradients}"
             )
+        if callable(loss):
+            return self._of_function(loss, var_list, grad_loss)
         loss = convert_to_tensor(loss)
         self._check_type(loss.dtype, loss.name)
         if grad_loss is not None:
@@ -177,6 +183,21 @@ class Optimizer:
             if gradient is not None:
                 self._check_type(variable.dtype, variable.name)
         return list(zip(found, variables))
+
+    def _of_function(self, loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[GradientAndVariable]:
+        """The pairs for a function that gives the loss: what eager programs have in the place of a node."""
+        from actorflow.eager.tapes.gradient_tape import GradientTape
+
+        with GradientTape() as tape:
+            if var_list is not None:
+                tape.watch(var_list)
+            value = loss()
+            self._check_type(value.dtype, "the loss")
+            variables = list(tape.watched_variables()) if var_list is None else var_list
+        variables = list(variables) if isinstance(variables, (list, tuple)) else [variables]
+        if not variables:
+            raise ValueError(describe("No variables to optimize: the loss reads no trainable one.", where=user_line()))
+        return list(zip(tape.gradient(value, variables, output_gradients=grad_loss), variables))
 
     def apply_gradients(
         self,
