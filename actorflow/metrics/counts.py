@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from actorflow import dtypes
 from actorflow.dtypes import float32
@@ -27,7 +26,21 @@ RIGHT_WRONG = {
 """For each count, the label and the prediction that it counts."""
 
 
-def _counting(kind: str) -> Callable[..., Metric]:
+class OfAnswers(Protocol):
+    """A metric of yes-or-no questions, as its callers see it."""
+
+    def __call__(
+        self,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
+        metrics_collections: Collections = None,
+        updates_collections: Collections = None,
+        name: str | None = None,
+    ) -> Metric: ...
+
+
+def _counting(kind: str) -> OfAnswers:
     """The function that counts one kind of answers."""
 
     def function(
@@ -90,7 +103,7 @@ false_negatives = _counting("false_negatives")
 public("af.metrics", of="true_positives true_negatives false_positives false_negatives")
 
 
-def _of_positives(kind: str, wrong: str, what: str) -> Callable[..., Metric]:
+def _of_positives(kind: str, wrong: str, what: str) -> OfAnswers:
     """The function that gives the part of true positives among positives of a kind."""
     other = globals()[wrong]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from actorflow import dtypes
 from actorflow.dtypes import float64, int64
@@ -152,7 +151,39 @@ _DESCRIBED = """
     """
 
 
-def _at_top_k(what: str, summary: str) -> Callable[..., Metric]:
+class AtTopK(Protocol):
+    """A metric of predicted classes, as its callers see it."""
+
+    def __call__(
+        self,
+        labels: Any,
+        predictions_idx: TensorLike,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: TensorLike | None = None,
+        metrics_collections: Collections = None,
+        updates_collections: Collections = None,
+        name: str | None = None,
+    ) -> Metric: ...
+
+
+class AtBestK(Protocol):
+    """A metric of the best of predicted numbers, as its callers see it."""
+
+    def __call__(
+        self,
+        labels: Any,
+        predictions: TensorLike,
+        k: int,
+        class_id: int | None = None,
+        weights: TensorLike | None = None,
+        metrics_collections: Collections = None,
+        updates_collections: Collections = None,
+        name: str | None = None,
+    ) -> Metric: ...
+
+
+def _at_top_k(what: str, summary: str) -> AtTopK:
     def function(
         labels: Any,
         predictions_idx: TensorLike,
@@ -174,7 +205,7 @@ def _at_top_k(what: str, summary: str) -> Callable[..., Metric]:
     return function
 
 
-def _at_best_k(what: str, summary: str, named: str) -> Callable[..., Metric]:
+def _at_best_k(what: str, summary: str, named: str) -> AtBestK:
     def function(
         labels: Any,
         predictions: TensorLike,

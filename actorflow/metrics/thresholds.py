@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from actorflow.dtypes import float32
 from actorflow.graph.convert import convert_to_tensor
@@ -83,9 +83,24 @@ _DESCRIBED = """
     """
 
 
+class AtThresholds(Protocol):
+    """A metric at given thresholds, as its callers see it."""
+
+    def __call__(
+        self,
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
+        metrics_collections: Collections = None,
+        updates_collections: Collections = None,
+        name: str | None = None,
+    ) -> Metric: ...
+
+
 def _at_thresholds(
     function_name: str, scope: str, summary: str, kinds: Sequence[str], formula: Formula
-) -> Callable[..., Metric]:
+) -> AtThresholds:
     """The function of a formula of the counts at given thresholds."""
 
     def function(
@@ -106,7 +121,7 @@ def _at_thresholds(
     return function
 
 
-def _count_at(kind: str) -> Callable[..., Metric]:
+def _count_at(kind: str) -> AtThresholds:
     label, prediction = RIGHT_WRONG[kind]
     what = f"The sum of the weights where the label is {label} and the prediction above each threshold is {prediction}"
     return _at_thresholds(f"{kind}_at_thresholds", kind, what, [kind], identity)

@@ -325,3 +325,13 @@ def test_a_function_has_the_signature_and_the_documentation_of_its_class() -> No
     assert list(function.__signature__.parameters)[:3] == ["inputs", "filters", "kernel_size"]
     with pytest.raises(TypeError, match="unit"):
         af.layers.dense(af.ones([1, 2]), unit=3)  # type: ignore[call-arg]
+
+
+def test_layers_run_at_once_too() -> None:
+    with af.eager():
+        dense, norm = af.layers.Dense(4), af.layers.BatchNormalization(momentum=0.5)
+        x = np.ones([2, 3], np.float32)
+        first, second = dense(x), dense(x)
+        assert len(dense.weights) == 2 and np.array_equal(first.numpy(), second.numpy())
+        norm(first, training=True)
+        np.testing.assert_allclose(norm.moving_mean.numpy(), 0.5 * first.numpy().mean(axis=0), rtol=1e-5)

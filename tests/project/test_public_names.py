@@ -152,7 +152,7 @@ def test_mypy_rejects_a_typo_in_each_namespace(tmp_path: Path) -> None:
     typos = [
         *(f"{path}.{dir(space(path))[0]}_" for path in [*NAMES, *THEIRS]),
         "af.reduce_maen",
-        "af.layers",
+        "af.keras",
         "tf.reduce_maen",
     ]
     said = checked(tmp_path, *typos)
