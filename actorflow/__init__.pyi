@@ -16,6 +16,7 @@ Names are TensorFlow 1's wherever the concept is.
 """
 
 from actorflow import blocking as blocking
+from actorflow import dashboard as dashboard
 from actorflow import errors as errors
 from actorflow import estimator as estimator
 from actorflow import ext as ext
@@ -725,6 +726,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "dashboard",
     "decode_base64",
     "decode_compressed",
     "decode_csv",

@@ -153,6 +153,7 @@ NAMES: dict[str, dict[str, str]] = {
         "cumprod": "actorflow.ops.math.cumulative",
         "cumsum": "actorflow.ops.math.cumulative",
         "custom_gradient": "actorflow.autodiff.custom",
+        "dashboard": "actorflow.dashboard:",
         "decode_base64": "actorflow.ops.strings.elementwise",
         "decode_compressed": "actorflow.ops.io.decoding",
         "decode_csv": "actorflow.ops.io.decoding",
@@ -572,6 +573,9 @@ NAMES: dict[str, dict[str, str]] = {
         "SingularMonitoredSession": "actorflow.monitored.blocking",
         "Supervisor": "actorflow.supervisor.blocking",
         "train_and_evaluate": "actorflow.estimator.alternating.run:train_and_evaluate_blocking",
+    },
+    "af.dashboard": {
+        "Dashboard": "actorflow.dashboard.application",
     },
     "af.estimator": {
         "BestExporter": "actorflow.estimator.alternating.exporters",

@@ -8,10 +8,12 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     },
     "actorflow.commands": {
         "checkpoint": "actorflow.checkpoint.command:COMMAND",
+        "dashboard": "actorflow.dashboard.serving:COMMAND",
         "dump": "actorflow.cli.dump:COMMAND",
         "keys": "actorflow.cli.keys:COMMAND",
         "run": "actorflow.cli.run:COMMAND",
         "status": "actorflow.cli.status:COMMAND",
+        "top": "actorflow.dashboard.top:COMMAND",
         "trace": "actorflow.cli.trace:COMMAND",
         "up": "actorflow.cli.up:COMMAND",
         "worker": "actorflow.cli.worker:COMMAND",

@@ -189,6 +189,7 @@ from actorflow.compat.v1 import cross as cross
 from actorflow.compat.v1 import cumprod as cumprod
 from actorflow.compat.v1 import cumsum as cumsum
 from actorflow.compat.v1 import custom_gradient as custom_gradient
+from actorflow.compat.v1 import dashboard as dashboard
 from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import decode_base64 as decode_base64
 from actorflow.compat.v1 import decode_compressed as decode_compressed
@@ -835,6 +836,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "dashboard",
     "debugging",
     "decode_base64",
     "decode_compressed",

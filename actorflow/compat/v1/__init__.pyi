@@ -40,6 +40,7 @@ from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
 from actorflow.compat.v1 import compat as compat
+from actorflow.compat.v1 import dashboard as dashboard
 from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
@@ -818,6 +819,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "dashboard",
     "debugging",
     "decode_base64",
     "decode_compressed",

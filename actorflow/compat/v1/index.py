@@ -32,6 +32,7 @@ NAMES: dict[str, dict[str, str]] = {
         "blocking": "actorflow.compat.v1.blocking:",
         "compat": "actorflow.compat.v1.compat:",
         "create_partitioned_variables": "actorflow.variables.scope",
+        "dashboard": "actorflow.compat.v1.dashboard:",
         "debugging": "actorflow.compat.v1.debugging:",
         "dimension_at_index": "actorflow.compat.v1.dimensions",
         "dimension_value": "actorflow.compat.v1.dimensions",
@@ -94,6 +95,7 @@ NAMES: dict[str, dict[str, str]] = {
         "right_shift": "actorflow.ops.math.logic",
     },
     "tf.blocking": {},
+    "tf.dashboard": {},
     "tf.debugging": {
         "Assert": "actorflow.ops.flow.control",
         "assert_all_finite": "actorflow.ops.flow.numerics:verify_tensor_all_finite",

@@ -99,13 +99,15 @@ class Trace:
         print(trace.summary())
         trace.save("step.pftrace")  # for https://ui.perfetto.dev
 
-    detail: `node` runs the step without coalescing, so that each node shows by itself. `plan` runs the plan that untraced steps
-        run; a region shows as one event, with its nodes in `members`.
-    spans: what the client and the tasks did for the steps beside their kernels.
-    clock_error: by how many nanoseconds the times of other tasks may be wrong. It is 0 where all tasks are on the caller's host.
-        Between hosts it is half of the fastest round trip of the links' last beats, and what the clocks may have run apart
-        since, 200 ppm. Whatever it is, no token comes before it was sent: times that say otherwise are put off, which
-        leaves them within the bound.
+    Args:
+        events: the kernels that ran, in order.
+        clock_error: by how many nanoseconds the times of other tasks may be wrong. It is 0 where all tasks are on the caller's
+            host. Between hosts it is half of the fastest round trip of the links' last beats, and what the clocks may have run
+            apart since, 200 ppm. Whatever it is, no token comes before it was sent: times that say otherwise are put off,
+            which leaves them within the bound.
+        detail: `node` runs the step without coalescing, so that each node shows by itself. `plan` runs the plan that untraced
+            steps run; a region shows as one event, with its nodes in `members`.
+        spans: what the client and the tasks did for the steps beside their kernels.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -137,7 +139,12 @@ class Trace:
         self.events.append(event)
 
     def span(self, name: str, category: str, begun: int, ended: int) -> None:
-        """Takes what this process did for the step beside its kernels."""
+        """Takes what this process did for the step beside its kernels.
+
+        Args:
+            name, category: see `Span`.
+            begun, ended: when it began and ended, in nanoseconds of the monotonic clock.
+        """
         self.spans.append(Span(name, category, "", begun, ended))
 
     def take(

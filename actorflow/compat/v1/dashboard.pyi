@@ -1,0 +1,7 @@
+# `make names` writes this file from the marks in the sources.
+
+from actorflow.dashboard.application import Dashboard as Dashboard
+
+__all__ = [
+    "Dashboard",
+]

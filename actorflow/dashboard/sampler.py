@@ -1,0 +1,227 @@
+"""`Sampler`: asks a cluster or a session, and makes rates of counters."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+
+from actorflow.cluster.client import query_status
+from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.errors import OpError
+from actorflow.session.session import Session
+
+HISTORY = 120
+"""Points of each curve."""
+
+
+class Source(Protocol):
+    """Who is asked."""
+
+    async def ask(self) -> dict[str, dict[str, Any]]:
+        """What each task says of itself, by its name, in JSON's types (`Server.status`); of a lost one its state and error."""
+
+
+class ClusterSource:
+    """All tasks of a cluster.
+
+    Args:
+        target: the address of one of them.
+        credentials: the cluster's keys; None for a cluster of this machine that has none.
+        timeout: seconds after which a task counts as lost.
+    """
+
+    def __init__(self, target: str, credentials: Credentials | None = None, timeout: float = 2.0) -> None:
+        self._first = Target(target, credentials)
+        self._timeout = timeout
+        self._known: dict[str, Target] = {}
+
+    async def ask(self) -> dict[str, dict[str, Any]]:
+        """See `Source`. Tasks that were known stay, and are lost where they don't answer."""
+        told: dict[str, dict[str, Any]] = {}
+
+        async def one(name: str, target: Target) -> None:
+            begun = time.perf_counter()
+            try:
+                answer = await query_status(target, timeout=self._timeout)
+            except OpError as error:
+                told[name] = {"task": name, "state": "lost", "error": error.message}
+                return
+            told[answer["task"]] = {**answer, "answer_seconds": time.perf_counter() - begun}
+            keys = self._first.credentials
+            self._known.update({task: Target(where, keys) for task, where in answer["tasks"].items()})
+
+        if not self._known:
+            await one(self._first.address, self._first)
+            if self._first.address in told:
+                return told
+        async with anyio.create_task_group() as group:
+            for name, target in self._known.items():
+                if name not in told:
+                    group.start_soon(one, name, target)
+        return dict(sorted(told.items()))
+
+
+class SessionSource:
+    """A session in this process, as one task.
+
+    Args:
+        session: the session; it is asked on its own event loop.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._begun = time.monotonic()
+
+    async def ask(self) -> dict[str, dict[str, Any]]:
+        """See `Source`."""
+        found = self._session.statistics()
+        lines = [line for line in self._session.pending().splitlines() if line.strip()]
+        devices = [
+            {
+                "name": name,
+                "type": name.rpartition(":")[0].rpartition(":")[2],
+                "live_bytes": told.memory.live_bytes,
+                "peak_bytes": told.memory.peak_bytes,
+                "budget_bytes": told.memory.budget,
+                "kernels_inline": told.inline,
+                "kernels_threaded": told.threaded,
+                "swapped_out_bytes": told.swapped_out,
+                "swapped_in_bytes": told.swapped_in,
+            }
+            for name, told in found.devices.items()
+        ]
+        task = {
+            "task": "session",
+            "state": "live",
+            "pid": os.getpid(),
+            "python": sys.version.split()[0],
+            "uptime": time.monotonic() - self._begun,
+            "devices": devices,
+            "steps": found.steps,
+            "steps_failed": found.failed,
+            "steps_cancelled": found.cancelled,
+            "steps_abandoned": found.abandoned,
+            "steps_in_flight": found.inflight,
+            "nodes": found.nodes,
+            "queues": [],
+            "links": [],
+            "waiting": [{"step": "", "idle": None, "lines": lines[:50]}] if lines else [],
+        }
+        return {"session": task}
+
+
+class Sampler:
+    """Asks a source every `period` seconds while somebody looks, however many they are.
+
+    Args:
+        source: who is asked.
+        period: seconds from one snapshot to the next.
+    """
+
+    def __init__(self, source: Source, period: float = 1.0) -> None:
+        self.source = source
+        self._period = period
+        self._watchers = 0
+        self._history: deque[tuple[float, float]] = deque(maxlen=HISTORY)
+        self._counts: dict[str, tuple[float, int]] = {}
+        self._number = 0
+
+    async def snapshot(self) -> dict[str, Any]:
+        """The tasks as they are now, with steps a second since the last snapshot."""
+        tasks = await self.source.ask()
+        now = time.monotonic()
+        whole = 0.0
+        for name, told in tasks.items():
+            steps = told.get("steps")
+            before = self._counts.get(name)
+            if steps is not None:
+                rate = 0.0
+                if before is not None and now > before[0] and steps >= before[1]:
+                    rate = (steps - before[1]) / (now - before[0])
+                self._counts[name] = now, steps
+                told["steps_per_second"] = rate
+                # Numbers of steps have 64 bits, and those of JavaScript 53.
+                told["waiting"] = [{**one, "step": str(one["step"])} for one in told.get("waiting", ())]
+                whole = max(whole, rate)
+        self._history.append((time.time(), whole))
+        self._number += 1
+        return {
+            "number": self._number,
+            "time": time.time(),
+            "tasks": tasks,
+            "steps_per_second": whole,
+            "history": [[round(at, 3), round(rate, 3)] for at, rate in self._history],
+            "problems": problems(tasks),
+        }
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """A block in which snapshots come; each who looks gets the newest, and misses those that it is too slow for."""
+        self._watchers += 1
+        try:
+            yield self._snapshots()
+        finally:
+            self._watchers -= 1
+
+    @property
+    def watchers(self) -> int:
+        """How many look."""
+        return self._watchers
+
+    async def _snapshots(self) -> AsyncIterator[dict[str, Any]]:
+        seen = 0
+        while True:
+            if self._latest is None or self._latest["number"] <= seen:
+                await self._renew(seen)
+            assert self._latest is not None
+            seen = self._latest["number"]
+            yield self._latest
+            await anyio.sleep(self._period)
+
+    _latest: dict[str, Any] | None = None
+    _asking: anyio.Event | None = None
+
+    async def _renew(self, seen: int) -> None:
+        """Makes a snapshot that is newer than `seen`, unless another watcher is about to."""
+        if self._asking is not None:
+            await self._asking.wait()
+            if self._latest is not None and self._latest["number"] > seen:
+                return
+        asking = self._asking = anyio.Event()
+        try:
+            self._latest = await self.snapshot()
+        finally:
+            self._asking = None
+            asking.set()
+
+
+def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What somebody should look at, in words: lost tasks, queues that hold steps up, memory that is nearly full."""
+    found = []
+    for name, told in tasks.items():
+        if told.get("state") != "live":
+            found.append(f"{name} is {told.get('state')}. {told.get('error', '')}".strip())
+        for queue in told.get("queues", ()):
+            if queue.get("waiting_to_take") and not queue.get("size"):
+                found.append(
+                    f"Queue {queue['name']!r} on {name} is empty, and {queue['waiting_to_take']} operations wait for it."
+                )
+            if queue.get("waiting_to_put"):
+                found.append(
+                    f"Queue {queue['name']!r} on {name} is full, and {queue['waiting_to_put']} operations wait for room."
+                )
+        for device in told.get("devices", ()):
+            budget = device.get("budget_bytes")
+            if budget and device["live_bytes"] > 0.95 * budget:
+                found.append(f"{device['name']} holds {device['live_bytes']:,} of {budget:,} bytes.")
+    for versions in ({told["python"] for told in tasks.values() if "python" in told},):
+        if len(versions) > 1:
+            found.append(f"The tasks run several versions of Python: {', '.join(sorted(versions))}.")
+    return found

@@ -1,0 +1,362 @@
+"""The live page as an ASGI application: what it answers, what it refuses, and that it goes on when its cluster does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx
+import pytest
+from clusters import servers
+from patience import PATIENCE
+from told_tasks import TASK, Told
+
+import actorflow as af
+from actorflow.cluster.server import Server
+from actorflow.dashboard import top
+from actorflow.dashboard.application import MOST_STREAMS, Dashboard
+from actorflow.dashboard.guard import Guard
+from actorflow.dashboard.metrics import FAMILIES, render
+from actorflow.dashboard.sampler import ClusterSource, Sampler, problems
+from actorflow.dashboard.serving import check_address
+from actorflow.errors import InvalidArgumentError
+
+
+def client(page: Any, **headers: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=page), base_url="http://127.0.0.1:8265", headers=headers, timeout=PATIENCE
+    )
+
+
+@pytest.fixture
+async def page() -> Dashboard:
+    return Dashboard(Told(), token="secret", period=0.01)
+
+
+# ---- who may look
+
+
+async def test_the_token_in_the_address_becomes_a_cookie_that_scripts_can_not_read(page: Dashboard) -> None:
+    async with client(page) as browser:
+        assert (await browser.get("/")).status_code == 401
+        assert (await browser.get("/?token=wrong")).status_code == 401
+        first = await browser.get("/?token=secret&x=1")
+        assert first.status_code == 303 and first.headers["location"] == "/?x=1"
+        cookie = first.headers["set-cookie"]
+        assert cookie.startswith("actorflow_8265=secret;") and "HttpOnly" in cookie and "SameSite=Strict" in cookie
+        assert (await browser.get("/")).status_code == 200
+    async with client(page, authorization="Bearer secret") as script:
+        assert (await script.get("/snapshot.json")).status_code == 200
+    async with client(page, authorization="Bearer wrong") as script:
+        assert (await script.get("/snapshot.json")).status_code == 401
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+async def test_no_request_changes_anything(page: Dashboard, method: str) -> None:
+    async with client(page, authorization="Bearer secret") as script:
+        assert (await script.request(method, "/snapshot.json")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.test"}, 421),
+        ({"host": "127.0.0.1.evil.test:8265"}, 421),
+        ({"host": ""}, 421),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"origin": "http://evil.test"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://127.0.0.1:9999"}, 403),
+        ({"origin": "http://127.0.0.1:8265"}, 200),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"host": "localhost:8265"}, 200),
+        ({"host": "[::1]:8265"}, 200),
+        ({"cookie": "actorflow_8265=secret", "authorization": ""}, 200),
+        ({"cookie": "actorflow_8266=secret", "authorization": ""}, 401),
+        ({"cookie": "\x01=;;==", "authorization": ""}, 401),
+    ],
+)
+async def test_foreign_pages_and_names_are_refused(page: Dashboard, headers: dict[str, str], status: int) -> None:
+    async with client(page, **{"authorization": "Bearer secret", **headers}) as script:
+        assert (await script.get("/snapshot.json")).status_code == status
+
+
+async def test_each_answer_tells_browsers_to_be_careful(page: Dashboard) -> None:
+    async with client(page, authorization="Bearer secret") as script:
+        for path in ("/", "/snapshot.json", "/gone", "/metrics"):
+            found = (await script.get(path)).headers
+            assert (
+                "default-src 'none'" in found["content-security-policy"]
+                and "unsafe" not in found["content-security-policy"]
+            )
+            assert found["x-content-type-options"] == "nosniff" and found["cache-control"] == "no-store"
+            assert "access-control-allow-origin" not in found
+    async with client(page) as stranger:
+        assert "content-security-policy" in (await stranger.get("/")).headers
+
+
+async def test_ten_thousand_wrong_tokens_change_nothing() -> None:
+    asked = Told()
+    guard = Dashboard(asked, token="secret")
+    async with client(guard) as stranger:
+        for number in range(200):
+            assert (await stranger.get(f"/snapshot.json?token={number}")).status_code == 401
+    assert not asked.asked
+
+
+async def test_without_a_token_the_application_around_it_decides() -> None:
+    async with client(Dashboard(Told(), token="")) as script:
+        assert (await script.get("/snapshot.json")).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "example.org", "::"])
+def test_another_address_needs_a_proxy(host: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="token would travel in the clear"):
+        check_address(host, None)
+    check_address(host, "proxy.example.org")
+
+
+def test_loopback_needs_none() -> None:
+    for host in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
+        check_address(host, None)
+
+
+# ---- what is shown
+
+
+async def test_the_page_has_all_of_its_parts(page: Dashboard) -> None:
+    async with client(page, authorization="Bearer secret") as script:
+        found = await script.get("/")
+        assert found.headers["content-type"].startswith("text/html") and 'lang="en"' in found.text
+        for path, kind in (("/page.js", "text/javascript"), ("/page.css", "text/css")):
+            part = await script.get(path)
+            assert part.status_code == 200 and part.headers["content-type"].startswith(kind)
+            assert path[1:] in found.text
+            assert "http://" not in part.text.replace("http://www.w3.org/2000/svg", ""), (
+                "nothing is loaded from elsewhere"
+            )
+            assert "innerHTML" not in part.text
+        assert (await script.head("/")).content == b""
+        assert (await script.get("/gone")).status_code == 404
+
+
+async def test_snapshots_have_rates_problems_and_numbers_that_scripts_can_hold(page: Dashboard) -> None:
+    source = page.sampler.source
+    async with client(page, authorization="Bearer secret") as script:
+        first = (await script.get("/snapshot.json")).json()
+        source.tasks["/job:worker/task:0"] = {**TASK, "steps": 107}  # type: ignore[attr-defined]
+        second = (await script.get("/snapshot.json")).json()
+    assert first["steps_per_second"] == 0 and second["steps_per_second"] > 0
+    assert second["tasks"]["/job:worker/task:0"]["waiting"][0]["step"] == str(2**60 + 1)
+    assert any("is empty, and 1 operations wait" in text for text in first["problems"])
+    assert any("holds 96 of 100 bytes" in text for text in first["problems"])
+    assert len(second["history"]) == 2
+
+
+async def _events(page: Dashboard, count: int) -> list[dict[str, Any]]:
+    """The first events of the stream, by ASGI itself; the client then goes."""
+    found: list[dict[str, Any]] = []
+    gone = anyio.Event()
+
+    async def receive() -> dict[str, Any]:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        body = message.get("body", b"").decode()
+        if "data: " in body:
+            found.append(json.loads(body.partition("data: ")[2]))
+            if len(found) >= count:
+                gone.set()
+
+    headers = [(b"host", b"localhost:1"), (b"authorization", b"Bearer secret")]
+    scope = {"type": "http", "method": "GET", "path": "/events", "headers": headers, "query_string": b""}
+    with anyio.fail_after(PATIENCE):
+        await page(scope, receive, send)
+    return found
+
+
+async def test_events_come_while_somebody_looks_and_the_source_is_asked_once_for_all() -> None:
+    source = Told()
+    page = Dashboard(source, token="secret", period=0.01)
+    results: list[list[dict[str, Any]]] = []
+
+    async def look() -> None:
+        results.append(await _events(page, 3))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(look)
+    assert [len(found) for found in results] == [3, 3, 3, 3]
+    for found in results:
+        numbers = [one["number"] for one in found]
+        assert numbers == sorted(set(numbers))
+    assert source.asked < 4 * 3, "one question serves all"
+    assert page.sampler.watchers == 0
+    asked = source.asked
+    await anyio.lowlevel.checkpoint()
+    assert source.asked == asked
+
+
+async def test_there_are_so_many_streams_at_most() -> None:
+    page = Dashboard(Told(), token="secret")
+    page._streams = MOST_STREAMS
+    async with client(page, authorization="Bearer secret") as script:
+        refused = await script.get("/events")
+    assert refused.status_code == 503 and refused.headers["retry-after"] == "5"
+
+
+async def test_a_graph_is_read_scope_by_scope() -> None:
+    with af.Graph().as_default() as graph:
+        with af.name_scope("model"):
+            af.square(af.placeholder(af.float32, [], name="x"), name="y")
+    async with client(Dashboard(Told(), graph=graph, token="")) as script:
+        found = (await script.get("/graph.json")).json()
+        assert [box["name"] for box in found["boxes"]] == ["model"]
+        assert [box["op"] for box in (await script.get("/graph.json?scope=model")).json()["boxes"]] == [
+            "Placeholder",
+            "Square",
+        ]
+        missing = await script.get("/graph.json?scope=gone")
+        assert missing.status_code == 404 and "no scope 'gone'" in missing.json()["error"]
+        with graph.as_default():
+            af.constant(1.0, name="later")
+            af.no_op(name="last")
+        assert "last" in {box["name"] for box in (await script.get("/graph.json")).json()["boxes"]}
+    async with client(Dashboard(Told(), token="")) as script:
+        assert (await script.get("/graph.json")).status_code == 404
+
+
+async def test_a_session_of_this_process_is_shown() -> None:
+    with af.Graph().as_default() as graph:
+        y = af.square(af.placeholder(af.float32, [], name="x"), name="y")
+    async with af.Session(graph=graph) as session:
+        await session.run(y, {"x:0": 2.0})
+        async with client(Dashboard(session, token="")) as script:
+            told = (await script.get("/snapshot.json")).json()["tasks"]["session"]
+            assert told["steps"] == 1 and told["devices"][0]["type"] == "CPU"
+            assert "actorflow_steps_total" in (await script.get("/metrics")).text
+            assert (await script.get("/graph.json")).json()["nodes"] == 2
+
+
+async def test_mounted_below_a_path_it_finds_its_parts() -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    app = Starlette(routes=[Mount("/watch", Dashboard(Told(), token="secret"))])
+    async with client(app) as browser:
+        first = await browser.get("/watch/?token=secret")
+        assert first.status_code == 303 and first.headers["location"] == "/watch/"
+        assert (await browser.get("/watch/")).status_code == 200
+        assert (await browser.get("/watch/page.js")).status_code == 200
+        assert (await browser.get("/watch/snapshot.json")).json()["number"] == 1
+
+
+# ---- of a cluster
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[list[Server]]:
+    async with servers({"worker": 2}, "auto") as found:
+        yield found
+
+
+async def test_all_tasks_of_a_cluster_are_found_from_one(pair: list[Server]) -> None:
+    source = ClusterSource(pair[0].address, timeout=PATIENCE)
+    snapshot = await Sampler(source).snapshot()
+    assert {name: told["state"] for name, told in snapshot["tasks"].items()} == {s.task: "live" for s in pair}
+    assert not snapshot["problems"]
+    said = "\n".join(top.screen(snapshot))
+    assert "2 tasks" in said and pair[1].task in said
+
+
+async def test_a_task_that_is_lost_is_shown_as_lost_and_comes_back(pair: list[Server]) -> None:
+    source = ClusterSource(pair[0].address, timeout=0.5)
+    await source.ask()
+    known = source._known[pair[1].task]
+    source._known[pair[1].task] = type(known)("tcp://127.0.0.1:1", None)
+    snapshot = await Sampler(source).snapshot()
+    assert snapshot["tasks"][pair[1].task]["state"] == "lost" and "lost" in snapshot["problems"][0]
+    assert f'actorflow_task_state{{task="{pair[1].task}",state="lost"}} 1' in render(snapshot["tasks"])
+    assert "lost" in "\n".join(top.screen(snapshot))
+    source._known[pair[1].task] = known
+    assert (await source.ask())[pair[1].task]["state"] == "live"
+
+
+async def test_a_cluster_that_never_answered_is_lost() -> None:
+    told = await ClusterSource("tcp://127.0.0.1:1", timeout=0.3).ask()
+    assert [one["state"] for one in told.values()] == ["lost"]
+
+
+# ---- metrics
+
+
+def test_metrics_are_openmetrics() -> None:
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    text = render({"/job:worker/task:0": TASK, "/job:worker/task:1": {"state": "lost", "error": "gone"}})
+    families = {family.name: family for family in parser.text_string_to_metric_families(text)}
+    assert families.keys() == {family.name for family in FAMILIES}
+    assert [sample.value for sample in families["actorflow_steps"].samples] == [7]
+    (size,) = families["actorflow_queue_size"].samples
+    assert size.labels["name"] == 'a "queue"\n'
+    states = {(s.labels["task"], s.labels["state"]): s.value for s in families["actorflow_task_state"].samples}
+    assert states["/job:worker/task:1", "lost"] == 1 and states["/job:worker/task:0", "live"] == 1
+    assert not families["actorflow_link_round_trip_seconds"].samples, "what is not known is left out"
+
+
+def test_names_of_metrics_end_in_their_units_and_are_explained() -> None:
+    for family in FAMILIES:
+        assert family.name.startswith("actorflow_") and family.help.endswith(".")
+        assert not family.unit or family.name.endswith(f"_{family.unit}")
+        assert not family.name.endswith(("_total", "_info", "_count"))
+
+
+def test_problems_are_told_in_words() -> None:
+    full = {
+        "queues": [{"name": "q", "size": 3, "waiting_to_put": 2, "waiting_to_take": 0}],
+        "state": "live",
+        "python": "3.11.7",
+    }
+    said = problems({"a": full, "b": {"state": "live", "python": "3.12.0"}})
+    assert said[0] == "Queue 'q' on a is full, and 2 operations wait for room."
+    assert "several versions of Python: 3.11.7, 3.12.0" in said[1]
+
+
+def test_a_guard_leaves_lifespans_to_the_application() -> None:
+    seen = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    async def main() -> None:
+        await Guard(inner, "t")({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+        await Guard(inner, "t")({"type": "websocket", "headers": []}, None, None)  # type: ignore[arg-type]
+
+    anyio.run(main)
+    assert seen == ["lifespan"]
+
+
+def test_each_metric_is_in_the_documentation() -> None:
+    """`python tests/dashboard/test_dashboard.py` writes the table."""
+    assert documented(DOCUMENT.read_text(encoding="utf-8")) == DOCUMENT.read_text(encoding="utf-8")
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "observing.md"
+
+
+def documented(text: str) -> str:
+    """The document with the table of metrics as they are."""
+    begin, end = "<!-- metrics: begin -->\n", "<!-- metrics: end -->"
+    rows = [f"| `{family.name}` | {family.kind} | {family.help} |" for family in FAMILIES]
+    table = "\n".join(["| metric | kind | what it is |", "|---|---|---|", *rows, ""])
+    before, _, rest = text.partition(begin)
+    return before + begin + table + end + rest.partition(end)[2]
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(documented(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
