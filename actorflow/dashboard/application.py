@@ -68,7 +68,7 @@ class Dashboard:
         else:
             source = shown
         self.token = secrets.token_urlsafe(24) if token is None else token
-        """What requests have to bring."""
+        """The token that requests have to bring."""
         self.sampler = Sampler(source, period)
         self._graph = graph
         self._outline: tuple[int, Outline] | None = None

@@ -1,4 +1,4 @@
-"""What tasks tell of themselves as OpenMetrics, with names, units and explanations.
+"""The status of tasks as OpenMetrics, with names, units and explanations.
 
 Units are base units; labels are bounded: none holds a node or a step.
 """

@@ -35,7 +35,7 @@ class Box:
     members: of a stack and of `more` the labels of what it stands for.
     constants: how many constants and summaries belong to it, which have no box of their own.
     devices: how many of its nodes ask for which device.
-    apart: whether it has so many edges, or only control edges, that they are not drawn.
+    apart: whether its edges are not drawn, because it has very many or only control edges.
     """
 
     name: str

@@ -22,10 +22,10 @@ HISTORY = 120
 
 
 class Source(Protocol):
-    """Who is asked."""
+    """The tasks that are asked."""
 
     async def ask(self) -> dict[str, dict[str, Any]]:
-        """What each task says of itself, by its name, in JSON's types (`Server.status`); of a lost one its state and error."""
+        """The status of each task, by its name, in JSON's types (`Server.status`); of a lost one its state and error."""
 
 
 class ClusterSource:

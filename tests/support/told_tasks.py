@@ -1,4 +1,4 @@
-"""What a task says of itself, made up, for tests of the live page."""
+"""The status of a task, made up, for tests of the live page."""
 
 from __future__ import annotations
 
