@@ -2,13 +2,13 @@
 
 """The live page of a cluster or a session, its terminal twin, and metrics for Prometheus.
 
-A `Source` says what each task tells of itself. A `Sampler` asks it once for all who look, and not at all while no one does.
+A `Source` gives the status of each task. A `Sampler` asks it once for all who look, and not at all while no page is open.
 `Dashboard` is an ASGI application over a sampler: one page without a build step, server-sent events, `/metrics`. It only
 reads: there is no request that changes anything. A `Guard` stands before it, which a foreign page does not get past.
 
 application.py   `Dashboard`: the ASGI application: the page, its events, snapshots, the graph, metrics
 guard.py         `Guard`: hosts, origins, methods, tokens, and the headers of answers
-metrics.py       what tasks tell of themselves as OpenMetrics, with names, units and explanations
+metrics.py       the status of tasks as OpenMetrics, with names, units and explanations
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
 serving.py       `actorflow dashboard`: serves the page of a cluster
