@@ -10,6 +10,7 @@ FAMILIES = (
     "session_calls",
     "chains",
     "mlp",
+    "eager",
     "steps",
     "ops",
     "control",

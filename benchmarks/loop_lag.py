@@ -73,9 +73,28 @@ async def _first_plans() -> AsyncIterator[Load]:
     yield load
 
 
+@asynccontextmanager
+async def _eager_steps() -> AsyncIterator[Load]:
+    """Training steps of an eager program, by a function that is awaited."""
+    from benchmarks.eager import step_by_function
+
+    af = our_library()
+    with af.eager():
+        step: Any = step_by_function(af)
+        for _ in range(20):
+            await step.run()
+
+        async def load(until: float) -> None:
+            while time.perf_counter() < until:
+                await step.run()
+
+        yield load
+
+
 LOADS: Mapping[str, tuple[str, Callable[[], AbstractAsyncContextManager[Load]]]] = {
     "digits": ("64-64-10 trains", lambda: _training(models.digits)),
     "mlp512": ("784-512-10, batch 128, trains", lambda: _training(models.mlp(784, 512, 10, 128))),
+    "eager": ("784-128-10, batch 32, trains eagerly, `await step.run()`", _eager_steps),
     "concurrent": (f"{CONCURRENT} steps of 64-64-10 at once", lambda: _training(models.digits, CONCURRENT)),
     "first_plan": (f"first plans of {LARGE} nodes", _first_plans),
 }

@@ -135,8 +135,10 @@ def _operator(op: Op[Any, Any], name: str) -> None:
 _NOTHING: Mapping[str, Any] = {}
 for _name, _op in (
     ("__add__", arithmetic.add),
+    ("__radd__", arithmetic.add),  # the order of two summands, or factors, changes no bit
     ("__sub__", arithmetic.subtract),
     ("__mul__", arithmetic.multiply),
+    ("__rmul__", arithmetic.multiply),
     ("__lt__", logic.less),
     ("__le__", logic.less_equal),
     ("__gt__", logic.greater),
