@@ -17,6 +17,7 @@ predictor.py    `Predictor`: answers for single examples, by a session that stay
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator`
+canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
 

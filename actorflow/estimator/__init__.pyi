@@ -19,6 +19,7 @@ predictor.py    `Predictor`: answers for single examples, by a session that stay
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator`
+canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
 
@@ -36,6 +37,20 @@ from actorflow.estimator.alternating.exporters import LatestExporter as LatestEx
 from actorflow.estimator.alternating.run import train_and_evaluate as train_and_evaluate
 from actorflow.estimator.alternating.specs import EvalSpec as EvalSpec
 from actorflow.estimator.alternating.specs import TrainSpec as TrainSpec
+from actorflow.estimator.canned.classes import BaselineClassifier as BaselineClassifier
+from actorflow.estimator.canned.classes import BaselineRegressor as BaselineRegressor
+from actorflow.estimator.canned.classes import DNNClassifier as DNNClassifier
+from actorflow.estimator.canned.classes import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.estimator.canned.classes import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from actorflow.estimator.canned.classes import DNNRegressor as DNNRegressor
+from actorflow.estimator.canned.classes import LinearClassifier as LinearClassifier
+from actorflow.estimator.canned.classes import LinearRegressor as LinearRegressor
+from actorflow.estimator.canned.heads import BinaryClassHead as BinaryClassHead
+from actorflow.estimator.canned.heads import LogisticRegressionHead as LogisticRegressionHead
+from actorflow.estimator.canned.heads import MultiClassHead as MultiClassHead
+from actorflow.estimator.canned.heads import MultiLabelHead as MultiLabelHead
+from actorflow.estimator.canned.heads import PoissonRegressionHead as PoissonRegressionHead
+from actorflow.estimator.canned.heads import RegressionHead as RegressionHead
 from actorflow.estimator.estimator import Estimator as Estimator
 from actorflow.estimator.events import Evaluated as Evaluated
 from actorflow.estimator.events import Exported as Exported
@@ -50,7 +65,14 @@ from actorflow.estimator.spec import ModeKeys as ModeKeys
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
+    "BaselineClassifier",
+    "BaselineRegressor",
     "BestExporter",
+    "BinaryClassHead",
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
     "Estimator",
     "EstimatorSpec",
     "EvalSpec",
@@ -59,8 +81,15 @@ __all__ = [
     "Exporter",
     "FinalExporter",
     "LatestExporter",
+    "LinearClassifier",
+    "LinearRegressor",
+    "LogisticRegressionHead",
     "ModeKeys",
+    "MultiClassHead",
+    "MultiLabelHead",
+    "PoissonRegressionHead",
     "Predictor",
+    "RegressionHead",
     "RunConfig",
     "Saved",
     "StepMade",

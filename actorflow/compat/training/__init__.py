@@ -1,5 +1,6 @@
 """TensorFlow's blocking faces of what trains: `tf.train.MonitoredTrainingSession` and the like.
 
+canned.py      canned Estimators
 estimator.py   `tf.estimator.Estimator`
 monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
 supervisor.py  `tf.train.Supervisor`: a session, and threads that save, write summaries and fill queues

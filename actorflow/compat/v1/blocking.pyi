@@ -4,6 +4,14 @@ from actorflow.cluster.processes.blocking_local import LocalCluster as LocalClus
 from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.estimator.blocking import Estimator as Estimator
+from actorflow.estimator.canned.blocking import BaselineClassifier as BaselineClassifier
+from actorflow.estimator.canned.blocking import BaselineRegressor as BaselineRegressor
+from actorflow.estimator.canned.blocking import DNNClassifier as DNNClassifier
+from actorflow.estimator.canned.blocking import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.estimator.canned.blocking import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from actorflow.estimator.canned.blocking import DNNRegressor as DNNRegressor
+from actorflow.estimator.canned.blocking import LinearClassifier as LinearClassifier
+from actorflow.estimator.canned.blocking import LinearRegressor as LinearRegressor
 from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
 from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
 from actorflow.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
@@ -11,7 +19,15 @@ from actorflow.session.blocking import Session as Session
 from actorflow.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [
+    "BaselineClassifier",
+    "BaselineRegressor",
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
     "Estimator",
+    "LinearClassifier",
+    "LinearRegressor",
     "LocalCluster",
     "MonitoredSession",
     "MonitoredTrainingSession",

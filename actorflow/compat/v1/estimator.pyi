@@ -1,5 +1,13 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.training.canned import BaselineClassifier as BaselineClassifier
+from actorflow.compat.training.canned import BaselineRegressor as BaselineRegressor
+from actorflow.compat.training.canned import DNNClassifier as DNNClassifier
+from actorflow.compat.training.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.compat.training.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from actorflow.compat.training.canned import DNNRegressor as DNNRegressor
+from actorflow.compat.training.canned import LinearClassifier as LinearClassifier
+from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
 from actorflow.compat.training.estimator import Estimator as Estimator
 from actorflow.estimator import inputs as inputs
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
@@ -15,6 +23,12 @@ from actorflow.estimator.alternating.exporters import LatestExporter as LatestEx
 from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.estimator.alternating.specs import EvalSpec as EvalSpec
 from actorflow.estimator.alternating.specs import TrainSpec as TrainSpec
+from actorflow.estimator.canned.heads import BinaryClassHead as BinaryClassHead
+from actorflow.estimator.canned.heads import LogisticRegressionHead as LogisticRegressionHead
+from actorflow.estimator.canned.heads import MultiClassHead as MultiClassHead
+from actorflow.estimator.canned.heads import MultiLabelHead as MultiLabelHead
+from actorflow.estimator.canned.heads import PoissonRegressionHead as PoissonRegressionHead
+from actorflow.estimator.canned.heads import RegressionHead as RegressionHead
 from actorflow.estimator.events import Evaluated as Evaluated
 from actorflow.estimator.events import Exported as Exported
 from actorflow.estimator.events import Saved as Saved
@@ -28,7 +42,14 @@ from actorflow.estimator.spec import ModeKeys as ModeKeys
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
+    "BaselineClassifier",
+    "BaselineRegressor",
     "BestExporter",
+    "BinaryClassHead",
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
     "Estimator",
     "EstimatorSpec",
     "EvalSpec",
@@ -37,8 +58,15 @@ __all__ = [
     "Exporter",
     "FinalExporter",
     "LatestExporter",
+    "LinearClassifier",
+    "LinearRegressor",
+    "LogisticRegressionHead",
     "ModeKeys",
+    "MultiClassHead",
+    "MultiLabelHead",
+    "PoissonRegressionHead",
     "Predictor",
+    "RegressionHead",
     "RunConfig",
     "Saved",
     "StepMade",
