@@ -1,4 +1,4 @@
-"""What the core asks of checkpoint formats, and how they are found.
+"""Checkpoint formats: the interface that the core asks of them, and how they are found.
 
 base.py        `Format`: how checkpoints are kept; `Reader`, one that was opened; and the records that both are given
 compare.py     what a program wants of a checkpoint, and what that has: all differences at once

@@ -95,8 +95,8 @@ class Reader(ABC):
         """(kind, name, value) of each tensor that is no variable."""
 
     def states(self) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str, str], bytes]]:
-        """What nodes kept between runs, by node and key; and where resources were, by container, type and name. A node's tensor
-        is named `node:key`, a resource's `container:type:name`."""
+        """The state that nodes kept between runs, by node and key; and where resources were, by container, type and name. A
+        node's tensor is named `node:key`, a resource's `container:type:name`."""
         nodes: dict[str, dict[str, Any]] = {}
         resources: dict[tuple[str, str, str], bytes] = {}
         for kind, name, value in self.kept():
@@ -163,7 +163,7 @@ class Format(Protocol):
 
     def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
         """Writes the tensors of one task, by the devices that they are on, and says for `commit` what was written. Nothing of it
-        is a checkpoint yet. What was written is removed where `check` or the writing raises.
+        is a checkpoint yet. If `check` or the writing raises, the files that were written are removed.
 
         Raises:
             InvalidArgumentError: two tensors have one name.
@@ -174,8 +174,8 @@ class Format(Protocol):
         that prefix is replaced.
 
         Raises:
-            InvalidArgumentError: two tasks have a variable of one name, or the slices of one are not all of it. What was
-                written is removed.
+            InvalidArgumentError: two tasks have a variable of one name, or the slices of one are not all of it. The
+                files that were written are removed.
         """
 
     def discard(self, prefix: str, part: bytes) -> None:

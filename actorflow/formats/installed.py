@@ -109,6 +109,6 @@ def remove_others(prefix: str, name: str) -> None:
 
 
 def small_files() -> SmallFiles:
-    """What keeps the small files of folders with checkpoints."""
+    """The keeper of the small files of folders with checkpoints."""
     found: SmallFiles = plugins.load("files", "standard")
     return found

@@ -137,7 +137,7 @@ async def what_does_not_fit_together_is_refused(subject: Subject) -> None:
 
 @rule()
 async def states_come_back(subject: Subject) -> None:
-    """What nodes and resources kept comes back. What a task knows by hearsay counts where no task has it itself."""
+    """State of nodes and resources comes back. State that a task knows by hearsay counts if no task has it itself."""
     place = np.empty((), object)
     place[()] = b"\x00place"
     with folder() as path:
@@ -180,7 +180,7 @@ async def what_is_asked_for_wrongly_is_named(subject: Subject) -> None:
 
 @rule()
 async def a_save_that_is_stopped_leaves_nothing(subject: Subject) -> None:
-    """Where `check` raises, so does `write`, and nothing is left of the save."""
+    """If `check` raises, so does `write`, and nothing is left of the save."""
 
     def stop() -> None:
         raise CancelledError("stopped")
@@ -252,8 +252,8 @@ def _operations(subject: Subject) -> int:
 
 @rule()
 async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
-    """Wherever the machine stops amid a save, and whatever it forgets of what was not flushed, the old checkpoint is there or the
-    new one, and a save that has returned is the new one."""
+    """Wherever the machine stops during a save, and whatever it forgets of what was not flushed, the old checkpoint is there or
+    the new one, and a save that has returned is the new one."""
     count = _operations(subject)
     for number in range(1, count + 2):
         for seed in range(4):
@@ -272,7 +272,7 @@ async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
                 try:
                     found = number_of(subject.format.open("models/model"))
                 except OpError as error:
-                    raise Broken(f"after a crash amid operation {number} of {count}: {error}") from error
+                    raise Broken(f"after a crash in operation {number} of {count}: {error}") from error
                 same(
                     found in ((2.0,) if ended else (1.0, 2.0)),
                     True,
@@ -284,7 +284,7 @@ async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
 
 @rule()
 async def a_failing_disk_leaves_the_old(subject: Subject) -> None:
-    """Whichever operation on files fails amid a save, the save raises OpError or has worked, and the old checkpoint or the new
+    """Whichever operation on files fails during a save, the save raises OpError or has worked, and the old checkpoint or the new
     one is there."""
     for number in range(1, _operations(subject) + 1):
         for kind in (errno.EIO, errno.ENOSPC):

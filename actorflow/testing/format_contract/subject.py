@@ -100,7 +100,7 @@ def tensors(values: Mapping[str, Any]) -> list[SavedTensor]:
 def write(
     subject: Subject, prefix: str, found: Sequence[SavedTensor], *, state: bool = False, step: int | None = 7
 ) -> bytes:
-    """What one task says that it has written."""
+    """The bytes in which one task says what it has written."""
     return subject.format.write(prefix, {DEVICE: found}, global_step=step, state=state, check=nothing)
 
 
