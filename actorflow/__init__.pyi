@@ -93,8 +93,8 @@ from actorflow.eager.tapes.gradient_tape import GradientTape as GradientTape
 from actorflow.eager.tapes.gradient_tape import UnconnectedGradients as UnconnectedGradients
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
+from actorflow.graph.elements import GraphGrowthWarning as GraphGrowthWarning
 from actorflow.graph.graph import Graph as Graph
-from actorflow.graph.graph import GraphGrowthWarning as GraphGrowthWarning
 from actorflow.graph.graph import colocate_with as colocate_with
 from actorflow.graph.graph import container as container
 from actorflow.graph.graph import control_dependencies as control_dependencies
@@ -274,6 +274,8 @@ from actorflow.ops.linalg.norm import norm as norm
 from actorflow.ops.linalg.solve import cholesky_solve as cholesky_solve
 from actorflow.ops.linalg.solve import matrix_solve_ls as matrix_solve_ls
 from actorflow.ops.linalg.solve import matrix_triangular_solve as matrix_triangular_solve
+from actorflow.ops.math.argmax import argmax as argmax
+from actorflow.ops.math.argmax import argmin as argmin
 from actorflow.ops.math.arithmetic import accumulate_n as accumulate_n
 from actorflow.ops.math.arithmetic import add as add
 from actorflow.ops.math.arithmetic import add_n as add_n
@@ -317,7 +319,6 @@ from actorflow.ops.math.clip import clip_by_value as clip_by_value
 from actorflow.ops.math.clip import global_norm as global_norm
 from actorflow.ops.math.cumulative import cumprod as cumprod
 from actorflow.ops.math.cumulative import cumsum as cumsum
-from actorflow.ops.math.einsum import einsum as einsum
 from actorflow.ops.math.elementwise import abs as abs
 from actorflow.ops.math.elementwise import acos as acos
 from actorflow.ops.math.elementwise import acosh as acosh
@@ -371,10 +372,9 @@ from actorflow.ops.math.logic import not_equal as not_equal
 from actorflow.ops.math.logic import right_shift as right_shift
 from actorflow.ops.math.logic import where as where
 from actorflow.ops.math.logic import where_v2 as where_v2
+from actorflow.ops.math.matmul import einsum as einsum
 from actorflow.ops.math.matmul import matmul as matmul
 from actorflow.ops.math.matmul import tensordot as tensordot
-from actorflow.ops.math.reduction import argmax as argmax
-from actorflow.ops.math.reduction import argmin as argmin
 from actorflow.ops.math.reduction import reduce_all as reduce_all
 from actorflow.ops.math.reduction import reduce_any as reduce_any
 from actorflow.ops.math.reduction import reduce_max as reduce_max

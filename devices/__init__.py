@@ -4,10 +4,8 @@ A module here implements the `Device` interface of the core for one device type:
 and the running of kernels. The core finds it through the entry point group `actorflow.devices`. Modules import the core
 as `from actorflow.x import y`, their siblings relatively, and no other part.
 
-allocator.py   the host allocator: counted buffers, a budget, and reuse of large blocks
+allocator.py   the host allocator: counted buffers, a budget, and reuse of large blocks; the order of axes in memory
 cpu.py         the CPU device: host memory and one compute thread for heavy kernels
-layout.py      the order of an array's axes in memory: copies to another memory and back keep it, since some kernels compute by
-               it
 simulated.py   A device without hardware: numpy computes, but memory budget and clock are its own
 cuda/          the GPU device
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,14 @@ from actorflow.device.memory import owned_buffer
 from actorflow.errors import ResourceExhaustedError
 
 THRESHOLD = 64 * 1024
+
+
 _ALIGNMENT = 64
+
+
 _HUGE = 1 << 26
+
+
 """Bytes that don't wait for the next allocation to be freed."""
 
 
@@ -177,3 +184,17 @@ def _size_class(nbytes: int) -> int:
     """`nbytes` rounded up to an eighth of its power of two, so that nearly equal sizes share blocks."""
     step = max(1 << max(nbytes.bit_length() - 4, 0), _ALIGNMENT)
     return -(-nbytes // step) * step
+
+
+# ---- The order of an array's axes in memory: copies to another memory and back keep it, since some kernels compute by it.
+
+
+def axes_in_memory(strides: Sequence[int]) -> tuple[int, ...]:
+    """The axes of an array with these strides from the outermost in memory to the innermost. A transposition by them makes a
+    dense array contiguous."""
+    return tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+
+
+def inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    """The transposition that undoes one by `axes`."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))

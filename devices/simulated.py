@@ -14,8 +14,8 @@ import numpy as np
 
 from actorflow.device.base import DeviceStatistics
 
+from .allocator import axes_in_memory, inverse
 from .cpu import CpuDevice
-from .layout import axes_in_memory, inverse
 
 
 class SimulatedDevice(CpuDevice):

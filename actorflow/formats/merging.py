@@ -29,8 +29,8 @@ W = TypeVar("W", bound=Written)
 
 
 def merged(written: Iterable[W], of_kind: Callable[[W, str], W]) -> list[W]:
-    """The tensors that several tasks have written, each once. Of a kind in `LEFT` a task knows by hearsay: such a tensor counts where
-    no task has it itself, as `of_kind(tensor, LEFT[kind])`.
+    """The tensors that several tasks have written, each once. Of a kind in `LEFT` a task knows by hearsay: such a tensor counts
+    if no task has it itself, as `of_kind(tensor, LEFT[kind])`.
 
     Raises:
         InvalidArgumentError: two tasks have a variable of one name.

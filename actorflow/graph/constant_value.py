@@ -12,13 +12,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorflow.graph.node import Node, TensorId
-from actorflow.graph.slicing import python_index
 from actorflow.shapes import Shape, num_elements
 
 _DEPTH = 8
+
+
 _LONGEST_RANGE = 1000
 
+
 Nodes: TypeAlias = Mapping[str, Node]
+
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
@@ -185,3 +189,28 @@ _RULES: dict[str, Callable[[Nodes, Node, int], Array | None]] = {
     "Squeeze": _of_reshape,
     "StridedSlice": _of_strided_slice,
 }
+
+
+# ---- What a strided slice means, once for the shape rule, the kernels and constant values.
+
+
+def python_index(begin: Any, end: Any, strides: Any, masks: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The numpy index of a StridedSlice with TensorFlow's bit masks: one entry per position of `begin`.
+
+    Bit i of `begin_mask`/`end_mask` leaves that bound open, of `ellipsis_mask` stands for all dimensions between, of
+    `new_axis_mask` adds a dimension of 1, of `shrink_axis_mask` takes the single element at `begin[i]`.
+    """
+    index: list[Any] = []
+    for i in range(len(begin)):
+        bit = 1 << i
+        if masks["ellipsis_mask"] & bit:
+            index.append(Ellipsis)
+        elif masks["new_axis_mask"] & bit:
+            index.append(None)
+        elif masks["shrink_axis_mask"] & bit:
+            index.append(int(begin[i]))
+        else:
+            first = None if masks["begin_mask"] & bit else int(begin[i])
+            last = None if masks["end_mask"] & bit else int(end[i])
+            index.append(slice(first, last, int(strides[i])))
+    return tuple(index)

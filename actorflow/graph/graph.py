@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import itertools
-import re
-import warnings
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from actorflow import shapes
 from actorflow.dtypes import DType, float32
-from actorflow.errors import UnknownNameError, describe
+from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.interchange import Interchange
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
-from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import Where, user_line
 
-if TYPE_CHECKING:
-    from actorflow.graphdef.protos import GraphDef
-    from actorflow.lint.forgotten_updates import ForgottenUpdates
-    from actorflow.lint.races import Race
-
-_GROWTH_WARNING = 1000
 _NONE_GRADIENTS = 20
 _MOST_INPUTS = 4
 _keys = itertools.count()
 
 
 @public("af")
-class GraphGrowthWarning(UserWarning):
-    """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
-
-
-@public("af")
-class Graph(Scoped):
+class Graph(Interchange):
     """A dataflow graph.
 
     Nodes are only ever added; `version` counts them. A session sees nodes added later at its next run. Dtypes and
@@ -89,87 +76,6 @@ class Graph(Scoped):
     def version(self) -> int:
         """Grows with each change, so that equal versions mean an equal graph."""
         return len(self._nodes) + self._edits
-
-    def get_operations(self) -> list[Operation]:
-        return list(self._operations.values())
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """Raises UnknownNameError (a KeyError) with the nearest names where there is none."""
-        found = self._operations.get(name)
-        if found is None:
-            raise UnknownNameError(f"The graph has no operation {name!r}.{self._similar(name)}")
-        return found
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError where there is none."""
-        op_name, colon, port = name.rpartition(":")
-        if not colon or not port.isdigit():
-            raise ValueError(
-                f"{name!r} is no name of a tensor; one has the form 'operation:output', such as '{name}:0'."
-            )
-        operation = self.get_operation_by_name(op_name)
-        if int(port) >= len(operation.outputs):
-            names = ", ".join(t.name for t in operation.outputs) or "none"
-            raise UnknownNameError(
-                describe(
-                    f"There is no tensor {name!r}; the outputs of {op_name!r}: {names}.",
-                    node=op_name,
-                    op=operation.type,
-                    where=operation.where,
-                )
-            )
-        return operation.outputs[int(port)]
-
-    def as_graph_element(
-        self, element: Any, *, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Tensor | Operation:
-        """`element` as a tensor or an operation of this graph.
-
-        Args:
-            element: a tensor, variable or operation, or the name of one: `name:0` for a tensor, `name` for an
-                operation.
-            allow_tensor: whether the result may be a tensor.
-            allow_operation: whether the result may be an operation.
-
-        Raises:
-            ValueError: it belongs to another graph.
-            UnknownNameError: the graph does not have a tensor or an operation of that name.
-            TypeError: it is not an element of a graph, or not of an allowed kind.
-        """
-        found: Any = element
-        if isinstance(element, bytes):
-            element = element.decode()
-        if isinstance(element, str):
-            if ":" in element and allow_tensor:
-                return self.get_tensor_by_name(element)
-            return self.get_operation_by_name(element)
-        convert = getattr(element, "_as_graph_element", None)
-        if convert is not None:
-            found = convert()
-        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
-            if found.graph is not self:
-                raise ValueError(
-                    describe(
-                        f"{found.name} belongs to another graph than the one it is used with.",
-                        where=found.where,
-                        hint="A session runs one graph, by default the one that is the default where it is made; for another "
-                        "say so: af.Session(graph=graph).",
-                    )
-                )
-            return found
-        raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
-
-    def tensor_at(self, tensor_id: TensorId) -> Tensor:
-        return self._operations[tensor_id.node].outputs[tensor_id.port]
-
-    def consumers(self, tensor_id: TensorId) -> list[Operation]:
-        return [self._operations[name] for name in self._consumers.get(tensor_id, ())]
-
-    def _similar(self, name: str) -> str:
-        import difflib
-
-        near = difflib.get_close_matches(name, self._operations, n=3)
-        return f" Similar names: {', '.join(near)}." if near else ""
 
     # Adding nodes
 
@@ -418,141 +324,9 @@ class Graph(Scoped):
     def finalized(self) -> bool:
         return self._finalized
 
-    def mark_run(self) -> None:
-        """From now on growth is watched: a session calls this as it first runs the graph."""
-        self._has_run = True
-
-    def _watch_growth(self, where: Where) -> None:
-        self._made_by_line[where] += 1
-        if self._made_by_line[where] == _GROWTH_WARNING:
-            warnings.warn_explicit(
-                f"{where} made {_GROWTH_WARNING} nodes after the graph first ran. A graph that grows in a loop gets slower "
-                f"and keeps its memory: build the nodes once, before the loop, and feed what changes. "
-                f"graph.finalize() makes this an error.",
-                GraphGrowthWarning,
-                where.file,
-                where.line,
-            )
-
-    def nodes_by_line(self) -> list[tuple[Where, int]]:
-        """How many nodes each line of the program made, most first."""
-        return Counter(n.where for n in self._nodes.values() if n.where is not None).most_common()
-
     def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this the graph to which ops add, inside the block."""
         return scopes.default_graph(self)
-
-    # Collections
-
-    def add_to_collection(self, name: str, value: Any) -> None:
-        self._collections.setdefault(name, []).append(value)
-
-    def add_to_collections(self, names: Iterable[str], value: Any) -> None:
-        """Adds `value` to each of these collections; one name counts as one."""
-        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
-            self.add_to_collection(name, value)
-
-    def get_all_collection_keys(self) -> list[str]:
-        """The names of the collections that have values."""
-        return [name for name, values in self._collections.items() if values]
-
-    def clear_collection(self, name: str) -> None:
-        """Takes all values out of a collection."""
-        self._collections.pop(name, None)
-
-    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """The values of a collection; with `scope`, those whose name matches it as a prefix pattern."""
-        values = list(self._collections.get(name, ()))
-        if scope is None:
-            return values
-        pattern = re.compile(scope)
-        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
-
-    def get_collection_ref(self, name: str) -> list[Any]:
-        return self._collections.setdefault(name, [])
-
-    # Tools
-
-    def lint(self, fetches: Any = None, *others: Any) -> list[Race | ForgottenUpdates]:
-        """What runs do that their program can't mean: races of variables, and updates of layers that training leaves behind.
-
-            for finding in graph.lint([loss, train]):
-                print(finding)  # names the lines
-
-        A race is two accesses of one variable, at least one of them a write, that nothing orders. Updates that commute are no
-        race unless their values are taken, nor are accesses of which a run never makes both, such as those of two branches,
-        nor those inside of critical sections of one mutex. An update of a layer, such as that of a batch normalization's
-        moving average, is left behind by a run that trains with the layer's outputs and does not run the update.
-
-        Args:
-            fetches: what one run will be asked for, as for `session.run`; only what it executes is looked at. Without it
-                all of the graph counts as one run, but for initialisers; an unused result of an update counts as fetched.
-            others: further runs, each looked at by itself; what these and the first do to each other is no race.
-
-        Returns:
-            A `Race` for each pair of nodes, in the order of the graph, and a `ForgottenUpdates` for each layer. `kind` says
-            which, and `lines` are the lines of the program.
-
-        Raises:
-            InvalidArgumentError: the nodes form a cycle.
-            KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
-        """
-        from actorflow.lint.forgotten_updates import forgotten_updates_of_runs
-        from actorflow.lint.races import races_of_runs
-
-        runs = () if fetches is None and not others else (fetches, *others)
-        return [*races_of_runs(self, runs), *forgotten_updates_of_runs(self, runs)]
-
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-        """The graph as a `GraphDef` message, which TensorFlow reads too (`tf.Graph.as_graph_def`).
-
-        An op that TensorFlow does not have keeps its name, and TensorFlow refuses it by name.
-
-        Args:
-            from_version: leaves out the nodes that the graph had at this `version`.
-            add_shapes: each node has the static shapes of its outputs, as the attribute `_output_shapes`.
-
-        Raises:
-            TypeError: a node has an attribute that no message has; the node is named.
-        """
-        from actorflow.graphdef.export import graph_def_of
-
-        return graph_def_of(self, from_version or 0, add_shapes)
-
-    def to_bytes(self, since: int = 0) -> bytes:
-        """The graph (or what was added after its first `since` nodes) in msgpack."""
-        from actorflow.graph.codec import encode_nodes
-
-        return encode_nodes(list(self._nodes.values())[since:])
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Graph:
-        """A graph from `to_bytes()`.
-
-        Raises:
-            ValueError: the data is damaged, or of another format.
-            UnknownNameError: an op is not registered here.
-        """
-        graph = Graph()
-        graph.extend_from_bytes(data)
-        return graph
-
-    def extend_from_bytes(self, data: bytes) -> list[Operation]:
-        """Adds the nodes of `to_bytes()`, all or none.
-
-        Raises:
-            ValueError: the data is damaged, or a name is taken.
-            UnknownNameError: an op is not registered here.
-        """
-        from actorflow.graph.codec import check_nodes, decode_nodes
-
-        self._check_open()
-        nodes = decode_nodes(data)
-        taken = [n.name for n in nodes if n.name in self._nodes]
-        if taken:
-            raise ValueError(f"The graph has nodes of these names already: {', '.join(taken[:5])}.")
-        check_nodes(nodes, self._nodes)
-        return [self.add_node(node) for node in nodes]
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -16,7 +16,8 @@ from actorflow.graphdef.text import read_text
 from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.records.wire import BrokenMessageError
-from actorflow.train.saving.saver import Saver, named_variables
+from actorflow.train.saving.saved_variables import named_variables
+from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.variable import Variable
 

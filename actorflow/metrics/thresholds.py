@@ -16,12 +16,13 @@ from actorflow.ops.array.shape import reshape
 from actorflow.ops.flow.asserts import assert_greater_equal, assert_less_equal
 from actorflow.ops.flow.control import identity
 from actorflow.ops.math import elementwise
+from actorflow.ops.math.argmax import argmax, argmin
 from actorflow.ops.math.arithmetic import div_no_nan, divide, maximum, minimum
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.cumulative import cumsum
 from actorflow.ops.math.elementwise import log
 from actorflow.ops.math.logic import equal, greater, logical_and, logical_not, where
-from actorflow.ops.math.reduction import argmax, argmin, reduce_min, reduce_sum
+from actorflow.ops.math.reduction import reduce_min, reduce_sum
 from actorflow.public import public
 
 _EPSILON = 1e-7  # thresholds reach so far beyond 0 and 1, so that rounding loses none

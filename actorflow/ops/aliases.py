@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actorflow.dtypes import DTypeLike, int64
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.math.reduction import argmax, argmin
+from actorflow.ops.math.argmax import argmax, argmin
 from actorflow.public import public
 
 

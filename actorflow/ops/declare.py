@@ -21,23 +21,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, ForwardRef, Generic, ParamSpec, TypeAlias, TypeVar, get_args, get_origin
 
-import numpy as np
-
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, DType, as_dtype
 from actorflow.errors import describe
-from actorflow.graph.convert import as_array, convert_to_tensor, graph_of, is_symbolic, read_reference, symbolic_dtype
-from actorflow.graph.graph import Graph, get_default_graph
-from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.graph.convert import graph_of
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import Tensor, TensorLike
+from actorflow.ops.arguments import attribute_value, convert_inputs
 from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
-from actorflow.shapes import ShapeLike, as_shape
+from actorflow.shapes import ShapeLike
 from actorflow.tracebacks import leave_out
 from actorflow.user_line import user_line
 
 P = ParamSpec("P")
+
+
 R = TypeVar("R")
+
+
 # What an op takes where it wants a reference: a variable, or the tensor of its handle.
 RefLike: TypeAlias = Any
 
@@ -50,9 +53,14 @@ class _SameType:
 
 
 T = _SameType()
+
+
 ResultType: TypeAlias = "DType | str | _SameType | Callable[[Inference], DType]"
 
+
 _QUALIFIER = re.compile(r"\b\w+\.")  # `af.TensorLike` means the same as `TensorLike`
+
+
 _ANNOTATIONS: dict[str, opdef.InputKind] = {
     "TensorLike": "tensor",
     "Tensor": "tensor",
@@ -64,6 +72,8 @@ _ANNOTATIONS: dict[str, opdef.InputKind] = {
 
 
 _ALIASES: dict[Any, str] = {TensorLike: "TensorLike", dt.DTypeLike: "DTypeLike", ShapeLike: "ShapeLike"}
+
+
 _MODULES = re.compile(r"\b\w+\.(?=\w)")
 
 
@@ -97,11 +107,11 @@ class Op(Generic[P, R]):
                 values = self._bind(given, kwargs)
                 graph = graph_of(values)
                 if all([type(value) is Tensor for value in values]):
-                    inputs = _convert(definition, values, graph)
+                    inputs = convert_inputs(definition, values, graph)
                 else:
                     name = graph.reserve_name(name or definition.type)  # type: ignore[arg-type]
                     with graph.name_scope(name):
-                        inputs = _convert(definition, values, graph)
+                        inputs = convert_inputs(definition, values, graph)
             except (TypeError, ValueError) as error:
                 raise type(error)(
                     describe(
@@ -159,7 +169,7 @@ class Op(Generic[P, R]):
         attrs: dict[str, Any] = {}
         for spec in self.definition.attrs:
             if spec.name in kwargs:
-                attrs[spec.name] = _attribute(spec, kwargs.pop(spec.name))
+                attrs[spec.name] = attribute_value(spec, kwargs.pop(spec.name))
             elif spec.default is REQUIRED:
                 raise TypeError(f"{self.__name__} misses its attribute {spec.name!r}.")
             else:
@@ -362,144 +372,3 @@ def _shared_dtype(c: Inference) -> DType:
         if spec.group == "T":
             return c.dtypes[index].base_dtype
     raise TypeError(f"Op {c.op.type} has no input that shares its type.")
-
-
-def _convert(definition: OpDef, values: Sequence[Any], graph: Graph) -> list[Tensor]:
-    """The inputs as tensors, each group of one element type. Constants get the names of the inputs."""
-    known: dict[str, DType] = {}
-    for spec, value in zip(definition.inputs, values, strict=True):
-        if spec.group not in known and (found := _deciding_dtype(spec, value)) is not None:
-            known[spec.group] = found
-    for spec, value in zip(definition.inputs, values, strict=True):
-        if spec.group and spec.group not in known and any(map(_is_empty, _parts(spec, value))):
-            _decide_by_sibling(definition, values, spec, known)
-    inputs: list[Tensor] = []
-    for spec, value in zip(definition.inputs, values, strict=True):
-        if spec.kind == "list":
-            if not isinstance(value, (list, tuple)):
-                raise TypeError(f"Input {spec.name!r} is a list of tensors, but a {_type_name(value)} was given.")
-            for index, part in enumerate(value):
-                inputs.append(_convert_one(spec, part, known, graph, f"{spec.name}_{index}"))
-        elif spec.kind == "ref":
-            inputs.append(_reference(spec, value, known))
-        else:
-            inputs.append(_convert_one(spec, value, known, graph, spec.name))
-    return inputs
-
-
-def _is_empty(value: Any) -> bool:
-    """Whether a value has neither elements nor a type that somebody chose."""
-    if isinstance(value, np.ndarray):
-        return value.size == 0 and value.dtype == np.float64
-    return isinstance(value, (list, tuple)) and all(map(_is_empty, value))
-
-
-def _parts(spec: InputDef, value: Any) -> Sequence[Any]:
-    """The values of an input: one, or those of a list."""
-    return value if spec.kind == "list" and isinstance(value, (list, tuple)) else (value,)
-
-
-def _decide_by_sibling(definition: OpDef, values: Sequence[Any], empty: InputDef, known: dict[str, DType]) -> None:
-    """Gives the group of an input without elements the type of the first value in it that has some."""
-    for spec, value in zip(definition.inputs, values, strict=True):
-        for part in _parts(spec, value):
-            if spec.group == empty.group and spec.kind != "ref" and not _is_empty(part):
-                known[empty.group] = as_dtype(as_array(part, None, spec.prefer).dtype)
-                return
-
-
-def _as_allowed(spec: InputDef, value: Any) -> Any:
-    """An array of a type that an input does not take, as one of the type that it prefers, where its values can be that: an
-    array without elements can be anything, and an integer any other integer that holds it."""
-    wanted = spec.prefer
-    if not isinstance(value, (np.ndarray, np.generic)) or wanted is None or value.dtype.kind in "SUO":
-        return value
-    empty = _is_empty(value)
-    if as_dtype(value.dtype) in spec.allowed and not empty:
-        return value
-    target = wanted.numpy_dtype
-    castable = np.can_cast(value.dtype, target, "same_kind") or value.dtype.kind in "iu" and wanted.is_integer
-    fits = not wanted.is_integer or not value.size or wanted.min <= value.min() and value.max() <= wanted.max
-    return np.asarray(value).astype(target) if empty or castable and fits else value
-
-
-def _deciding_dtype(spec: InputDef, value: Any) -> DType | None:
-    """The element type that the first tensor among the values of an input brings."""
-    return next((found for part in _parts(spec, value) if (found := symbolic_dtype(part)) is not None), None)
-
-
-def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph, name: str) -> Tensor:
-    wanted = known.get(spec.group) if spec.group else None
-    if isinstance(value, Tensor):
-        tensor = value
-    else:
-        if not is_symbolic(value) and value is None:
-            raise TypeError(f"Input {spec.name!r} is None, which is no tensor.")
-        try:
-            if wanted is None:
-                value = _as_allowed(spec, value)
-            tensor = convert_to_tensor(value, wanted, name, preferred_dtype=spec.prefer, graph=graph)
-        except (TypeError, ValueError) as error:
-            if wanted is not None and wanted.is_integer and isinstance(value, (float, np.floating)):
-                raise TypeError(
-                    f"Input {spec.name!r} is {value!r}, a float, but the other inputs have type {wanted}; convert those: "
-                    "af.cast(x, af.float32)."
-                ) from None
-            raise type(error)(f"Input {spec.name!r}: {error}") from None
-    dtype = tensor.dtype
-    if dtype.is_ref:
-        if dtype is dt.resource:
-            raise TypeError(f"Input {spec.name!r} takes a value, but {tensor.name} is the handle of a resource.")
-        tensor = read_reference(tensor)
-        dtype = tensor.dtype
-    if wanted is not None and dtype is not wanted:
-        raise TypeError(
-            f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "
-            f"af.cast(x, af.{wanted})."
-        )
-    if dtype not in spec.allowed:
-        raise TypeError(
-            f"Input {spec.name!r} has type {dtype}, but it takes: {', '.join(d.name for d in dt.ALL if d in spec.allowed)}."
-        )
-    known.setdefault(spec.group, dtype)
-    return tensor
-
-
-def _reference(spec: InputDef, value: Any, known: dict[str, DType]) -> Tensor:
-    handle = getattr(value, "handle", value)
-    if not isinstance(handle, Tensor) or not handle.dtype.is_ref:
-        wanted = "handle of a queue or another resource" if dt.resource in spec.allowed else "variable (or its handle)"
-        raise TypeError(f"Input {spec.name!r} takes a {wanted}, but a {_type_name(value)} was given.")
-    if handle.dtype.base_dtype not in spec.allowed:
-        raise TypeError(f"Input {spec.name!r}: a variable of {handle.dtype.base_dtype} is not allowed here.")
-    known.setdefault(spec.group, handle.dtype.base_dtype)
-    return handle
-
-
-def _type_name(value: Any) -> str:
-    return f"{type(value).__name__} ({value!r:.40})" if not isinstance(value, (Tensor, Operation)) else repr(value)
-
-
-_PLAIN_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
-
-
-def _attribute(spec: AttrDef, value: Any) -> Any:
-    """An attribute's value in the immutable form in which nodes keep it."""
-    if isinstance(value, (Tensor, Operation)):
-        raise TypeError(
-            f"Attribute {spec.name!r} is fixed as the graph is built, but the tensor {value.name} was given."
-        )
-    if "DTypeLike" in spec.kind:
-        return None if value is None else as_dtype(value)
-    if "ShapeLike" in spec.kind:
-        return as_shape(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(_attribute(spec, v) for v in value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    expected = _PLAIN_KINDS.get(spec.kind)
-    if expected is not None and (not isinstance(value, expected) or spec.kind == "int" and isinstance(value, bool)):
-        raise TypeError(
-            f"Attribute {spec.name!r} is {'an' if spec.kind == 'int' else 'a'} {spec.kind}, but {value!r} was given."
-        )
-    return value

@@ -14,19 +14,25 @@ import random
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from typing import Any, NoReturn, TypeVar
 
-from actorflow import machine
-from actorflow.testing.order import ordered_scopes
-
 T = TypeVar("T")
+
+
 DAY = 86_400.0
+
+
 MOST_CALLS = 2_000_000
+
+
 """So many callbacks without time passing are taken for a program that spins."""
+
+
 _FEW_TIMERS = 64
+
+
 _MOST_CANCELS = 1000
 
 
@@ -368,68 +374,6 @@ def _close_unstarted(task: asyncio.Task[Any]) -> None:
             inner = getattr(value, "_coro", value)
             if inspect.iscoroutine(inner):
                 inner.close()
-
-
-class VirtualMachine:
-    """The machine of a program on one virtual loop: no threads, the loop's time, numbers for names."""
-
-    is_real = False
-    files = None
-    process = "virtual"
-    clock_id = ""
-
-    def __init__(self, clock: Clock, seed: int = 0) -> None:
-        self._clock = clock
-        self._random = random.Random(f"{seed}/machine")
-        self.work_clock = machine.counting_clock()
-
-    def clocks(self) -> tuple[int, int]:
-        now = round(self._clock.now * 1e9)
-        return now, now
-
-    def random_bytes(self, size: int) -> bytes:
-        return self._random.randbytes(size)
-
-
-def run(main: Callable[[], Coroutine[Any, Any, T]], *, limit: float = DAY) -> tuple[T, float]:
-    """Runs `main()` on a loop of its own, and gives its result and the virtual seconds that it took.
-
-    Raises:
-        AssertionError: tasks are left.
-        Deadlock: it does not end.
-    """
-
-    async def whole() -> T:
-        result = await main()
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, f"tasks are left: {left}"
-        return result
-
-    loop = VirtualLoop(limit=limit)
-    context = copy_context()
-    context.run(machine.put, VirtualMachine(loop.clock))
-    with no_threads(), ordered_scopes(), asyncio.Runner(loop_factory=lambda: loop) as runner:
-        return runner.run(whole(), context=context), loop.now
-
-
-@contextmanager
-def no_threads() -> Iterator[None]:
-    """Refuses threads that are started from a virtual loop: their moments would be left to chance."""
-    real = threading.Thread.start
-
-    def start(thread: threading.Thread) -> None:
-        if isinstance(asyncio._get_running_loop(), VirtualLoop):
-            raise RuntimeError(
-                f"The thread {thread.name!r} would be started from a loop on virtual time, which has none. "
-                "Call `actorflow.machine.on_thread`, or ask `machine.current().is_real` first."
-            )
-        real(thread)
-
-    threading.Thread.start = start  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        threading.Thread.start = real  # type: ignore[method-assign]
 
 
 def waiting(*loops: VirtualLoop) -> str:

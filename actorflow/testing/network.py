@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorflow.testing.trace import Trace
+from actorflow.testing.events import Trace
 
 if TYPE_CHECKING:
     from actorflow.testing.wire import End, Listener

@@ -8,12 +8,12 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from actorflow.testing.events import Trace
 from actorflow.testing.faults import Faults, Injector
 from actorflow.testing.files import FileFaults
-from actorflow.testing.loop import DAY, no_threads
+from actorflow.testing.loop import DAY
 from actorflow.testing.network import Link
-from actorflow.testing.order import ordered_scopes
-from actorflow.testing.trace import Trace
+from actorflow.testing.running import no_threads, ordered_scopes
 from actorflow.testing.world import OBSERVER, World
 
 T = TypeVar("T")

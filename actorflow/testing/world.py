@@ -10,13 +10,11 @@ import sys
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from actorflow.testing.events import EventQueue
-from actorflow.testing.files import FileFaults, SimulatedFiles
+from actorflow.testing.events import EventQueue, Trace
+from actorflow.testing.files import FileFaults, SharedFiles, SimulatedFiles
 from actorflow.testing.host import Host, Job, Program
 from actorflow.testing.loop import DAY, MOST_CALLS, Clock, Deadlock, VirtualLoop, waiting
 from actorflow.testing.network import Link, Network
-from actorflow.testing.shared import SharedFiles
-from actorflow.testing.trace import Trace
 
 T = TypeVar("T")
 OBSERVER = "main"

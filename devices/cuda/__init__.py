@@ -1,7 +1,5 @@
 """The GPU device.
 
-chunks.py      what the driver gives a pool, piece by piece: other processes are shown whole pieces, so somebody has to know
-               them
 device.py      the GPU device: one actor for each GPU, which owns its streams and its memory and computes with CuPy
 errors.py      what errors of CUDA mean: CUDA reports an error of a kernel after its launch, to whatever call comes next
 graph.py       CUDA graphs of regions: what a region launches, recorded once and replayed with one launch for each stretch

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layout import axes_in_memory, inverse
+from ..allocator import axes_in_memory, inverse
 from .errors import CudaErrors
 from .memory import CudaAllocator, address, pinned
 from .recording import NotRecordable

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.graph.slicing import python_index
+from actorflow.graph.constant_value import python_index
 from actorflow.ops.array.index import check_slice
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import Gpu

@@ -1,4 +1,4 @@
-"""Kernels of ops that carry, order and check others."""
+"""Kernels of ops that carry, order and check others, and of the primitives of control flow."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from actorflow.ops.flow.control import broadcast_axes
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import HANDS_ON, Gpu
 from actorflow.runtime.context import KernelContext
+from actorflow.runtime.tokens import DEAD
 from actorflow.shapes import compatible, show
 
 from ..strings.objects import moving_kernel
@@ -127,3 +128,32 @@ def check_numerics(xp: Any, x: Any, *, message: str) -> Any:
         found = [name for name, test in (("Inf", xp.isinf), ("NaN", xp.isnan)) if test(x).any()]
         raise ValueError(f"{message} : Tensor had {' and '.join(found)} values")
     return x
+
+
+# ---- Kernels of control flow's primitives. The runtime (`actorflow.runtime.frames`) decides where their tokens go.
+
+
+@kernel("Enter", "Exit", "NextIteration", "LoopCond", gpu=HANDS_ON)
+def forward(xp: Any, data: Any) -> Any:
+    return data
+
+
+@kernel("Switch", gpu=HANDS_ON)
+def switch(xp: Any, data: Any, pred: Any) -> Any:
+    return (DEAD, data) if pred else (data, DEAD)
+
+
+@kernel("Merge", gpu=HANDS_ON)
+def merge(xp: Any, inputs: list[Any]) -> Any:
+    raise AssertionError("Merge is carried out by the runtime: it fires on its first live token")
+
+
+# ---- What is said where a part of a function's body is asked for outside of a call.
+
+
+@kernel("_Arg", "_Return", "Call")
+def inside(xp: Any, *values: Any, function: str) -> Any:
+    raise InvalidArgumentError(
+        f"This is part of the body of the function {function}, which has values in its calls only.",
+        hint="Fetch what a call of the function gives.",
+    )

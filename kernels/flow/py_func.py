@@ -19,7 +19,7 @@ from actorflow.errors import (
     UnimplementedError,
     UnknownError,
 )
-from actorflow.graph.foreign import host_array
+from actorflow.graph.convert import host_array
 from actorflow.ops.flow.py_func import PythonFunction, function_of
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle

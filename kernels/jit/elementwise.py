@@ -22,8 +22,8 @@ from .arrays import HEADER
 from .blocks import arrays_of, stored
 from .builtin import EAGER, Kernel, Native, Types
 from .emit import module_text
-from .parallel import Parallel, address
 from .rules import RULES, SAME_SHAPE, TYPES
+from .sharing import Parallel, address
 from .turning import turner
 from .ufuncs import inner_loop
 

@@ -17,9 +17,9 @@ from actorflow.runtime.codegen.jit import TieredCache
 from ..array import gather as gathering
 from ..shared.helping import WORTH_SHARING
 from .builtin import DEEPEST, Kernel, Native, Types
-from .parallel import Parallel, address
 from .routine import Routine
 from .rules import INDEX, NUMERIC, TYPES
+from .sharing import Parallel, address
 
 _PIECE = 1 << 14
 

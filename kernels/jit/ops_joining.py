@@ -16,9 +16,9 @@ from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.shapes import num_elements
 
 from ..array import join as joining
-from .parallel import Parallel, address
 from .routine import Routine
 from .rules import TYPES
+from .sharing import Parallel, address
 
 LEAST = 1 << 20
 """Bytes of the result, below which one thread copies all."""

@@ -18,8 +18,8 @@ from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.shapes import num_elements
 
 from ..nn import normalization
-from .parallel import Parallel, address
 from .routine import Routine, Value
+from .sharing import Parallel, address
 
 LEAST = 8192
 """Elements from which on this pays."""

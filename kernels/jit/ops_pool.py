@@ -20,8 +20,8 @@ from actorflow.runtime.codegen.jit import TieredCache
 
 from ..nn import pool
 from ..onednn import pool as library
-from .parallel import Parallel, address
 from .routine import Routine, Value
+from .sharing import Parallel, address
 
 LEAST = 8192
 """Elements from which on this pays."""

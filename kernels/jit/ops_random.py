@@ -20,8 +20,8 @@ from actorflow.runtime.context import KernelContext
 from ..random import distributions as random
 from ..random import philox
 from .builtin import HELD, Kernel, Native, Types, python_address
-from .parallel import Parallel, address
 from .routine import Routine, Value
+from .sharing import Parallel, address
 
 _MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 _STEPS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B

@@ -20,9 +20,9 @@ from actorflow.shapes import num_elements
 
 from ..nn import activation as nn
 from .blocks import TYPES
-from .parallel import Parallel, address
 from .powers import POWER_NEEDS, power
 from .routine import Routine, Value
+from .sharing import Parallel, address
 from .ufuncs import inner_loop
 
 FLOATS = frozenset((dtypes.float32, dtypes.float64))

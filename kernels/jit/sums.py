@@ -19,8 +19,8 @@ from ..shared.helping import WORTH_SHARING
 from .blocks import TYPES
 from .ops_norm import MOST_CHANNELS, sums_text
 from .ops_rows import folded
-from .parallel import Parallel, address
 from .routine import Routine, Value
+from .sharing import Parallel, address
 
 _ACCUMULATORS = 4
 _DEEP = 64  # numbers that a lane adds up before its sum goes to the others'

@@ -12,8 +12,8 @@ import numpy as np
 from actorflow.runtime.codegen import llvm
 from actorflow.runtime.codegen.jit import TieredCache
 
-from .parallel import Parallel, address
 from .routine import Routine, Value
+from .sharing import Parallel, address
 
 LEAST = 1 << 12
 """Elements: below, numpy takes no longer than the way here."""

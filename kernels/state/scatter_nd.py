@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.slicing import python_index
+from actorflow.graph.constant_value import python_index
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.state.variable_state import VariableState
 

@@ -629,7 +629,7 @@ def test_a_gradient_that_would_draw_again_is_refused() -> None:
 
 def test_kernels_say_that_bodies_do_not_run() -> None:
     plugins.load_kernels()
-    from actorflow.kernels.flow.primitives import inside
+    from actorflow.kernels.flow.control import inside
 
     with pytest.raises(af.errors.InvalidArgumentError, match="body of the function f"):
         inside(np, function="f")

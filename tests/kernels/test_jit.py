@@ -32,7 +32,8 @@ from actorflow.runtime.codegen.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels.jit import compiler, parallel, rules, sharing, softmax, team, ufuncs, updates
+from actorflow.kernels.jit import compiler, rules, sharing, softmax, team, ufuncs, updates
+from actorflow.kernels.jit import sharing as parallel
 from actorflow.kernels.nn import activation as kernels_nn
 from actorflow.kernels.state.update_program import recipe_of
 from actorflow.runtime.codegen import llvm

@@ -30,10 +30,10 @@ from actorflow.kernels.jit import (
     ops_reduce,
     ops_rows,
     ops_slices,
-    parallel,
     sums,
     turning,
 )
+from actorflow.kernels.jit import sharing as parallel
 from actorflow.kernels.nn import activation as nn
 from actorflow.kernels.nn import normalization, pool
 

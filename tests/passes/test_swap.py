@@ -23,8 +23,8 @@ import actorflow as af
 from actorflow import blocking, errors
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device
+from actorflow.devices.allocator import axes_in_memory
 from actorflow.devices.cuda.device import CudaDevice
-from actorflow.devices.layout import axes_in_memory
 from actorflow.devices.simulated import SimulatedDevice
 from actorflow.graph.node import TensorId
 from actorflow.passes import compile

@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 from actorflow import machine
 from actorflow.testing import Deadlock, VirtualLoop
 from actorflow.testing import loop as loops
-from actorflow.testing.loop import run
+from actorflow.testing.running import run
 
 Main = Callable[[], Coroutine[Any, Any, Any]]
 

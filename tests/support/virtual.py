@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.testing.loop import VirtualLoop, run
+from actorflow.testing.loop import VirtualLoop
+from actorflow.testing.running import run
 
 __all__ = ["VirtualLoop", "run"]

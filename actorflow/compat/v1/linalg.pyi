@@ -34,7 +34,7 @@ from actorflow.ops.linalg.solve import cholesky_solve as cholesky_solve
 from actorflow.ops.linalg.solve import matrix_solve_ls as lstsq
 from actorflow.ops.linalg.solve import matrix_triangular_solve as triangular_solve
 from actorflow.ops.math.clip import global_norm as global_norm
-from actorflow.ops.math.einsum import einsum as einsum
+from actorflow.ops.math.matmul import einsum as einsum
 from actorflow.ops.math.matmul import matmul as matmul
 from actorflow.ops.math.matmul import tensordot as tensordot
 

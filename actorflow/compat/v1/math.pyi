@@ -4,6 +4,8 @@ from actorflow.ops.array.reverse import invert_permutation as invert_permutation
 from actorflow.ops.array.sort import in_top_k as in_top_k
 from actorflow.ops.array.sort import top_k as top_k
 from actorflow.ops.linalg.norm import l2_normalize as l2_normalize
+from actorflow.ops.math.argmax import argmax as argmax
+from actorflow.ops.math.argmax import argmin as argmin
 from actorflow.ops.math.arithmetic import accumulate_n as accumulate_n
 from actorflow.ops.math.arithmetic import add as add
 from actorflow.ops.math.arithmetic import add_n as add_n
@@ -72,8 +74,6 @@ from actorflow.ops.math.logic import logical_not as logical_not
 from actorflow.ops.math.logic import logical_or as logical_or
 from actorflow.ops.math.logic import logical_xor as logical_xor
 from actorflow.ops.math.logic import not_equal as not_equal
-from actorflow.ops.math.reduction import argmax as argmax
-from actorflow.ops.math.reduction import argmin as argmin
 from actorflow.ops.math.reduction import reduce_all as reduce_all
 from actorflow.ops.math.reduction import reduce_any as reduce_any
 from actorflow.ops.math.reduction import reduce_max as reduce_max

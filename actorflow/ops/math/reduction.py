@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import BOOLEAN, INDEX, NUMERIC, REAL, DTypeLike
+from actorflow.dtypes import BOOLEAN, INDEX, NUMERIC, REAL
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import known_value, small_constant
@@ -17,7 +17,7 @@ from actorflow.ops.math.logic import equal, where_v2
 from actorflow.ops.shape_rules import axes_of, from_value, reduction
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, is_static, show
+from actorflow.shapes import Shape, is_static
 
 
 def _reduced(c: Inference) -> Shape:
@@ -367,96 +367,3 @@ def reduce_all(
         reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
     """
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
-
-
-def _without_axis(c: Inference) -> Shape:
-    shape = c.shapes[0]
-    if shape is None:
-        return None
-    axes = axes_of(c, 1, len(shape))
-    if axes is None:
-        return (None,) * max(len(shape) - 1, 0)
-    if shape[axes[0]] == 0:
-        raise ValueError(f"The axis {axes[0]} of the shape {show(shape)} has no elements.")
-    return tuple(size for i, size in enumerate(shape) if i != axes[0])
-
-
-@op(
-    "ArgMax",
-    shape=_without_axis,
-    dtypes=REAL,
-    types={"dimension": INDEX},
-    result="output_type",
-    gradient=None,
-    work=input_size,
-)
-def argmax_op(
-    input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
-) -> Tensor:
-    """The index of the largest element along `dimension`, the first of several, as int32 or int64."""
-
-
-@op(
-    "ArgMin",
-    shape=_without_axis,
-    dtypes=REAL,
-    types={"dimension": INDEX},
-    result="output_type",
-    gradient=None,
-    work=input_size,
-)
-def argmin_op(
-    input: TensorLike, dimension: TensorLike, *, output_type: DTypeLike = dt.int64, name: str | None = None
-) -> Tensor:
-    """The index of the smallest element along `dimension`, the first of several, as int32 or int64."""
-
-
-def _arg_axis(axis: Any, dimension: Any) -> Any:
-    if axis is not None and dimension is not None:
-        raise ValueError("Give axis or dimension, which is its old name, but not both.")
-    chosen = dimension if axis is None else axis
-    return 0 if chosen is None else chosen
-
-
-@public("af", "af.math")
-def argmax(
-    input: TensorLike,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: DTypeLike = dt.int64,
-) -> Tensor:
-    """The index of the largest element along `axis` (0 by default), the first of several (`tf.argmax`).
-
-    Args:
-        input: a tensor of real numbers of rank 1 or more.
-        axis: the dimension to search, an int or a scalar; negative ones count from the end.
-        dimension: the old name of `axis`.
-        output_type: int32 or int64.
-
-    Returns:
-        Indices in the shape of `input` without that axis.
-
-    Raises:
-        ValueError: there is no such axis, or it has no elements.
-    """
-    return argmax_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)
-
-
-@public("af", "af.math")
-def argmin(
-    input: TensorLike,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: DTypeLike = dt.int64,
-) -> Tensor:
-    """The index of the smallest element along `axis` (0 by default), the first of several (`tf.argmin`). See `argmax`.
-
-    Args:
-        input: a tensor of real numbers of rank 1 or more.
-        axis: the dimension to search, an int or a scalar; negative ones count from the end.
-        dimension: the old name of `axis`.
-        output_type: int32 or int64.
-    """
-    return argmin_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)

@@ -12,11 +12,12 @@ from actorflow.ops.array.join import concat
 from actorflow.ops.array.range import range_, sequence_mask
 from actorflow.ops.array.shape import expand_dims, shape, transpose
 from actorflow.ops.building import composite
+from actorflow.ops.math.argmax import argmax
 from actorflow.ops.math.arithmetic import maximum
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.cumulative import cumsum
 from actorflow.ops.math.logic import equal, greater, logical_and, where_indices, where_v2
-from actorflow.ops.math.reduction import argmax, reduce_sum
+from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.nn.activation import log_softmax
 from actorflow.ops.nn.ctc import ctc_loss
 from actorflow.ops.sparse.tensor import sparse_of

@@ -10,8 +10,7 @@ import numpy as np
 
 from actorflow import shapes
 from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError
-from actorflow.graph.convert import shared_read
-from actorflow.graph.foreign import host_array
+from actorflow.graph.convert import host_array, shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor

@@ -13,7 +13,7 @@ from actorflow.ops.state import variable as state
 from actorflow.ops.state.checkpoint import restore_v2
 from actorflow.public import public
 from actorflow.train.saving.checkpoints import check_fits, find_checkpoint
-from actorflow.train.saving.saver import Saved, named_variables
+from actorflow.train.saving.saved_variables import Saved, named_variables
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.store import store_of
 from actorflow.variables.variable import Variable

@@ -16,6 +16,7 @@ from actorflow.errors import DataLossError, NotFoundError
 from actorflow.formats import installed
 from actorflow.formats.base import Reader
 from actorflow.formats.compare import RestoreRequest, compare
+from actorflow.logs import get_logger
 from actorflow.public import public
 
 
@@ -193,3 +194,19 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 def check_fits(path: str, wanted: Sequence[RestoreRequest], *, strict: bool, reshape: bool) -> None:
     """Raises one error with all differences between what is wanted and what the checkpoint has."""
     compare(path, installed.of(path).open(path).variables(), wanted, reshape=reshape).refuse(strict=strict)
+
+
+def is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
+    """Whether the folder names this checkpoint as the latest. It may where that can't be read: somebody has damaged it since it
+    was written a moment ago, which does not undo a save; the next one writes it again."""
+    try:
+        state = get_checkpoint_state(folder, latest_filename)
+    except DataLossError as error:
+        warn("a former checkpoint stays", path=path, reason=error.message)
+        return True
+    return state is not None and state.model_checkpoint_path == path
+
+
+def warn(event: str, **values: str) -> None:
+    """Tells the log."""
+    get_logger("train").warning(event, **values)

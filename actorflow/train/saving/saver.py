@@ -7,47 +7,46 @@ import threading
 import weakref
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import numpy as np
 
 from actorflow import blocking, machine
-from actorflow.cluster.node_states import keeps_state
 from actorflow.dtypes import string
 from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
 from actorflow.formats import installed
 from actorflow.formats.compare import RestoreRequest
-from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.logs import get_logger
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.flow.control import group
 from actorflow.ops.state.checkpoint import commit_checkpoint, restore_variables, save_variables, take_variables
 from actorflow.public import public
 from actorflow.session.session import Session
-from actorflow.shapes import Shape
 from actorflow.train.global_steps import get_global_step
 from actorflow.train.saving.checkpoints import (
     check_fits,
     checkpoint_exists,
     folder_of,
     get_checkpoint_mtimes,
-    get_checkpoint_state,
+    is_latest,
     update_checkpoint_state,
+    warn,
 )
+from actorflow.train.saving.saved_variables import Saved, by_task, named_variables, tasks_with_state
 from actorflow.unpicklable import unpicklable
-from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
 
-T = TypeVar("T")
-_turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
-
 if TYPE_CHECKING:
     from actorflow.graphdef.protos import MetaGraphDef, SaverDef
+
+
+T = TypeVar("T")
+
+
+_turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
 
 
 def _turn() -> anyio.Lock:
@@ -179,9 +178,9 @@ class Saver:
         with self._graph.as_default(), self._graph.control_dependencies(None), self._graph.name_scope(self._name):
             self._prefix = placeholder(string, [], name="prefix")
             takes, saves, restores = [], [], []
-            tasks = _tasks(variables)
+            tasks = by_task(variables)
             if self._state:
-                for task in _tasks_with_state(self._graph):
+                for task in tasks_with_state(self._graph):
                     tasks.setdefault(task, [])
             for device, several in tasks.items():
                 keys, handles = [saved.key for saved in several], [saved.variable.op for saved in several]
@@ -285,7 +284,11 @@ class Saver:
             except FailedPreconditionError as error:
                 if error.op != "SaveVariables":
                     raise
-                raise _lost(error) from error
+                raise AbortedError(  # tasks keep what was taken for a connection
+                    f"The values for a checkpoint were taken on {error.device}, and lost before they were written: a connection "
+                    "has ended.",
+                    hint="Save again. The checkpoints of before are as they were.",
+                ) from error
 
             def finish() -> None:
                 if meta_suffix is not None:
@@ -301,7 +304,7 @@ class Saver:
         try:
             data = self._meta_graph_bytes()
         except (TypeError, ValueError) as error:  # a node with a Python function, say
-            _warn("the graph can't be stored beside its checkpoint", reason=str(error))
+            warn("the graph can't be stored beside its checkpoint", reason=str(error))
             return
         installed.small_files().write(folder_of(path), f"{path.rpartition('/')[2]}.{suffix}", data)
 
@@ -378,7 +381,7 @@ class Saver:
             folder = folder_of(path)
             update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
             for old in dropped:
-                if not _is_latest(old, folder, latest_filename):  # another saver may have made it its latest
+                if not is_latest(old, folder, latest_filename):  # another saver may have made it its latest
                     (installed.at(old) or self._format).remove(old, (f".{suffix}",))
 
     # Restoring
@@ -444,84 +447,3 @@ class Saver:
             except DataLossError:
                 found.append((path, 0.0))
         self.set_last_checkpoints_with_time(found)
-
-
-def _is_latest(path: str, folder: str, latest_filename: str | None) -> bool:
-    """Whether the folder names this checkpoint as the latest. It may where that can't be read: somebody has damaged it since it
-    was written a moment ago, which does not undo a save; the next one writes it again."""
-    try:
-        state = get_checkpoint_state(folder, latest_filename)
-    except DataLossError as error:
-        _warn("a former checkpoint stays", path=path, reason=error.message)
-        return True
-    return state is not None and state.model_checkpoint_path == path
-
-
-def _warn(event: str, **values: str) -> None:
-    get_logger("train").warning(event, **values)
-
-
-def _lost(error: FailedPreconditionError) -> AbortedError:
-    """What was taken a moment ago is not there any more: tasks keep it for a connection."""
-    return AbortedError(
-        f"The values for a checkpoint were taken on {error.device}, and lost before they were written: a connection has ended.",
-        hint="Save again. The checkpoints of before are as they were.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A variable by its name in a checkpoint. `part` says which slice of the tensor of that name it is ("" for all of it),
-    and `shape` is that of the tensor."""
-
-    key: str
-    variable: Variable
-    part: str
-    shape: Shape
-
-
-def named_variables(given: Any) -> list[Saved]:
-    """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
-    of two."""
-    if given is None:
-        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
-    pairs = list(given.items()) if isinstance(given, Mapping) else [("", v) for v in given]
-    found: dict[tuple[str, str], Saved] = {}
-    for key, variable in pairs:
-        if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
-            raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
-        for saved in _slices(key, variable):
-            if found.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
-                raise ValueError(f"At least two variables have the same name: {saved.key}")
-    whole = {key for key, part in found if not part}
-    if twice := sorted(key for key, part in found if part and key in whole):
-        raise ValueError(f"At least two variables have the same name: {twice[0]}")
-    return list(found.values())
-
-
-def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
-    """How a variable is saved under `key`, or where that is empty under its own name."""
-    if isinstance(variable, PartitionedVariable):
-        return (
-            [saved for part in variable for saved in _slices("", part)]
-            if not key
-            else [Saved(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable]
-        )
-    info = variable._save_slice_info
-    if key or info is None:  # a single slice that is given a name is a variable of that name
-        return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
-    return [Saved(info.full_name, variable, info.spec, info.full_shape)]
-
-
-def _tasks(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
-    """The variables by the task that they ask for; "" where they ask for none."""
-    found: dict[str, list[Saved]] = {}
-    for saved in variables:
-        found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
-    return found
-
-
-def _tasks_with_state(graph: Graph) -> list[str]:
-    """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
-    specs = [DeviceSpec.parse(node.device) for node in graph.nodes.values() if node.device and keeps_state(node)]
-    return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))

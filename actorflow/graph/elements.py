@@ -1,0 +1,166 @@
+"""`Elements`: the part of a `Graph` that finds what is in it: operations and tensors by name, consumers, collections."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from actorflow.errors import UnknownNameError, describe
+from actorflow.graph.node import Node, TensorId
+from actorflow.graph.scoping import Scoped
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.public import public
+from actorflow.user_line import Where
+
+_GROWTH_WARNING = 1000
+
+
+@public("af")
+class GraphGrowthWarning(UserWarning):
+    """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
+
+
+class Elements(Scoped):
+    """What is in a graph."""
+
+    _nodes: dict[str, Node]
+    _operations: dict[str, Operation]
+    _consumers: dict[TensorId, list[str]]
+    _collections: dict[str, list[Any]]
+    _has_run: bool
+    _made_by_line: Counter[Where]
+
+    def get_operations(self) -> list[Operation]:
+        return list(self._operations.values())
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Raises UnknownNameError (a KeyError) with the nearest names where there is none."""
+        found = self._operations.get(name)
+        if found is None:
+            raise UnknownNameError(f"The graph has no operation {name!r}.{self._similar(name)}")
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError where there is none."""
+        op_name, colon, port = name.rpartition(":")
+        if not colon or not port.isdigit():
+            raise ValueError(
+                f"{name!r} is no name of a tensor; one has the form 'operation:output', such as '{name}:0'."
+            )
+        operation = self.get_operation_by_name(op_name)
+        if int(port) >= len(operation.outputs):
+            names = ", ".join(t.name for t in operation.outputs) or "none"
+            raise UnknownNameError(
+                describe(
+                    f"There is no tensor {name!r}; the outputs of {op_name!r}: {names}.",
+                    node=op_name,
+                    op=operation.type,
+                    where=operation.where,
+                )
+            )
+        return operation.outputs[int(port)]
+
+    def as_graph_element(
+        self, element: Any, *, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """`element` as a tensor or an operation of this graph.
+
+        Args:
+            element: a tensor, variable or operation, or the name of one: `name:0` for a tensor, `name` for an
+                operation.
+            allow_tensor: whether the result may be a tensor.
+            allow_operation: whether the result may be an operation.
+
+        Raises:
+            ValueError: it belongs to another graph.
+            UnknownNameError: the graph does not have a tensor or an operation of that name.
+            TypeError: it is not an element of a graph, or not of an allowed kind.
+        """
+        found: Any = element
+        if isinstance(element, bytes):
+            element = element.decode()
+        if isinstance(element, str):
+            if ":" in element and allow_tensor:
+                return self.get_tensor_by_name(element)
+            return self.get_operation_by_name(element)
+        convert = getattr(element, "_as_graph_element", None)
+        if convert is not None:
+            found = convert()
+        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
+            if found.graph is not self:
+                raise ValueError(
+                    describe(
+                        f"{found.name} belongs to another graph than the one it is used with.",
+                        where=found.where,
+                        hint="A session runs one graph, by default the one that is the default where it is made; for another "
+                        "say so: af.Session(graph=graph).",
+                    )
+                )
+            return found
+        raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
+
+    def tensor_at(self, tensor_id: TensorId) -> Tensor:
+        return self._operations[tensor_id.node].outputs[tensor_id.port]
+
+    def consumers(self, tensor_id: TensorId) -> list[Operation]:
+        return [self._operations[name] for name in self._consumers.get(tensor_id, ())]
+
+    def _similar(self, name: str) -> str:
+        import difflib
+
+        near = difflib.get_close_matches(name, self._operations, n=3)
+        return f" Similar names: {', '.join(near)}." if near else ""
+
+    # Growth
+
+    def mark_run(self) -> None:
+        """From now on growth is watched: a session calls this as it first runs the graph."""
+        self._has_run = True
+
+    def _watch_growth(self, where: Where) -> None:
+        self._made_by_line[where] += 1
+        if self._made_by_line[where] == _GROWTH_WARNING:
+            warnings.warn_explicit(
+                f"{where} made {_GROWTH_WARNING} nodes after the graph first ran. A graph that grows in a loop gets slower "
+                f"and keeps its memory: build the nodes once, before the loop, and feed what changes. "
+                f"graph.finalize() makes this an error.",
+                GraphGrowthWarning,
+                where.file,
+                where.line,
+            )
+
+    def nodes_by_line(self) -> list[tuple[Where, int]]:
+        """How many nodes each line of the program made, most first."""
+        return Counter(n.where for n in self._nodes.values() if n.where is not None).most_common()
+
+    # Collections
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Iterable[str], value: Any) -> None:
+        """Adds `value` to each of these collections; one name counts as one."""
+        for name in dict.fromkeys((names,) if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of the collections that have values."""
+        return [name for name, values in self._collections.items() if values]
+
+    def clear_collection(self, name: str) -> None:
+        """Takes all values out of a collection."""
+        self._collections.pop(name, None)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """The values of a collection; with `scope`, those whose name matches it as a prefix pattern."""
+        values = list(self._collections.get(name, ()))
+        if scope is None:
+            return values
+        pattern = re.compile(scope)
+        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        return self._collections.setdefault(name, [])

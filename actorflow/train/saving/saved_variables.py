@@ -1,0 +1,73 @@
+"""Variables by the names that they have in a checkpoint, with their slices, and the tasks that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.cluster.node_states import keeps_state
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.shapes import Shape
+from actorflow.variables.collections import GraphKeys
+from actorflow.variables.partitioned import PartitionedVariable
+from actorflow.variables.variable import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A variable by its name in a checkpoint. `part` says which slice of the tensor of that name it is ("" for all of it),
+    and `shape` is that of the tensor."""
+
+    key: str
+    variable: Variable
+    part: str
+    shape: Shape
+
+
+def named_variables(given: Any) -> list[Saved]:
+    """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
+    of two."""
+    if given is None:
+        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    pairs = list(given.items()) if isinstance(given, Mapping) else [("", v) for v in given]
+    found: dict[tuple[str, str], Saved] = {}
+    for key, variable in pairs:
+        if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
+            raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
+        for saved in _slices(key, variable):
+            if found.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
+                raise ValueError(f"At least two variables have the same name: {saved.key}")
+    whole = {key for key, part in found if not part}
+    if twice := sorted(key for key, part in found if part and key in whole):
+        raise ValueError(f"At least two variables have the same name: {twice[0]}")
+    return list(found.values())
+
+
+def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
+    """How a variable is saved under `key`, or where that is empty under its own name."""
+    if isinstance(variable, PartitionedVariable):
+        return (
+            [saved for part in variable for saved in _slices("", part)]
+            if not key
+            else [Saved(key, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in variable]
+        )
+    info = variable._save_slice_info
+    if key or info is None:  # a single slice that is given a name is a variable of that name
+        return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
+    return [Saved(info.full_name, variable, info.spec, info.full_shape)]
+
+
+def by_task(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
+    """The variables by the task that they ask for; "" where they ask for none."""
+    found: dict[str, list[Saved]] = {}
+    for saved in variables:
+        found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
+    return found
+
+
+def tasks_with_state(graph: Graph) -> list[str]:
+    """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
+    specs = [DeviceSpec.parse(node.device) for node in graph.nodes.values() if node.device and keeps_state(node)]
+    return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))
