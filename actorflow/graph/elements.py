@@ -24,7 +24,7 @@ class GraphGrowthWarning(UserWarning):
 
 
 class Elements(Scoped):
-    """What is in a graph."""
+    """The nodes of a graph, and the questions about them."""
 
     _nodes: dict[str, Node]
     _operations: dict[str, Operation]

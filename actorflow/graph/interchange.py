@@ -25,7 +25,7 @@ class Interchange(Elements):
         raise NotImplementedError
 
     def lint(self, fetches: Any = None, *others: Any) -> list[Race | ForgottenUpdates]:
-        """What runs do that their program can't mean: races of variables, and updates of layers that training leaves behind.
+        """Finds what a program can't mean in its runs: races of variables, and updates of layers that training leaves behind.
 
             for finding in graph.lint([loss, train]):
                 print(finding)  # names the lines

@@ -10,6 +10,7 @@ partitioners.py   partitioners: functions that say into how many slices a variab
                   (`tf.*_partitioner`)
 scope.py          `variable_scope` and `get_variable`: variables that several parts of a program share by name
                   (`tf.get_variable`)
+slices.py         `variable[1:3]`: a tensor that is a part of a variable's value, and can be assigned to
 store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
 template.py       `make_template`: a function whose variables are made in its first call and shared by all later ones
                   (`tf.make_template`)

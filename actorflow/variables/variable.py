@@ -24,7 +24,7 @@ from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static,
 from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
-from actorflow.variables.partitioned import VariableSlice
+from actorflow.variables.slices import VariableSlice
 
 if TYPE_CHECKING:
     from actorflow.graphdef.protos import VariableDef

@@ -21,6 +21,7 @@ from probes import Probe, log, probe, target, two
 
 import actorflow as af
 from actorflow import dtypes
+from actorflow.graph import elements
 from actorflow.graph import graph as graph_module
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
@@ -699,7 +700,7 @@ async def test_a_finalized_graph_runs(graph: af.Graph) -> None:
 
 
 async def test_growth_after_the_first_run_warns_once(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_module, "_GROWTH_WARNING", 5)
+    monkeypatch.setattr(elements, "_GROWTH_WARNING", 5)
     x = af.constant(1.0)
     for _ in range(20):
         af.identity(x)  # before the first run: no warning

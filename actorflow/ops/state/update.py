@@ -91,6 +91,9 @@ class Update:
         put("gradient", next(at for at, name in enumerate(self.inputs) if name in GRADIENTS))
         put("scalars", tuple(name for name in self.inputs if name not in GRADIENTS))
 
+    def __reduce__(self) -> tuple[Callable[[str], Update], tuple[str]]:
+        return row_of, (self.dense_type,)
+
     @property
     def name(self) -> str:
         """Its name in those of kernels: that of the formula."""
@@ -99,6 +102,11 @@ class Update:
 
 TABLE: list[Update] = []
 """All rows, in the order of their declaration."""
+
+
+def row_of(dense_type: str) -> Update:
+    """The row whose dense op has that name: rows are pickled by it."""
+    return next(row for row in TABLE if row.dense_type == dense_type)
 
 
 def update(
