@@ -113,7 +113,10 @@ class Optimizer:
             )
         if callable(loss):
             return self.apply_gradients(pairs, global_step, name)
-        with loss.graph.control_dependencies([] if dialect.speaks_v1() else updates_of(loss)):
+        updates = [] if dialect.speaks_v1() else updates_of(loss)
+        if not updates:
+            return self.apply_gradients(pairs, global_step, name)
+        with loss.graph.control_dependencies(updates):
             return self.apply_gradients(pairs, global_step, name)
 
     def compute_gradients(
