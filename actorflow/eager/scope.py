@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -26,6 +28,7 @@ def eager_graph() -> Graph:
 
 
 _graph: Graph | None = None
+T = TypeVar("T")
 
 
 @public("af")
@@ -41,10 +44,23 @@ class eager:
     It belongs to the coroutine or thread that enters it. Inside of `with graph.as_default():` ops add nodes to that graph
     again. Tensors keep their values after the block, and what is computed from them outside of any entered graph is
     computed at once too.
+
+    In a coroutine, ops on large tensors hold the event loop up as long as their kernels take. `async with af.eager(threads=1)` is
+    the same block with a way around that: its `run` computes on a thread.
+
+        async with af.eager(threads=1) as scope:
+            y = await scope.run(af.matmul, x, x)
+
+    Args:
+        threads: how many calls of `run` compute at once; others wait for their turn.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 1) -> None:
+        if threads < 1:
+            raise ValueError(f"threads is a positive number, but it is {threads}.")
         self._entered: list[AbstractContextManager[Graph]] = []
+        self._threads = threads
+        self._turns: Any = None
 
     def __enter__(self) -> None:
         self._entered.append(eager_graph().as_default())
@@ -54,6 +70,43 @@ class eager:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.pop().__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> eager:
+        self.__enter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    async def run(self, function: Callable[..., T], *args: Any) -> T:
+        """`function(*args)` on a thread, where its ops run at once and hold up nothing else. Tapes of the caller watch them.
+
+        A kernel that runs can't be stopped: a caller that is cancelled waits for the function's end.
+
+        Args:
+            function: a function of Python, or an op.
+            args: its arguments.
+        """
+        import anyio
+
+        from actorflow import machine
+
+        if self._turns is None:
+            self._turns = anyio.Semaphore(self._threads)
+        context, where = copy_context(), user_line()
+
+        def compute() -> T:
+            with eager_graph().as_default():
+                try:
+                    return function(*args)
+                except Exception as error:
+                    error.add_note(f"  while it ran on a thread for {where}")
+                    raise
+
+        async with self._turns:
+            return await machine.on_thread(partial(context.run, compute))
 
 
 @public("af")

@@ -8,6 +8,8 @@ import pickle
 import threading
 import weakref
 
+import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 
@@ -232,3 +234,37 @@ def test_optimizers_apply_gradients_at_once() -> None:
     v = af.Variable([1.0, 2.0])
     af.train.GradientDescentOptimizer(0.5).apply_gradients([(af.constant([1.0, 2.0]), v)])
     assert v.numpy().tolist() == [0.5, 1.0]
+
+
+def test_large_ops_can_run_beside_the_event_loop_f119() -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def slow(x: af.Tensor) -> af.Tensor:
+        started.set()
+        release.wait()
+        return x * w
+
+    w = af.Variable(3.0)
+
+    async def main() -> None:
+        async with af.eager(threads=1) as scope:
+            with af.GradientTape() as tape:
+                async with anyio.create_task_group() as group:
+                    found: list[af.Tensor] = []
+
+                    async def compute() -> None:
+                        found.append(await scope.run(slow, af.constant(2.0)))
+
+                    group.start_soon(compute)
+                    while not started.is_set():
+                        await anyio.lowlevel.checkpoint()
+                    release.set()  # the loop was free while the function ran
+            assert float(found[0]) == 6.0
+            assert float(tape.gradient(found[0], w)) == 2.0
+            with pytest.raises(ValueError, match="inner sizes") as caught:
+                await scope.run(af.matmul, af.ones([2, 3]), af.ones([2, 3]))
+            assert "test_eager.py" in caught.value.__notes__[0]
+
+    anyio.run(main)
+    with pytest.raises(ValueError, match="positive"):
+        af.eager(threads=0)
