@@ -121,6 +121,7 @@ BOUND: dict[type, Callable[[], Any]] = {
     af.Operation: lambda: tensor().op,
     af.Variable: lambda: af.Variable(1.0),
     af.PartitionedVariable: lambda: af.get_variable("p", [4], partitioner=af.fixed_size_partitioner(2)),
+    af.train.LooperThread: lambda: af.train.LooperThread(af.train.Coordinator(), 1),
     af.SparseTensor: lambda: af.SparseTensor([[0]], [1.0], [1]),
     af.IndexedSlices: lambda: af.IndexedSlices(tensor(), af.constant([0])),
     af.TensorArray: lambda: af.TensorArray(FLOAT, 1),

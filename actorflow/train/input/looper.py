@@ -9,6 +9,7 @@ from typing import Any
 
 from actorflow.public import public
 from actorflow.train.input.coordinator import Coordinator
+from actorflow.unpicklable import unpicklable
 
 
 @public("af.train")
@@ -23,6 +24,8 @@ class LooperThread(threading.Thread):
     An error of a call asks the coordinator to stop, and is raised where its threads are joined. A subclass may bring
     `start_loop`, `run_loop` and `stop_loop`.
     """
+
+    __reduce_ex__ = unpicklable("A looper is not pickled: it is a thread of this process.")
 
     def __init__(
         self,
