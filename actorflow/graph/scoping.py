@@ -98,6 +98,9 @@ class Scoped:
         for element in control_inputs:
             found = self.as_graph_element(element)
             names[found.op.name if isinstance(found, Tensor) else found.name] = None
+        if not names:  # nothing to wait for: a variable's shared read serves inside, too
+            yield
+            return
         with scopes.changed(self, controls=(*scopes.of(self).controls, scopes.ControlScope(tuple(names)))):
             yield
 
