@@ -59,8 +59,8 @@ def every() -> list[Event]:
 def page(text: str) -> str:
     """The page with the events as they are now."""
     rows = sorted({(e.part, e.text or "", e.level, ", ".join(f"`{f}`" for f in e.fields)) for e in every() if e.text})
-    lines = [f"| `actorflow.{part}` | {what} | {level} | {fields} |" for part, what, level, fields in rows]
-    table = "\n".join(["| logger | event | level | fields |", "|---|---|---|---|", *lines, ""])
+    lines = [f"| {part} | {what} | {level} | {fields} |" for part, what, level, fields in rows]
+    table = "\n".join(["| part | event | level | fields |", "|---|---|---|---|", *lines, ""])
     before, _, rest = text.partition(BEGIN)
     return before + BEGIN + table + END + rest.partition(END)[2]
 
