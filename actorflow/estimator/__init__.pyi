@@ -16,6 +16,7 @@ evaluation.py   `evaluate` and `predict` as programs
 warm_start.py   a training that begins with values of a checkpoint
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
+progress.py     the live line of a training, in a terminal or a notebook
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator`

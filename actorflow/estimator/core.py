@@ -14,6 +14,7 @@ import anyio
 from actorflow import machine
 from actorflow.estimator.evaluation import evaluation, prediction
 from actorflow.estimator.graphs import Graphs, check_model_fn
+from actorflow.estimator.progress import progress
 from actorflow.estimator.run_config import RunConfig
 from actorflow.estimator.training import check_hooks, check_listeners, check_steps, training
 from actorflow.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
@@ -180,7 +181,15 @@ class Core:
             )
         check_steps(steps, max_steps)
         found, listeners = check_hooks(hooks), check_listeners(saving_listeners)
-        return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+        view = progress(self._config.progress)
+        if view is None or self.told.viewers:
+            return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+        self.told.viewers.append(view)
+        try:
+            return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+        finally:
+            self.told.viewers.remove(view)
+            view.close()
 
     def _evaluation(
         self,

@@ -79,6 +79,7 @@ class RunConfig:
         checkpoint_save_graph_def: whether to write the graph beside checkpoints.
         master: the target of the training, or a `LocalCluster`; that of `TF_CONFIG` unless given, or else the
             environment's `ACTORFLOW_TARGET`.
+        progress: whether a training shows a live line: in a terminal and in a notebook unless given.
 
     Raises:
         ValueError: an argument, or `TF_CONFIG`, is invalid.
@@ -105,6 +106,7 @@ class RunConfig:
         checkpoint_save_graph_def: bool = True,
         *,
         master: Any = None,
+        progress: bool | None = None,
     ) -> None:
         if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
             save_checkpoints_steps, save_checkpoints_secs = None, _SAVE_SECS
@@ -126,6 +128,7 @@ class RunConfig:
         for name in _REPLACEABLE:
             value = given[name]
             setattr(self, name, os.fspath(value) if name == "model_dir" and value is not None else value)
+        self.progress = progress
         self._check()
         self._read(environment)
         if master is not None:

@@ -177,6 +177,8 @@ class Events:
         self.past: deque[Event] = deque(maxlen=_KEPT)
         self._clock = clock
         self._followers: list[Follower] = []
+        self.viewers: list[Callable[[Event], object]] = []
+        """Called with each event, where it is told."""
         self._closed = False
 
     def tell(self, kind: Callable[..., Event], *facts: Any) -> None:
@@ -195,6 +197,8 @@ class Events:
         for follower in self._followers:
             follower.waiting.append(event)
             follower.news.set()
+        for view in self.viewers:
+            view(event)
         return event
 
     async def follow(self) -> AsyncIterator[Event]:

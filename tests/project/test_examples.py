@@ -98,6 +98,16 @@ def test_eager(tmp_path: Path) -> None:
     assert "game/generator/layers/0/kernel" in dict(af.train.list_variables(str(tmp_path / "out" / "gan-1")))
 
 
+def test_estimator_digits(tmp_path: Path) -> None:
+    text = run("estimator_digits.py", "--steps", "400", "--output", tmp_path)
+    accuracy = re.search(r"step 400: test accuracy (\d+\.\d+)%", text)
+    assert accuracy is not None and float(accuracy[1]) > 90, text
+    assert len(re.findall(r"a (\d) is seen as \1", text)) >= 4, text
+    assert "step 400: test accuracy " + accuracy[1] in run(
+        "estimator_digits.py", "--steps", "400", "--output", tmp_path
+    )
+
+
 def test_digits(tmp_path: Path) -> None:
     printed = run("digits.py", "--output", tmp_path / "out", "--seed", "3")
     (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)
