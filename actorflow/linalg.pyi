@@ -29,7 +29,6 @@ from actorflow.ops.linalg.matrix import matrix_solve as solve
 from actorflow.ops.linalg.matrix import matrix_transpose as matrix_transpose
 from actorflow.ops.linalg.matrix import matrix_transpose as transpose
 from actorflow.ops.linalg.matrix import trace as trace
-from actorflow.ops.linalg.norm import l2_normalize as l2_normalize
 from actorflow.ops.linalg.norm import norm as norm
 from actorflow.ops.linalg.norm import normalize as normalize
 from actorflow.ops.linalg.solve import cholesky_solve as cholesky_solve
@@ -39,6 +38,7 @@ from actorflow.ops.math.clip import global_norm as global_norm
 from actorflow.ops.math.matmul import einsum as einsum
 from actorflow.ops.math.matmul import matmul as matmul
 from actorflow.ops.math.matmul import tensordot as tensordot
+from actorflow.ops.nn.normalization import l2_normalize as l2_normalize
 
 __all__ = [
     "adjoint",

@@ -9,7 +9,6 @@ from actorflow.ops.array.space_batch import depth_to_space as depth_to_space
 from actorflow.ops.array.space_batch import space_to_batch as space_to_batch
 from actorflow.ops.array.space_batch import space_to_depth as space_to_depth
 from actorflow.ops.array.space_batch import with_space_to_batch as with_space_to_batch
-from actorflow.ops.linalg.norm import l2_normalize as l2_normalize
 from actorflow.ops.math.elementwise import sigmoid as sigmoid
 from actorflow.ops.math.elementwise import tanh as tanh
 from actorflow.ops.math.statistics import zero_fraction as zero_fraction
@@ -79,6 +78,7 @@ from actorflow.ops.nn.moments import normalize_moments as normalize_moments
 from actorflow.ops.nn.moments import sufficient_statistics as sufficient_statistics
 from actorflow.ops.nn.moments import weighted_moments as weighted_moments
 from actorflow.ops.nn.normalization import fused_batch_norm as fused_batch_norm
+from actorflow.ops.nn.normalization import l2_normalize as l2_normalize
 from actorflow.ops.nn.normalization import local_response_normalization as local_response_normalization
 from actorflow.ops.nn.normalization import local_response_normalization as lrn
 from actorflow.ops.nn.pooling.fractional import fractional_avg_pool as fractional_avg_pool

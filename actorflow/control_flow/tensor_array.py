@@ -13,11 +13,11 @@ from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import expand_dims, shape
 from actorflow.ops.flow import lists
 from actorflow.ops.flow.control import identity, no_op
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
 from actorflow.user_line import user_line

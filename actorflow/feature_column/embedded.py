@@ -12,7 +12,7 @@ from actorflow.feature_column.categorical import WeightedColumn
 from actorflow.feature_column.column import CategoricalColumn, DenseColumn, Features, Weights, as_scope
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.range import one_hot
+from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.nn.embedding import safe_embedding_lookup_sparse

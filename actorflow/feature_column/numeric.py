@@ -16,12 +16,13 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import constant
 from actorflow.ops.array.join import stack
+from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.pad_tile import tile
-from actorflow.ops.array.range import one_hot, range_
 from actorflow.ops.array.shape import expand_dims, reshape
 from actorflow.ops.array.shape import shape as shape_of
 from actorflow.ops.io.parsing import FixedLenFeature
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import greater_equal
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.public import public

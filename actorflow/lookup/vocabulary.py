@@ -18,11 +18,11 @@ from actorflow.lookup.initializers import (
     TextFileInitializer,
 )
 from actorflow.lookup.tables import LookupInterface, StaticHashTable
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import size
 from actorflow.ops.building import composite
 from actorflow.ops.flow.control import no_op
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import not_equal, where
 from actorflow.ops.strings.elementwise import as_string
 from actorflow.ops.strings.hash import (

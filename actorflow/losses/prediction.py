@@ -11,12 +11,12 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.losses.weighted import Reduction, add_loss, compute_weighted_loss, present, weight_checks
 from actorflow.ops.array.constant import zeros_like
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import rank, reshape, shape, squeeze
 from actorflow.ops.building import composite
 from actorflow.ops.flow.control import stop_gradient
 from actorflow.ops.math.arithmetic import div_no_nan, maximum, minimum, multiply, subtract
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.elementwise import abs, log, square
 from actorflow.ops.math.logic import equal, logical_and, where
 from actorflow.ops.math.reduction import reduce_all, reduce_sum

@@ -6,12 +6,12 @@ from actorflow.dtypes import float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import constant, ones_like, zeros_like
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import expand_dims, rank, shape, size
 from actorflow.ops.building import composite, known_value
 from actorflow.ops.flow.control import Assert
 from actorflow.ops.math.arithmetic import add_n, div_no_nan, multiply
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import equal, logical_and, logical_not, logical_or, where
 from actorflow.ops.math.reduction import reduce_all, reduce_sum
 from actorflow.public import public

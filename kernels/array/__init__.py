@@ -5,7 +5,7 @@ gather.py        ops that pick elements by their indices, and put them back
 index.py         rectangular parts of a tensor
 join.py          ops that put tensors together and take them apart
 pad_tile.py      ops that make a tensor larger around itself
-range.py         ranges, evenly spaced numbers and one-hot codes
+one_hot.py       one-hot codes
 reverse.py       put elements in another order: reverse_sequence, roll, invert_permutation
 scatter.py       copy a tensor and change some of its elements or slices
 shape.py         ops that ask for a shape or change it

@@ -16,7 +16,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from ..array import gather as gathering
-from ..array import range as array_range
+from ..array import one_hot as array_one_hot
 from ..array import sort as array_sort
 from ..math import reduction, segment
 from .builtin import DEEPEST, Array, Kernel, Native, Types
@@ -159,7 +159,7 @@ def _one_hot_text(types: Types, otherwise: Any) -> str | None:
 
 
 def _one_hot_python(indices: Any, depth: Any, on: Any, off: Any, out: Any = None) -> Any:
-    return array_range.one_hot(np, indices, depth, on, off, axis=-1, out=out)
+    return array_one_hot.one_hot(np, indices, depth, on, off, axis=-1, out=out)
 
 
 _one_hot = Native(_one_hot_python, _one_hot_text)

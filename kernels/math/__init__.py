@@ -6,6 +6,7 @@ elementwise.py   elementwise functions of one tensor
 histogram.py     counts and histograms
 logic.py         comparisons, boolean logic, bits and choices
 matmul.py        products of matrices and of einsum
+range.py         ranges and evenly spaced numbers
 reduction.py     reductions and scans
 segment.py       reductions over groups of rows
 special.py       special functions, which scipy computes (`cupyx.scipy` on a GPU)

@@ -70,7 +70,7 @@ NAMES: dict[str, dict[str, str]] = {
         "quantization": "actorflow.compat.v1.quantization:",
         "queue": "actorflow.compat.v1.queue:",
         "random": "actorflow.compat.v1.random:",
-        "range": "actorflow.ops.array.range:range_",
+        "range": "actorflow.ops.math.cumulative:range_",
         "resource": "actorflow.dtypes",
         "sets": "actorflow.compat.v1.sets:",
         "signal": "actorflow.compat.v1.signal:",

@@ -3,7 +3,6 @@
 from actorflow.ops.array.reverse import invert_permutation as invert_permutation
 from actorflow.ops.array.sort import in_top_k as in_top_k
 from actorflow.ops.array.sort import top_k as top_k
-from actorflow.ops.linalg.norm import l2_normalize as l2_normalize
 from actorflow.ops.math.argmax import argmax as argmax
 from actorflow.ops.math.argmax import argmin as argmin
 from actorflow.ops.math.arithmetic import accumulate_n as accumulate_n
@@ -127,6 +126,7 @@ from actorflow.ops.nn.activation import log_softmax as log_softmax
 from actorflow.ops.nn.activation import softmax as softmax
 from actorflow.ops.nn.activation import softplus as softplus
 from actorflow.ops.nn.activation import softsign as softsign
+from actorflow.ops.nn.normalization import l2_normalize as l2_normalize
 
 __all__ = [
     "abs",

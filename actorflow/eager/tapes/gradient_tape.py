@@ -19,7 +19,7 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.array.join import stack
-from actorflow.ops.array.range import one_hot
+from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.shape import reshape
 from actorflow.public import public
 from actorflow.shapes import is_static

@@ -6,7 +6,7 @@ index.py         rectangular parts of a tensor: slice, strided_slice, and Python
 join.py          ops that put tensors together and take them apart along a dimension: concat, split, stack, unstack
 pad_tile.py      ops that make a tensor larger around itself: pad with a constant or a mirror image, tile, repeat
 partition.py     parting the elements of a tensor by numbers that a run decides, and putting such parts together
-range.py         tensors that count: ranges, evenly spaced numbers, grids, one-hot codes, and masks of lengths
+one_hot.py       one-hot codes, masks of lengths, and grids
 reverse.py       elements in another order: reverse_sequence, roll, invert_permutation
 scatter.py       scattering: zeros, or a copy of a tensor, with some elements or slices replaced or combined: `scatter_nd`,
                  `tensor_scatter_nd_*`

@@ -78,7 +78,7 @@ def _gathered_rows(node: Operation, dy: Tensor) -> Any:
 @gather_v2_op.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     """Along another axis than the first: that axis is brought to the front, and equal indices are added up."""
-    from actorflow.ops.array.range import range_
+    from actorflow.ops.math.cumulative import range_
     from actorflow.ops.math.segment import unsorted_segment_sum
 
     params, indices, axis = node.inputs
@@ -267,8 +267,8 @@ def gradient_in_batches(params: Tensor, indices: Tensor, axis: Tensor, batch_dim
     `dy` is seen as (batches, before, places, after). The rows of all batches are numbered on, so that one sum over
     segments serves them all.
     """
-    from actorflow.ops.array.range import range_
     from actorflow.ops.math.cast import cast
+    from actorflow.ops.math.cumulative import range_
     from actorflow.ops.math.reduction import reduce_prod
     from actorflow.ops.math.segment import unsorted_segment_sum
 
@@ -289,8 +289,8 @@ def gradient_in_batches(params: Tensor, indices: Tensor, axis: Tensor, batch_dim
 
 def points_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
     """`indices` with the position in each batch dimension before its own numbers."""
-    from actorflow.ops.array.range import range_
     from actorflow.ops.math.cast import cast
+    from actorflow.ops.math.cumulative import range_
 
     known = indices.static_shape
     if known is None:

@@ -171,7 +171,7 @@ def tile(input: TensorLike, multiples: TensorLike, *, name: str | None = None) -
 @tile.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     """Each dimension is seen as (copies, size), and the copies are added up."""
-    from actorflow.ops.array.range import range_
+    from actorflow.ops.math.cumulative import range_
     from actorflow.ops.math.reduction import reduce_sum
 
     source, multiples = node.inputs
@@ -197,7 +197,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
             where only the run knows.
     """
     from actorflow.ops.array.gather import gather
-    from actorflow.ops.array.range import sequence_mask
+    from actorflow.ops.array.one_hot import sequence_mask
     from actorflow.ops.array.shape import broadcast_to, expand_dims
     from actorflow.ops.math.logic import where
 

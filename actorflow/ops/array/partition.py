@@ -45,7 +45,7 @@ def dynamic_partition_op(
 @dynamic_partition_op.gradient
 def _(node: Operation, *dys: Tensor | None) -> list[Any]:
     """The positions are parted in the same way, which says where each gradient belongs."""
-    from actorflow.ops.array.range import range_
+    from actorflow.ops.math.cumulative import range_
 
     data, partitions = node.inputs
     count = node.get_attr("num_partitions")

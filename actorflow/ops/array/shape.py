@@ -271,7 +271,7 @@ def transpose(
             if tensor.static_shape is not None:
                 perm = np.arange(len(tensor.static_shape), dtype=np.int32)[::-1]
             else:
-                from actorflow.ops.array.range import range_
+                from actorflow.ops.math.cumulative import range_
 
                 perm = rank(tensor) - 1 - range_(rank(tensor))
         if not (conjugate and tensor.dtype.is_complex):

@@ -83,8 +83,8 @@ def _swap(values: Tensor, axis: Any, dimensions: int | None) -> Any:
         order[[axis, -1]] = order[[-1, axis]]
         return order
     from actorflow.ops.array.gather import gather
-    from actorflow.ops.array.range import range_
     from actorflow.ops.math.cast import cast
+    from actorflow.ops.math.cumulative import range_
     from actorflow.ops.math.logic import equal, less, where_v2
 
     count = rank(values)
@@ -226,8 +226,8 @@ def top_k_op(
 @top_k_op.gradient
 def _(node: Operation, dy: Tensor, _: Any) -> list[Any]:
     """Each value's gradient goes back to where it came from; the tensor is seen as a matrix of rows."""
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.scatter import scatter_nd
+    from actorflow.ops.math.cumulative import range_
 
     source, indices = node.inputs[0], node.outputs[1]
     width = shape(source)[-1]

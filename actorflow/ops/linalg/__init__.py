@@ -5,6 +5,6 @@ diagonal.py    diagonals: tensors made of them, and taken out of tensors
 functions.py   functions of whole matrices: logarithms of determinants, roots, exponentials, pseudo-inverses; products with
                vectors
 matrix.py      matrices: inverses, determinants and factors
-norm.py        norms of vectors and matrices, and tensors scaled to a norm of one
+norm.py        norms of vectors and matrices
 solve.py       systems of linear equations with factored or rectangular matrices, which lie in the last two dimensions
 """

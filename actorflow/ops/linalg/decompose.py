@@ -13,7 +13,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import DTypeLike
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import concat
-from actorflow.ops.array.range import one_hot
+from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.shape import expand_dims
 from actorflow.ops.declare import T, op
 from actorflow.ops.linalg.diagonal import matrix_band_part, matrix_diag, matrix_diag_part, matrix_set_diag

@@ -151,8 +151,8 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
         ValueError: `a` has fewer than two dimensions.
     """
     from actorflow.ops.array.join import concat, stack
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.shape import rank, transpose
+    from actorflow.ops.math.cumulative import range_
 
     with composite(name, "matrix_transpose", a) as scope:
         tensor = convert_to_tensor(a)
@@ -193,8 +193,8 @@ def eye(
         A tensor of shape (*batch_shape, num_rows, num_columns).
     """
     from actorflow.ops.array.join import concat
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.shape import broadcast_to, expand_dims, shape
+    from actorflow.ops.math.cumulative import range_
 
     kind, columns = as_dtype(dtype), num_rows if num_columns is None else num_columns
     with composite(name, "eye", num_rows, num_columns, batch_shape) as scope:

@@ -7,10 +7,9 @@ from typing import Any
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.building import composite
-from actorflow.ops.math.arithmetic import maximum, multiply, pow, realdiv
+from actorflow.ops.math.arithmetic import pow, realdiv
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.elementwise import abs as abs_
-from actorflow.ops.math.elementwise import rsqrt, square
 from actorflow.ops.math.reduction import reduce_max, reduce_sum
 from actorflow.ops.math.statistics import _one_of, reduce_euclidean_norm
 from actorflow.public import public
@@ -56,31 +55,6 @@ def norm(
         if ord == float("inf"):
             return reduce_max(size, axis, keepdims=keep)
         return pow(reduce_sum(pow(size, ord), axis, keepdims=keep), 1 / ord)
-
-
-@public("af.math", "af.linalg", "af.nn")
-def l2_normalize(
-    x: TensorLike,
-    axis: Any = None,
-    epsilon: float = 1e-12,
-    name: str | None = None,
-    dim: Any = None,
-) -> Tensor:
-    """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`).
-
-    Args:
-        x: a floating tensor.
-        axis: the dimensions over which the sum is taken, an int or a list of them; all by default.
-        epsilon: the least sum of squares to divide by, so that a vector of zeros stays one.
-        dim: the older name of `axis`.
-
-    Returns:
-        A tensor of the shape of `x`.
-    """
-    with composite(name, "l2_normalize", x) as scope:
-        tensor = convert_to_tensor(x)
-        total = reduce_sum(square(tensor), dim if axis is None else axis, keepdims=True)
-        return multiply(tensor, rsqrt(maximum(total, epsilon)), name=scope)
 
 
 @public("af.linalg")

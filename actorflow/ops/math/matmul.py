@@ -244,8 +244,8 @@ def _reshaped(tensor: Tensor, sizes: list[Any], name: str | None) -> Tensor:
 
 def _of_any_rank(left: Tensor, right: Tensor, axes: Any, name: str) -> Tensor:
     from actorflow.ops.array.join import concat
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.shape import rank, reshape
+    from actorflow.ops.math.cumulative import range_
 
     if isinstance(axes, (int, np.integer)):
         over_left, over_right = range_(rank(left) - int(axes), rank(left)), range_(int(axes))
@@ -262,9 +262,9 @@ def _turned(tensor: Tensor, over: Tensor, contracted_last: bool) -> tuple[Tensor
     """`tensor` as a matrix with the axes `over` as its columns (or rows), and the sizes of the other axes."""
     from actorflow.ops.array.gather import gather
     from actorflow.ops.array.join import concat, stack
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.shape import rank, reshape, shape, transpose
     from actorflow.ops.array.unique import setdiff1d
+    from actorflow.ops.math.cumulative import range_
 
     sizes = shape(tensor)
     free, _ = setdiff1d(range_(rank(tensor)), over)

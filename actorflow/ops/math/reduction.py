@@ -144,12 +144,11 @@ def _products_of_others(x: Tensor, axis: Tensor) -> Tensor:
     are brought to the front and made one."""
     from actorflow.ops.array.gather import gather
     from actorflow.ops.array.join import concat
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.reverse import invert_permutation
     from actorflow.ops.array.shape import rank, reshape, shape, transpose
     from actorflow.ops.array.unique import setdiff1d
     from actorflow.ops.math.arithmetic import floormod, maximum
-    from actorflow.ops.math.cumulative import cumprod
+    from actorflow.ops.math.cumulative import cumprod, range_
 
     count = rank(x)
     kept = setdiff1d(range_(0, count), floormod(cast(reshape(axis, [-1]), dt.int32), maximum(count, 1)))[0]
@@ -180,8 +179,8 @@ def _all_axes(tensor: Tensor) -> Tensor:
     rank = tensor.shape.ndims
     if rank is not None:
         return small_constant(tensor.graph, np.arange(rank), dt.int32, "axes")
-    from actorflow.ops.array.range import range_
     from actorflow.ops.array.shape import rank as rank_of
+    from actorflow.ops.math.cumulative import range_
 
     return range_(0, rank_of(tensor), name="axes")
 

@@ -12,12 +12,13 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like
 from actorflow.ops.array.gather import boolean_mask
 from actorflow.ops.array.join import concat
-from actorflow.ops.array.range import range_, sequence_mask
+from actorflow.ops.array.one_hot import sequence_mask
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import expand_dims, reshape, shape, size, transpose
 from actorflow.ops.building import composite, outputs_of
 from actorflow.ops.declare import op
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import logical_and, not_equal
 from actorflow.ops.math.reduction import reduce_max, reduce_sum
 from actorflow.ops.nn.losses import is_zero

@@ -9,13 +9,13 @@ from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like, zeros_like
 from actorflow.ops.array.gather import gather, gather_nd
 from actorflow.ops.array.join import concat
-from actorflow.ops.array.range import range_, sequence_mask
+from actorflow.ops.array.one_hot import sequence_mask
 from actorflow.ops.array.shape import expand_dims, shape, transpose
 from actorflow.ops.building import composite
 from actorflow.ops.math.argmax import argmax
 from actorflow.ops.math.arithmetic import maximum
 from actorflow.ops.math.cast import cast
-from actorflow.ops.math.cumulative import cumsum
+from actorflow.ops.math.cumulative import cumsum, range_
 from actorflow.ops.math.logic import equal, greater, logical_and, where_indices, where_v2
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.ops.nn.activation import log_softmax

@@ -13,13 +13,13 @@ from actorflow.ops.array.constant import fill, ones_like, zeros_like
 from actorflow.ops.array.gather import gather
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.partition import dynamic_partition, dynamic_stitch
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import expand_dims, rank, reshape, shape, size
 from actorflow.ops.array.unique import unique
 from actorflow.ops.building import composite
 from actorflow.ops.flow.control import identity
 from actorflow.ops.math.arithmetic import add_n, div_no_nan, maximum, minimum, realdiv
 from actorflow.ops.math.cast import cast
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.elementwise import sqrt, square
 from actorflow.ops.math.logic import greater, greater_equal, where, where_v2
 from actorflow.ops.math.reduction import reduce_prod, reduce_sum

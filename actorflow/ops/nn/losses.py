@@ -193,7 +193,7 @@ def _last(tensor: Tensor, axis: Any) -> Tensor:
         return transpose(tensor, [*(i for i in range(dimensions) if i != axis % dimensions), axis % dimensions])
     if axis == -1:
         return tensor
-    from actorflow.ops.array.range import range_
+    from actorflow.ops.math.cumulative import range_
 
     at, whole = axis % rank(tensor), rank(tensor)
     return transpose(tensor, concat([range_(at), range_(at + 1, whole), reshape(at, [1])], 0))

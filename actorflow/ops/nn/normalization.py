@@ -1,4 +1,4 @@
-"""Normalization as ops of its own: across channels (LRN) and over batches (the fused batch norm)."""
+"""Normalization: to a norm of one, across channels (LRN), and over batches (the fused batch norm)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import transpose
 from actorflow.ops.building import composite, or_zeros, small_constant
 from actorflow.ops.declare import T, op
+from actorflow.ops.math.arithmetic import maximum, multiply
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.elementwise import rsqrt, square
 from actorflow.ops.math.reduction import reduce_mean, reduce_sum
@@ -18,6 +19,34 @@ from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, merge, show
+
+# ---- to a norm of one
+
+
+@public("af.math", "af.linalg", "af.nn")
+def l2_normalize(
+    x: TensorLike,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`).
+
+    Args:
+        x: a floating tensor.
+        axis: the dimensions over which the sum is taken, an int or a list of them; all by default.
+        epsilon: the least sum of squares to divide by, so that a vector of zeros stays one.
+        dim: the older name of `axis`.
+
+    Returns:
+        A tensor of the shape of `x`.
+    """
+    with composite(name, "l2_normalize", x) as scope:
+        tensor = convert_to_tensor(x)
+        total = reduce_sum(square(tensor), dim if axis is None else axis, keepdims=True)
+        return multiply(tensor, rsqrt(maximum(total, epsilon)), name=scope)
+
 
 # ---- across channels
 

@@ -21,12 +21,12 @@ from actorflow.ops.array.gather import gather
 from actorflow.ops.array.index import slice_
 from actorflow.ops.array.join import concat, stack
 from actorflow.ops.array.pad_tile import pad
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import maximum, minimum
 from actorflow.ops.math.cast import cast, complex_op, real_op
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import equal, logical_or, where_v2
 from actorflow.ops.math.reduction import reduce_prod
 from actorflow.ops.shape_rules import at_least_rank

@@ -12,12 +12,12 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like, zeros_like
 from actorflow.ops.array.gather import gather_nd
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, size
 from actorflow.ops.building import composite, small_constant
 from actorflow.ops.declare import T, op
 from actorflow.ops.math.arithmetic import floormod
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import where_v2
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse.math import paired

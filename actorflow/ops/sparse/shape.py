@@ -12,11 +12,11 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather
 from actorflow.ops.array.join import concat
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, reverse, shape, size
 from actorflow.ops.building import composite, known_value, or_zeros
 from actorflow.ops.declare import T, op
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import where
 from actorflow.ops.shape_rules import require_rank
 from actorflow.ops.sparse.tensor import sparse_of, with_shape

@@ -12,9 +12,9 @@ from typing import Any
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.join import stack
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import reshape, shape
 from actorflow.ops.building import composite
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.state import scatter as state_sparse
 from actorflow.ops.state import scatter_nd as state_scatter
 from actorflow.ops.state import variable as state

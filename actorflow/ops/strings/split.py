@@ -14,10 +14,10 @@ from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.gather import unravel_index
 from actorflow.ops.array.join import concat
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import rank, reshape, shape, transpose
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.shape_rules import require_rank, scalar
 from actorflow.public import public
 from actorflow.registry.opdef import Inference

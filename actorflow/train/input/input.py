@@ -10,12 +10,12 @@ from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import constant
 from actorflow.ops.array.gather import gather
-from actorflow.ops.array.range import range_
 from actorflow.ops.array.shape import shape, size
 from actorflow.ops.building import composite
 from actorflow.ops.flow.asserts import assert_greater
 from actorflow.ops.flow.control import identity
 from actorflow.ops.io.files import matching_files
+from actorflow.ops.math.cumulative import range_
 from actorflow.ops.random.distributions import random_shuffle
 from actorflow.public import public
 from actorflow.queues import FIFOQueue

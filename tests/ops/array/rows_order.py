@@ -1,4 +1,4 @@
-"""Rows of ops that look at the values of elements: order, sets, permutations; and of reductions over groups of rows."""
+"""Rows of ops that look at the values of elements: order, sets, permutations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 from ops.arrays import EITHER, built, i32, i64, moving, n32, n64
-from ops.table import FLOATS, NUMBERS, REALS, Case, Literal, Reject
+from ops.table import REALS, Case, Literal, Reject
 
 import actorflow as af
 from actorflow import nn
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.flow.numerics import add_check_numerics_ops, verify_tensor_all_finite
-from actorflow.ops.math.elementwise import log
 
 INF, NAN = math.inf, math.nan
 ORDERED = f"{REALS} bool string"
@@ -79,23 +77,8 @@ def reversed_sequences(x: Any, lengths: Any, along: int, batch: int) -> Any:
     return built(x.shape, x, element)
 
 
-def banded(x: Any, lower: Any, upper: Any) -> Any:
-    def element(*index: int) -> Any:
-        below = index[-2] - index[-1]
-        return x[index] if (lower < 0 or below <= lower) and (upper < 0 or -below <= upper) else 0
-
-    return built(x.shape, x, element)
-
-
-def all_checked(x: Any) -> Any:
-    """A square after checks of all tensors, of which the logarithm of -1 is none."""
-    log(x, name="bad_log")
-    with x.graph.control_dependencies([add_check_numerics_ops()]):
-        return x * x
-
-
 PREDICTIONS = np.float32([[0.1, 0.3, 0.2], [0.4, 0.4, 0.1], [NAN, 1, 2], [INF, 1, 2]])
-VALUES = [
+CASES = [
     *(
         Case(
             "TopKV2",
@@ -215,126 +198,4 @@ VALUES = [
             (0, 1, (4, 2), Literal(([[1.0, 2.0], [3.0, 4.0]], i32(1, 2)), [[1, 4], [3, 2]])),
         )
     ),
-    moving(
-        "MatrixBandPart",
-        af.matrix_band_part,
-        banded,
-        [((3, 4), n64(lower), n32(upper)) for lower, upper in ((0, 0), (1, -1), (-1, 2), (3, 4))]
-        + [((2, 3, 3), n32(1), n32(0))],
-        Literal((np.ones((3, 3), np.float32), n64(0), n64(1)), np.float32([[1, 1, 0], [0, 1, 1], [0, 0, 1]])),
-        dtypes=f"{NUMBERS} bool",
-        rejects=[
-            Reject(InvalidArgumentError, (np.zeros((2, 3)), n32(3), n32(0))),
-            Reject(InvalidArgumentError, (np.zeros((2, 3)), n32(0), n32(4))),
-            Reject(EITHER, (np.zeros(3), n32(0), n32(0))),
-        ],
-    ),
-    Case(
-        "CheckNumerics",
-        lambda x: verify_tensor_all_finite(x, "bad"),
-        lambda x: x,
-        [((2, 3),)],
-        Literal(([1.0, -2.0],), [1, -2]),
-        note="all finite",
-        rejects=[
-            Reject(InvalidArgumentError, ([1.0, NAN],), match="bad : Tensor had NaN values"),
-            Reject(ValueError, ([1.0],), build=lambda x: verify_tensor_all_finite(x)),
-        ],
-    ),
-    Case(
-        "CheckNumerics",
-        lambda x: af.check_numerics(x, "bad"),
-        lambda x: x,
-        [((),), ((2, 3),)],
-        Literal(([1.0, -2.0],), [1, -2]),
-        rejects=[
-            Reject(InvalidArgumentError, ([1.0, NAN],), match="bad : Tensor had NaN values"),
-            Reject(InvalidArgumentError, ([INF, NAN],), match="bad : Tensor had Inf and NaN values"),
-            Reject(InvalidArgumentError, (-INF,), match="bad : Tensor had Inf values"),
-            Reject(TypeError, (i32(1),)),
-            Reject(InvalidArgumentError, ([1.0, -1.0],), build=all_checked, match="bad_log:0 : Tensor had NaN values"),
-        ],
-    ),
 ]
-
-# ---- by group
-
-
-def grouped(function: Callable[[list[Any]], Any], count: int | None = None) -> Callable[..., Any]:
-    def reference(data: Any, ids: Any) -> Any:
-        length = count if count is not None else int(ids[-1]) + 1 if ids.size else 0
-        members = [[i for i in np.ndindex(*ids.shape) if ids[i] == s] for s in range(length)]
-        result = np.empty((length, *data.shape[ids.ndim :]), object)
-        for index in np.ndindex(*result.shape):
-            result[index] = function([data[(*i, *index[1:])].item() for i in members[index[0]]])
-        return result
-
-    return reference
-
-
-def mean(values: list[Any]) -> Any:
-    total = sum(values) / len(values) if values else 0
-    return math.trunc(total) if values and isinstance(values[0], int) else total
-
-
-def segment_row(name: str, function: Callable[[list[Any]], Any], literal: list[list[float]], **more: Any) -> Case:
-    return Case(
-        name,
-        getattr(af, f"segment_{name[7:].lower()}"),
-        grouped(function),
-        [
-            ((4, 2), i32(0, 0, 2, 2)),
-            ((3,), i64(0, 1, 1)),
-            ((4,), i32(1, 1, 1, 4)),
-            ((0, 2), np.zeros(0, np.int32)),
-            ((2, 0), i32(0, 1)),
-        ],
-        Literal(([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]], i32(0, 0, 2)), literal),
-        **{"dtypes": REALS, **more},
-        rejects=[
-            Reject(InvalidArgumentError, ([1.0, 2.0], i32(1, 0))),
-            Reject(InvalidArgumentError, ([1.0, 2.0], i32(-1, 0))),
-            Reject(EITHER, ([1.0, 2.0], i32(0))),
-            Reject(EITHER, ([[1.0]], i32([0]))),
-            Reject(EITHER, (1.0, i32(0))),
-        ],
-    )
-
-
-def unsorted_row(name: str, function: Callable[[list[Any]], Any], literal: list[float], **more: Any) -> Case:
-    build = getattr(af, f"unsorted_segment_{name[15:].lower()}")
-    return Case(
-        name,
-        lambda data, ids: build(data, ids, 3),
-        grouped(function, 3),
-        [((5, 2), i32(2, 0, -1, 0, 1)), ((2, 3, 2), i64([0, 1, 2], [1, 0, 0])), ((4,), i32(0, 1, 2, 2))],
-        Literal(([1.0, 2.0, 4.0, 8.0], i32(2, 0, -1, 2)), literal),
-        **{"dtypes": NUMBERS, **more},
-        rejects=[
-            Reject(InvalidArgumentError, ([1.0, 2.0], i32(0, 3))),
-            Reject(EITHER, ([1.0, 2.0], i32(0, 1, 2))),
-            Reject(ValueError, ([1.0], i32(0)), build=lambda d, i: build(d, i, -1)),
-        ],
-    )
-
-
-GROUPS = [
-    segment_row("SegmentSum", sum, [[4, 6], [0, 0], [5, -6]], dtypes=NUMBERS),
-    segment_row("SegmentMean", mean, [[2, 3], [0, 0], [5, -6]], dtypes=f"int32 int64 {FLOATS}"),
-    segment_row("SegmentProd", math.prod, [[3, 8], [1, 1], [5, -6]], domain=(0.5, 2)),
-    segment_row("SegmentMax", lambda v: max(v, default=0), [[3, 4], [0, 0], [5, -6]]),
-    segment_row("SegmentMin", lambda v: min(v, default=0), [[1, 2], [0, 0], [5, -6]]),
-    unsorted_row("UnsortedSegmentSum", sum, [2, 0, 9]),
-    unsorted_row("UnsortedSegmentMax", max, [2, -3.4028235e38, 8], dtypes=REALS),
-    unsorted_row("UnsortedSegmentMin", min, [2, 3.4028235e38, 1], dtypes=REALS),
-    Case(
-        "UnsortedSegmentSum RealDiv",
-        lambda data, ids: af.unsorted_segment_mean(data, ids, 3),
-        grouped(mean, 3),
-        [((5, 2), i32(2, 0, -1, 0, 2))],
-        Literal(([1.0, 2.0, 4.0, 8.0], i32(2, 0, -1, 2)), [2, 0, 4.5]),
-        note="mean",
-    ),
-]
-
-CASES = [*VALUES, *GROUPS]

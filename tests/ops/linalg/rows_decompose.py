@@ -90,7 +90,7 @@ def cubed(x: Tensor) -> Tensor:
 
 def product_of_lu(x: Tensor) -> Any:
     """L · U in the order of the input's rows."""
-    from actorflow.ops.array.range import one_hot
+    from actorflow.ops.array.one_hot import one_hot
     from actorflow.ops.linalg.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 
     both, p = factorizations.lu(x)

@@ -1,121 +1,23 @@
-"""Tensors that count: ranges, evenly spaced numbers, grids, one-hot codes, and masks of lengths."""
+"""One-hot codes, masks of lengths, and grids."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import FLOATING, INDEX, DType, DTypeLike, as_dtype
-from actorflow.graph.convert import as_array, convert_to_tensor, symbolic_dtype
+from actorflow.dtypes import DTypeLike, as_dtype
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.shape import broadcast_to, expand_dims, reshape, shape
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
+from actorflow.ops.math.cumulative import as_type, range_, type_of
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, normalize_axis
-
-# ---- ranges
-
-
-def _range(c: Inference) -> Shape:
-    for index in (0, 1, 2):
-        require_rank(c, index, 0)
-    values = [c.value(i) for i in range(3)]
-    if any(v is None for v in values):
-        return (None,)
-    return (range_length(*(v.reshape(())[()] for v in values if v is not None)),)
-
-
-def range_length(start: Any, limit: Any, delta: Any) -> int:
-    """How many numbers a Range gives. Raises ValueError where `delta` is 0 or leads away from `limit`."""
-    if delta == 0:
-        raise ValueError("A range needs a `delta` other than 0.")
-    if start != limit and (limit > start) != (delta > 0):
-        raise ValueError(f"A range from {start} to {limit} can't be walked in steps of {delta}.")
-    if isinstance(start, np.integer):
-        return -((int(start) - int(limit)) // int(delta))
-    return int(np.ceil(float(abs((limit - start) / delta))))
-
-
-@op("Range", shape=_range, dtypes=dt.SIGNED - dt.COMPLEX, gradient=None)
-def range_op(start: TensorLike, limit: TensorLike, delta: TensorLike, *, name: str | None = None) -> Tensor:
-    """start, start + delta, ... before `limit`. See `range`."""
-
-
-@public("af", "tf:range")
-def range_(
-    start: TensorLike,
-    limit: TensorLike | None = None,
-    delta: TensorLike = 1,
-    dtype: DTypeLike | None = None,
-    name: str = "range",
-) -> Tensor:
-    """The vector start, start + delta, ... up to and without `limit` (`tf.range`); one argument counts from 0.
-
-    Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
-
-    Args:
-        start, limit: scalars of real numbers: the first number, and the one before which the vector ends. One argument
-            alone is the limit, and the start is 0.
-        delta: the step, a scalar; it may be negative.
-        dtype: the element type of the result.
-
-    Raises:
-        ValueError: `delta` is 0 or leads away from `limit`; InvalidArgumentError where only the run knows.
-    """
-    if limit is None:
-        start, limit = 0, start
-    given = [start, limit, delta]
-    with composite(name, "range", *given) as scope:
-        kind = _widest(given) if dtype is None else as_dtype(dtype)
-        return range_op(*(_as_type(v, kind) for v in given), name=scope)
-
-
-def _widest(values: Sequence[Any]) -> DType:
-    found = [_type_of(v) for v in values]
-    for candidate in (dt.float64, dt.float32, dt.int64):
-        if candidate in found:
-            return candidate
-    return found[0] if found[0] not in (dt.bool, dt.string) else dt.int32
-
-
-def _as_type(value: Any, dtype: DType) -> Any:
-    found = symbolic_dtype(value)
-    if found is None:
-        return np.asarray(value).astype(dtype.numpy_dtype)
-    if found is dtype:
-        return value
-    from actorflow.ops.math.cast import cast
-
-    return cast(value, dtype)
-
-
-def _linspace(c: Inference) -> Shape:
-    for index in (0, 1, 2):
-        require_rank(c, index, 0)
-    num = c.value(2)
-    if num is not None and num < 1:
-        raise ValueError(f"linspace needs one number or more, but num={int(num)}.")
-    return (None if num is None else int(num),)
-
-
-@public("af", "af:lin_space")
-@op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
-def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
-    """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
-
-    Args:
-        start, stop: scalars of one floating type: the first and the last number.
-        num: how many numbers, a scalar of int32 or int64, 1 or more.
-
-    Raises ValueError, or InvalidArgumentError in the run, where `num` is less than 1.
-    """
-
 
 # ---- codes and masks
 
@@ -174,26 +76,16 @@ def one_hot(
     Raises:
         TypeError: `dtype` and the values' types differ, or a value for strings is left out.
     """
-    kinds = [k for k in (None if v is None else _type_of(v, dtype) for v in (on_value, off_value)) if k is not None]
+    kinds = [k for k in (None if v is None else type_of(v, dtype) for v in (on_value, off_value)) if k is not None]
     kind = as_dtype(dtype) if dtype is not None else kinds[0] if kinds else dt.float32
     if any(k is not kind for k in kinds):
         raise TypeError(f"one_hot: the values have types {', '.join(map(str, kinds))}, but dtype is {kind}.")
     if (on_value is None or off_value is None) and not kind.is_bool and kind is dt.string:
         raise TypeError("one_hot of strings needs on_value and off_value.")
     with composite(name, "one_hot", indices, depth, on_value, off_value) as scope:
-        on = convert_to_tensor(_as_type(1, kind) if on_value is None else on_value, kind)
-        off = convert_to_tensor(_as_type(0, kind) if off_value is None else off_value, kind)
+        on = convert_to_tensor(as_type(1, kind) if on_value is None else on_value, kind)
+        off = convert_to_tensor(as_type(0, kind) if off_value is None else off_value, kind)
         return one_hot_op(indices, depth, on, off, axis=-1 if axis is None else axis, name=scope)
-
-
-def _type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
-    """The type of a tensor, or the one that a plain value would take: `preferred` where it can."""
-    found = symbolic_dtype(value)
-    return (
-        as_dtype(as_array(value, None, None if preferred is None else as_dtype(preferred)).dtype)
-        if found is None
-        else found
-    )
 
 
 @public("af")
@@ -217,7 +109,7 @@ def sequence_mask(
     with composite(name, "SequenceMask", lengths, maxlen) as scope:
         each = convert_to_tensor(lengths)
         zero = np.zeros((), each.dtype.numpy_dtype)
-        width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else _as_type(maxlen, each.dtype)
+        width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else as_type(maxlen, each.dtype)
         row = range_(zero, width, np.ones((), each.dtype.numpy_dtype))
         column = expand_dims(each, -1)
         if as_dtype(dtype).is_bool:
