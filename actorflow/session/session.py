@@ -372,10 +372,15 @@ class Session(Inspection):
         return len(self.graph)
 
     @staticmethod
-    def reset(target: str = "", containers: Sequence[str] = ()) -> None:
+    def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
         """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
 
         For a cluster see `actorflow.cluster.client.reset`, which awaits it.
+
+        Args:
+            target: "", which is this process.
+            containers: the names.
+            credentials: for a target that is plain text; `blocking.Session.reset` takes one.
         """
         if target:
             raise UnimplementedError(
