@@ -12,9 +12,9 @@ import numpy as np
 from ops.table import COMPLEXES, FLOATS, NUMBERS, REALS, Case, Entry, Literal, Reject, choice
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.ops.math import argmax
 from actorflow.ops.math import cumulative as scan
 from actorflow.ops.math import reduction as af
-from actorflow.ops.math import reduction as math_reduction
 
 INF, NAN = float("inf"), float("nan")
 NO_AXES = np.array([], np.int32)
@@ -248,13 +248,13 @@ CASES = [
     ),
     truth("Any", af.reduce_any, any, [True, False, True], False),
     truth("All", af.reduce_all, all, [False, False, True], True),
-    position("ArgMax", math_reduction.argmax, max, [1, 0]),
-    position("ArgMin", math_reduction.argmin, min, [0, 1]),
+    position("ArgMax", argmax.argmax, max, [1, 0]),
+    position("ArgMin", argmax.argmin, min, [0, 1]),
     Case(
         "ArgMax ArgMin",
         lambda x: [
-            math_reduction.argmax(x, output_type="int32"),
-            math_reduction.argmin(x, dimension=0, output_type="int32"),
+            argmax.argmax(x, output_type="int32"),
+            argmax.argmin(x, dimension=0, output_type="int32"),
         ],
         lambda x: (np.array(0), np.array(1)),
         [(np.array([3.0, 1.0, 2.0]),)],
