@@ -134,9 +134,9 @@ def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch)
         async def both() -> Any:
             found = await _ended(run(self, *arguments))
             plan, _, *others = arguments
-            shares = plan.division.shares
+            shares = plan.partitioned.shares
             if any(node.op.startswith("AssignAdd") for share in shares for node in share.nodes()):  # no save, for one
-                found = await _ended(run(self, plan, next(self._numbers), *others))
+                found = await _ended(run(self, plan, next(self._registrar._numbers), *others))
             return found
 
         return DeferredCall(both)

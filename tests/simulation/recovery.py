@@ -50,7 +50,7 @@ class Watched(af.Supervisor):
     """A supervisor whose work is seen: phases are marked, and checkpoints noted."""
 
     def __init__(self, run: Run, model: ModelState, notes: Notes, **options: Any) -> None:
-        with mock.patch.object(supervisor_module, "Model", lambda *arguments, **options: model):
+        with mock.patch.object(supervisor_module, "ModelState", lambda *arguments, **options: model):
             super().__init__(
                 run.supervised,
                 model.graph,

@@ -145,7 +145,7 @@ class Resuming:
         cluster: Any = self.tasks.target("w0")
         if self.kind in NEAR:
             cluster = SimulatedCluster(self.world, self.tasks, self._chance)
-        with mock.patch.object(supervisor_module, "Model", lambda *arguments, **options: model):
+        with mock.patch.object(supervisor_module, "ModelState", lambda *arguments, **options: model):
             self._supervisor = af.Supervisor(
                 cluster, made.graph, checkpoint_dir=FOLDER, save_steps=5, restarts=_POLICY, seed=self.world.seed
             )
