@@ -14,6 +14,9 @@ from actorflow.index import NAMES
 
 Places = Mapping[str, Mapping[str, str]]
 
+_FARTHER = 0.1
+"""By how much a name may look less alike than the nearest one and still be named."""
+
 _OTHERWISE = {
     "contrib": "Its parts that TensorFlow moved have their later names, such as af.nn and af.nn.rnn_cell.",
     "data": "Feeds, queues and readers bring data in: af.train.batch, af.FIFOQueue, af.TFRecordReader.",
@@ -76,6 +79,8 @@ def _alike(path: str, name: str, names: Places) -> list[str]:
         for each in names.get(space, {}):
             known.setdefault(each.lower(), f"{space}.{each}")
     found = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.75)
+    nearest = difflib.SequenceMatcher(None, name.lower(), found[0]).ratio() if found else 0.0
+    found = [each for each in found if difflib.SequenceMatcher(None, name.lower(), each).ratio() > nearest - _FARTHER]
     found = found or [each for each in known if len(name) > 2 and each.startswith(name.lower())][:3]
     return [known[each] for each in found]
 

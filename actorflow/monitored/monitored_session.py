@@ -19,6 +19,7 @@ from actorflow.monitored.loop import Host, Loop
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.public import public
 from actorflow.session.session import Session
+from actorflow.unpicklable import unpicklable
 
 _UNSET = object()
 _ENDS = (OutOfRangeError, StopIteration, StopAsyncIteration)
@@ -54,6 +55,8 @@ class StepContext:
 
 class Monitored:
     """What monitored sessions of both kinds have: a loop over the session of a creator."""
+
+    __reduce_ex__ = unpicklable("A monitored session is not pickled: hand over its folder of checkpoints.")
 
     def __init__(
         self,

@@ -106,7 +106,8 @@ MISTAKES = [
     ),
     # ---- names
     mistake("range", "steps = af.range(10)  # <-", "AttributeError", "It is af.range_ here"),
-    mistake("layers", "h = af.layers.dense(1.0, 10)  # <-", "AttributeError", "tf.layers", "af.get_variable"),
+    mistake("keras", "h = af.keras.Sequential()  # <-", "AttributeError", "tf.keras", "af.layers"),
+    mistake("layers", "h = af.layers.dense(1.0, 10)  # <-", "ValueError", "layer dense", "min_ndim=2"),
     mistake("typo", "loss = af.reduce_mena([1.0])  # <-", "AttributeError", "Did you mean af.reduce_mean"),
     mistake("typo_of_a_class", "session = af.Sesion()  # <-", "AttributeError", "Did you mean af.Session?"),
     mistake("typo_in_nn", "p = af.nn.sofmax([1.0])  # <-", "AttributeError", "Did you mean af.nn.softmax?"),

@@ -20,6 +20,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import placeholder_op
 from actorflow.public import public
 from actorflow.tracebacks import leave_out
+from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 
 _MOST_TRACES = 64
@@ -34,6 +35,10 @@ class RetracingWarning(UserWarning):
 @public("af:Function")
 class Function:
     """What `af.function` makes. `await f.run(...)` is a call that does not hold up the event loop."""
+
+    __reduce_ex__ = unpicklable(
+        "A traced function is not pickled: hand over the Python function, and decorate it there."
+    )
 
     def __init__(
         self,

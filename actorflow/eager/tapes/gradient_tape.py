@@ -23,6 +23,7 @@ from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.shape import reshape
 from actorflow.public import public
 from actorflow.shapes import is_static
+from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 from actorflow.variables.variable import Variable
 
@@ -53,6 +54,8 @@ class GradientTape:
         persistent: whether `gradient` may be called more than once. What the tape remembers stays until it is dropped.
         watch_accessed_variables: whether trainable variables are watched when they are read.
     """
+
+    __reduce_ex__ = unpicklable("A tape is not pickled: it holds what this process computed. Hand over the gradients.")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent

@@ -18,6 +18,7 @@ from actorflow.shapes import compatible, show
 from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint
 from actorflow.train.saving.objects import variables_of
 from actorflow.train.saving.saver import Saver
+from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 from actorflow.variables.variable import Variable
 
@@ -41,6 +42,8 @@ class Checkpoint:
     Args:
         kwargs: the objects by the names with which the ways begin.
     """
+
+    __reduce_ex__ = unpicklable("A checkpoint of objects is not pickled: save it, and hand over the path.")
 
     def __init__(self, **kwargs: Any) -> None:
         for name, value in kwargs.items():

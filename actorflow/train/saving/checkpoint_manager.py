@@ -17,6 +17,7 @@ from actorflow.train.saving.checkpoints import (
     remove_checkpoint,
     update_checkpoint_state,
 )
+from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 
 
@@ -29,6 +30,8 @@ class CheckpointManager:
     ...
     manager.save()
     """
+
+    __reduce_ex__ = unpicklable("A manager of checkpoints is not pickled: hand over its folder.")
 
     def __init__(
         self,
