@@ -108,6 +108,13 @@ def test_estimator_digits(tmp_path: Path) -> None:
     )
 
 
+def test_wide_and_deep(tmp_path: Path) -> None:
+    text = run("wide_and_deep.py", "--steps", "400", "--output", tmp_path)
+    accuracy, auc = numbers(r"(?s).*step 400: accuracy ([\d.]+)%, AUC ([\d.]+)", text)
+    assert accuracy > 60 and auc > 0.7, text
+    assert len(re.findall(r"age \d+, BMI [\d.]+: worse than most with \d+%", text)) == 3, text
+
+
 def test_digits(tmp_path: Path) -> None:
     printed = run("digits.py", "--output", tmp_path / "out", "--seed", "3")
     (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)

@@ -33,6 +33,7 @@ def test_every_test_file_is_run_by_one_process(tools: Any) -> None:
 
 def test_files_are_shared_out_by_the_seconds_that_they_took(tools: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(tools, "SECONDS", tmp_path / "seconds.txt")
+    monkeypatch.setattr(tools, "SLOW", 2.0)
     tools.write({"long.py::a": 1.9, "long.py::b": 1.9, "two.py::a": 1.5, "three.py::a": 1.5, "two.py::slow[x y]": 30.0})
     assert tools.measured() == {"long.py": 3.8, "two.py": 1.5, "three.py": 1.5, "two.py::slow[x y]": 30.0}
     files = ["long.py", "three.py", "two.py", "unknown.py"]

@@ -209,8 +209,13 @@ def test_no_module_of_the_core_names_a_transport() -> None:
                     and isinstance(value.value, str)
                     and (value.value in ours or value.value.partition("://")[0] in ours and "://" in value.value)
                 ]
-    assert found == [(str(Path(p)), "local") for p in RENDEZVOUS]
+    assert found == [(str(Path(p)), "local") for p in OTHER_MEANINGS]
 
 
-RENDEZVOUS = ("cluster/processes/fork_server.py", "cluster/worker.py", "session/local.py")
-"""They load the rendezvous of one process, whose name is `local` too."""
+OTHER_MEANINGS = (
+    "cluster/processes/blocking_server.py",
+    "cluster/processes/fork_server.py",
+    "cluster/worker.py",
+    "session/local.py",
+)
+"""The first has the name of the job of a local server, the others load the rendezvous of one process: `local`."""
