@@ -27,7 +27,7 @@ from affected_tests import affected
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = ROOT / "tests" / "seconds.txt"
-SLOW = 0.4  # seconds from which on a test is one of the slow ones
+SLOW = 0.3  # seconds from which on a test is one of the slow ones
 UNKNOWN = 1.0  # seconds that a file is thought to take of which nothing is known
 CHECK_SECONDS = 50.0  # what the tests of --changed may take, in two processes half of it
 NOT_COLLECTED_HERE = {"gpu", "soak", "chaos", "third_party"}
