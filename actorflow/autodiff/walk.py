@@ -272,7 +272,7 @@ def zero_gradient(tensor: Tensor) -> Tensor:
 
 
 def fitted(operation: Operation, index: int, gradient: Any) -> Gradient:
-    """What a rule gave for an input, in the shape and type of that, of which it must be."""
+    """The gradient that a rule gave for an input, checked against the input's shape and type."""
     tensor = operation.inputs[index]
     given: Gradient = (
         gradient

@@ -1,7 +1,7 @@
 """Clusters: which tasks there are, how they prove who they are, and how they are started and reached.
 
 client.py              the engine of `Session(target)`: the master's session from afar (paper section 3)
-graph_partitioner.py   what each task has to do for a signature: the subgraphs of devices, by task
+graph_partitioner.py   the work of each task for a signature: the subgraphs of its devices
 in_flight.py           the steps that a client has in flight at its master: which of them only wait, and so lend their places to
                        others; and reports of what they wait for
 master.py              `MasterSession`: divides one client's graph over the tasks of the cluster, and runs steps on them

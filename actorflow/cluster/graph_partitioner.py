@@ -1,4 +1,4 @@
-"""What each task has to do for a signature: the subgraphs of devices, by task."""
+"""The work of each task for a signature: the subgraphs of its devices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TaskEdge:
 
 @dataclass(frozen=True, slots=True)
 class TaskShare:
-    """What one task does: its subgraphs by device, which of the step's feeds it gets, and where its fetches come out."""
+    """The work of one task: its subgraphs by device, which of the step's feeds it gets, and where its fetches come out."""
 
     task: str
     graphs: Mapping[str, Subgraph]

@@ -14,5 +14,5 @@ leases.py       what this process uses of a peer's: each token's end gives its l
 outbox.py       what a connection has still to send, in the order in which it goes, under the windows that the peer has granted
 receiver.py     the tokens that arrive: each is checked, put together in memory that was allocated for it, and delivered once
 sender.py       `Sender`: the tokens that leave
-tensors.py      tokens as bytes, and back: arrays as they lie in memory, strings by their lengths, nothing by its pickle
+tensors.py      tokens as bytes, and back: arrays as they lie in memory, strings by their lengths, and nothing is pickled
 """

@@ -1,4 +1,4 @@
-"""Tokens as bytes, and back: arrays as they lie in memory, strings by their lengths, nothing by its pickle."""
+"""Tokens as bytes, and back: arrays as they lie in memory, strings by their lengths, and nothing is pickled."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it is there.
 
-Who asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel of
-the transport for tensors belongs to the link, and believes it where both have the same identity.
+The side that asks opens the link, so two tasks that ask each other have two. The listening side learns by a request which channel
+of the transport for tensors belongs to the link, and believes it where both have the same identity.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ class Links:
         await self._offer(link)
 
     async def _refusal(self, link: Link, error: Exception) -> OpError:
-        """What to say of a peer that the transport for tensors does not reach. It is for good where the peer lives, but not here.
+        """The error for a peer that the transport for tensors does not reach. A second try is useless where the peer lives.
         Raises UnavailableError: it does not live."""
         said = error.message if isinstance(error, OpError) else str(error)
         kind = FailedPreconditionError if isinstance(error, FailedPreconditionError) else UnavailableError

@@ -154,17 +154,17 @@ class Supervisor:
 
     @property
     def session_manager(self) -> Any:
-        """What opens sessions."""
+        """The manager that opens sessions."""
         return self._session_manager
 
     @property
     def coord(self) -> Coordinator:
-        """What stops all threads."""
+        """The coordinator that stops all threads."""
         return self._coord
 
     @property
     def init_op(self) -> Any:
-        """What gives initial values."""
+        """The node that gives initial values."""
         return self._init_op
 
     @property

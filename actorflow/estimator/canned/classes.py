@@ -9,135 +9,39 @@ from actorflow.public import public
 
 @public("af.estimator")
 class DNNClassifier(models.DNNClassifierModel, Estimator):
-    """A deep classifier (`tf.estimator.DNNClassifier`).
-
-    Args:
-        hidden_units: how many units each hidden layer has.
-        feature_columns: feature columns, or the names of numeric features.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        activation_fn: the activation of hidden layers; relu unless given.
-        dropout: the share of hidden units that are dropped in training.
-        loss_reduction: how the losses of a batch become one.
-        batch_norm: whether hidden layers are normalized.
-    """
+    __doc__ = models.DNNClassifierModel.__doc__
 
 
 @public("af.estimator")
 class DNNRegressor(models.DNNRegressorModel, Estimator):
-    """A deep regression (`tf.estimator.DNNRegressor`).
-
-    Args:
-        hidden_units: how many units each hidden layer has.
-        feature_columns: feature columns, or the names of numeric features.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        label_dimension: how many numbers are predicted for an example.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        activation_fn: the activation of hidden layers; relu unless given.
-        dropout: the share of hidden units that are dropped in training.
-        loss_reduction: how the losses of a batch become one.
-        batch_norm: whether hidden layers are normalized.
-    """
+    __doc__ = models.DNNRegressorModel.__doc__
 
 
 @public("af.estimator")
 class LinearClassifier(models.LinearClassifierModel, Estimator):
-    """A linear classifier (`tf.estimator.LinearClassifier`).
-
-    Args:
-        feature_columns: feature columns, or the names of numeric features.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
-    """
+    __doc__ = models.LinearClassifierModel.__doc__
 
 
 @public("af.estimator")
 class LinearRegressor(models.LinearRegressorModel, Estimator):
-    """A linear regression (`tf.estimator.LinearRegressor`).
-
-    Args:
-        feature_columns: feature columns, or the names of numeric features.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        label_dimension: how many numbers are predicted for an example.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
-    """
+    __doc__ = models.LinearRegressorModel.__doc__
 
 
 @public("af.estimator")
 class DNNLinearCombinedClassifier(models.DNNLinearCombinedClassifierModel, Estimator):
-    """A classifier that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedClassifier`).
-
-    Args:
-        linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
-        linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
-        dnn_hidden_units: how many units each hidden layer has.
-        dnn_activation_fn: the activation of hidden layers; relu unless given.
-        dnn_dropout: the share of hidden units that are dropped in training.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
-        weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
-        batch_norm: whether hidden layers are normalized.
-    """
+    __doc__ = models.DNNLinearCombinedClassifierModel.__doc__
 
 
 @public("af.estimator")
 class DNNLinearCombinedRegressor(models.DNNLinearCombinedRegressorModel, Estimator):
-    """A regression that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedRegressor`).
-
-    Args:
-        linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
-        linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
-        dnn_hidden_units: how many units each hidden layer has.
-        dnn_activation_fn: the activation of hidden layers; relu unless given.
-        dnn_dropout: the share of hidden units that are dropped in training.
-        model_dir, config: see `Estimator`.
-        warm_start_from: see `Estimator`.
-        label_dimension: how many numbers are predicted for an example.
-        weight_column: the key of a feature that weighs examples.
-        loss_reduction: how the losses of a batch become one.
-        batch_norm: whether hidden layers are normalized.
-    """
+    __doc__ = models.DNNLinearCombinedRegressorModel.__doc__
 
 
 @public("af.estimator")
 class BaselineClassifier(models.BaselineClassifierModel, Estimator):
-    """A classifier that knows the shares of the classes alone (`tf.estimator.BaselineClassifier`).
-
-    Args:
-        model_dir, config: see `Estimator`.
-        n_classes: how many classes there are.
-        label_vocabulary: the labels, where they are strings.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
-    """
+    __doc__ = models.BaselineClassifierModel.__doc__
 
 
 @public("af.estimator")
 class BaselineRegressor(models.BaselineRegressorModel, Estimator):
-    """A regression that knows the mean of the labels alone (`tf.estimator.BaselineRegressor`).
-
-    Args:
-        model_dir, config: see `Estimator`.
-        label_dimension: how many numbers are predicted for an example.
-        weight_column: the key of a feature that weighs examples.
-        optimizer: an optimizer, its name, or a function that makes it.
-        loss_reduction: how the losses of a batch become one.
-    """
+    __doc__ = models.BaselineRegressorModel.__doc__

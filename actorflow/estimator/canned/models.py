@@ -103,7 +103,22 @@ class DNN:
 
 
 class DNNClassifierModel(DNN):
-    """A deep classifier, of two classes or more."""
+    """A deep classifier (`tf.estimator.DNNClassifier`).
+
+    Args:
+        hidden_units: how many units each hidden layer has.
+        feature_columns: feature columns, or the names of numeric features.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        n_classes: how many classes there are.
+        label_vocabulary: the labels, where they are strings.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        activation_fn: the activation of hidden layers; relu unless given.
+        dropout: the share of hidden units that are dropped in training.
+        loss_reduction: how the losses of a batch become one.
+        batch_norm: whether hidden layers are normalized.
+    """
 
     def __init__(
         self,
@@ -127,7 +142,21 @@ class DNNClassifierModel(DNN):
 
 
 class DNNRegressorModel(DNN):
-    """A deep regression."""
+    """A deep regression (`tf.estimator.DNNRegressor`).
+
+    Args:
+        hidden_units: how many units each hidden layer has.
+        feature_columns: feature columns, or the names of numeric features.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        label_dimension: how many numbers are predicted for an example.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        activation_fn: the activation of hidden layers; relu unless given.
+        dropout: the share of hidden units that are dropped in training.
+        loss_reduction: how the losses of a batch become one.
+        batch_norm: whether hidden layers are normalized.
+    """
 
     def __init__(
         self,
@@ -160,7 +189,18 @@ class Linear:
 
 
 class LinearClassifierModel(Linear):
-    """A linear classifier, of two classes or more."""
+    """A linear classifier (`tf.estimator.LinearClassifier`).
+
+    Args:
+        feature_columns: feature columns, or the names of numeric features.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        n_classes: how many classes there are.
+        label_vocabulary: the labels, where they are strings.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
 
     def __init__(
         self,
@@ -181,7 +221,17 @@ class LinearClassifierModel(Linear):
 
 
 class LinearRegressorModel(Linear):
-    """A linear regression."""
+    """A linear regression (`tf.estimator.LinearRegressor`).
+
+    Args:
+        feature_columns: feature columns, or the names of numeric features.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        label_dimension: how many numbers are predicted for an example.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
 
     def __init__(
         self,
@@ -233,7 +283,22 @@ class Combined:
 
 
 class DNNLinearCombinedClassifierModel(Combined):
-    """A classifier that is linear and deep, of two classes or more."""
+    """A classifier that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedClassifier`).
+
+    Args:
+        linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
+        linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
+        dnn_hidden_units: how many units each hidden layer has.
+        dnn_activation_fn: the activation of hidden layers; relu unless given.
+        dnn_dropout: the share of hidden units that are dropped in training.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        n_classes: how many classes there are.
+        label_vocabulary: the labels, where they are strings.
+        weight_column: the key of a feature that weighs examples.
+        loss_reduction: how the losses of a batch become one.
+        batch_norm: whether hidden layers are normalized.
+    """
 
     def __init__(
         self,
@@ -270,7 +335,21 @@ class DNNLinearCombinedClassifierModel(Combined):
 
 
 class DNNLinearCombinedRegressorModel(Combined):
-    """A regression that is linear and deep."""
+    """A regression that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedRegressor`).
+
+    Args:
+        linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
+        linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
+        dnn_hidden_units: how many units each hidden layer has.
+        dnn_activation_fn: the activation of hidden layers; relu unless given.
+        dnn_dropout: the share of hidden units that are dropped in training.
+        model_dir, config: see `Estimator`.
+        warm_start_from: see `Estimator`.
+        label_dimension: how many numbers are predicted for an example.
+        weight_column: the key of a feature that weighs examples.
+        loss_reduction: how the losses of a batch become one.
+        batch_norm: whether hidden layers are normalized.
+    """
 
     def __init__(
         self,
@@ -306,7 +385,16 @@ class DNNLinearCombinedRegressorModel(Combined):
 
 
 class BaselineClassifierModel:
-    """A classifier that knows the shares of the classes alone."""
+    """A classifier that knows the shares of the classes alone (`tf.estimator.BaselineClassifier`).
+
+    Args:
+        model_dir, config: see `Estimator`.
+        n_classes: how many classes there are.
+        label_vocabulary: the labels, where they are strings.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
 
     def __init__(
         self,
@@ -324,7 +412,15 @@ class BaselineClassifierModel:
 
 
 class BaselineRegressorModel:
-    """A regression that knows the mean of the labels alone."""
+    """A regression that knows the mean of the labels alone (`tf.estimator.BaselineRegressor`).
+
+    Args:
+        model_dir, config: see `Estimator`.
+        label_dimension: how many numbers are predicted for an example.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
 
     def __init__(
         self,
