@@ -50,7 +50,7 @@ help:
 	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events, RESULTS=file keeps the sums)'
 	@echo 'make mutants  applies planted bugs and mutants of the sources, and says which test notices each'
 	@echo '              (BUGS=1 the planted ones alone; MUTANTS=200 SEED=1 FIRST=0; MUTANTS_ARGS="--only inbox --results")'
-	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/gpu.md'
+	@echo 'make test-gpu, bench-gpu, gpu-wheels   see docs/guides/gpu.md'
 	@echo 'make names   write the tables of public names and the type stubs from the sources'
 	@echo 'make format  make names, and let ruff repair and format the sources'
 	@echo 'make bench   compare with TensorFlow (in an environment of its own, .venv-bench)'

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/design that follow from the code: the order of the packages, and the passes.
+"""Draws the pictures of docs/explanation that follow from the code: the order of the packages, and the passes.
 
 .venv/bin/python tools/design_pictures.py           writes them between their marks in the pages
 .venv/bin/python tools/design_pictures.py --check   says whether they are current
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/design.md", "docs/design/graph.md")
+PAGES = ("docs/explanation/design.md", "docs/explanation/graph.md")
 
 
 def packages() -> str:

@@ -1,4 +1,4 @@
-"""Writes docs/features.md from docs/features.toml.
+"""Writes docs/reference/features.md from docs/features.toml.
 
 python tools/features.py            writes the page
 python tools/features.py F26 X3     prints all tests of these rows: those that the file names, and those that carry
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE, PAGE = ROOT / "docs" / "features.toml", ROOT / "docs" / "features.md"
+SOURCE, PAGE = ROOT / "docs" / "features.toml", ROOT / "docs" / "reference" / "features.md"
 Rows = dict[str, dict[str, Any]]
 
 HEAD = """\

@@ -10,7 +10,7 @@ local.py            the local transport: inside a process a token is handed over
 local_endpoint.py   channels inside a process, for peers that happen to share it
 simulated.py        the simulated transport: the real protocol over a network that exists in one process, on virtual time
                     (actorflow.testing)
-protocol/           the protocol between two processes, without a socket or a wait (see docs/protocol.md)
+protocol/           the protocol between two processes, without a socket or a wait (see docs/reference/protocol.md)
 shm/                the shared-memory transport
 zmq/                the ZeroMQ transport
 unreachable.py      what to say of a peer that was not reached in time

@@ -178,7 +178,7 @@ PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
 
 
 def listed() -> str:
-    """All passes in their order, as docs/design/graph.md draws them."""
+    """All passes in their order, as docs/explanation/graph.md draws them."""
     whole = [one.name for one in GRAPH_PASSES]
     divided = [one.name for one in DIVIDED_PASSES] + [one.name for one in PART_PASSES]
     return " ► ".join(("inline", "place", *whole, "partition", *divided))

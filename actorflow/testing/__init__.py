@@ -1,6 +1,6 @@
 """Simulated clusters: real protocols and programs on virtual time, with every fault that a seed can think of.
 
-`simulate` is the way in; docs/design/cluster.md tells how it works.
+`simulate` is the way in; docs/explanation/cluster.md tells how it works.
 
 contract.py   `Contract`: promises that packages of others can test of what they bring, and the first one that is broken
 events.py     `EventQueue`: what happens outside of all processes, in the order of time; `Trace`, a line for each event

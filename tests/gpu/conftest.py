@@ -1,4 +1,4 @@
-"""Tests that need a GPU: skipped, with the reason, where there is none. `make test-gpu` runs them (docs/gpu.md)."""
+"""Tests that need a GPU: skipped, with the reason, where there is none. `make test-gpu` runs them (docs/guides/gpu.md)."""
 
 from __future__ import annotations
 

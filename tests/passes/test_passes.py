@@ -101,7 +101,7 @@ def descendants(graph: Subgraph) -> dict[str, set[str]]:
 
 
 def test_f16_the_passes_are_listed_in_their_order() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "design" / "graph.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "explanation" / "graph.md").read_text(encoding="utf-8")
     picture = page.partition("```mermaid")[2].partition("```")[0]
     drawn = re.findall(r'\w+\["[^:]+:<br/>([^"]+)"\]', picture)
     assert " ► ".join(drawn).replace("<br/>", " ► ") == listed(), "run tools/design_pictures.py"

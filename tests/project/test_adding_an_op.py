@@ -32,8 +32,8 @@ def copy(tmp_path: Path) -> Path:
     leave_out = shutil.ignore_patterns("__pycache__")
     for folder in ("actorflow", *PARTS, "tools", "tests"):
         shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
-    (root / "docs").mkdir()
-    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "gpu.md"]:
+    (root / "docs" / "guides").mkdir(parents=True)
+    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "guides" / "gpu.md"]:
         shutil.copy(file, root / file.relative_to(ROOT))
     return root
 
@@ -70,7 +70,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     where = run(copy, "-c", "import actorflow as af; print(af.nn.squareplus.__wrapped__.__code__.co_filename)")
     assert where.strip() == str(copy / "actorflow" / "ops" / "nn" / "activation.py")
     run(copy, "tests/support/kernel_coverage.py")
-    assert (copy / "docs" / "gpu.md").read_text(encoding="utf-8") != (ROOT / "docs" / "gpu.md").read_text(
+    assert (copy / "docs" / "guides" / "gpu.md").read_text(encoding="utf-8") != (ROOT / "docs" / "gpu.md").read_text(
         encoding="utf-8"
     )
     printed = run(

@@ -1,4 +1,4 @@
-"""docs/features.md is made from docs/features.toml; each row names tests that exist and carry its number, or says what lacks."""
+"""docs/reference/features.md is made from docs/features.toml; a row names tests that exist and carry its number, or its lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/glossary.md says where each term is defined, and one meaning is all that a term has."""
+"""docs/reference/glossary.md says where each term is defined, and one meaning is all that a term has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("| ") and not line.startswith(("| term", "| was"))
 ]
 TERMS = {row[0]: row for row in ROWS if re.match(r"`[\w/]+\.(py|md)`", row[3])}

@@ -1,4 +1,4 @@
-"""The rules of docs/protocol.md at their edges, one by one: what is the last that is taken, and the first that is not."""
+"""The rules of docs/reference/protocol.md at their edges: the last that is taken, and the first that is not."""
 
 from __future__ import annotations
 

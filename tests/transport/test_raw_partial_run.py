@@ -1,4 +1,4 @@
-"""A partial run, a trace and measurements, by a client written from docs/protocol.md that has nothing of the library."""
+"""A partial run, a trace and measurements, by a client written from docs/reference/protocol.md, without the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client written from docs/protocol.md alone: struct, msgpack and a socket, none of the library's code on its side."""
+"""A client written from docs/reference/protocol.md alone: struct, msgpack and a socket, without the library."""
 
 from __future__ import annotations
 

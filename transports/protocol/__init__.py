@@ -1,11 +1,11 @@
-"""The protocol between two processes, without a socket or a wait (see docs/protocol.md).
+"""The protocol between two processes, without a socket or a wait (see docs/reference/protocol.md).
 
-connection.py   `Connection`: the protocol between two processes, without a socket, a clock or a wait (see docs/protocol.md)
+connection.py   `Connection`: the protocol between two processes, without socket, clock or wait (see docs/reference/protocol.md)
 contents.py     what records say: each is decoded and checked once, into a class of its kind, and then a connection branches on
                 the classes
 credit.py       `Credit`: what the peer may still send, and what it gets back of that: how the memory of a receiver is bounded
 events.py       `Event`: what a connection makes of what has arrived, for the shell that drives it; and the states of its life
-frames.py       records, the units of the wire: a fixed header, a tag, msgpack metadata and a body (see docs/protocol.md)
+frames.py       records, the units of the wire: a header, a tag, msgpack metadata and a body (see docs/reference/protocol.md)
 handshake.py    the first record of each side: who it is, which versions it speaks, what it takes; and the verdict on it
 heartbeats.py   beats: each side's clocks, the time that a beat takes there and back, and how far the clocks are apart
 inbox.py        the tokens of a channel by their keys: whoever comes first, the token or the one who wants it, leaves its half

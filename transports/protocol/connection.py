@@ -1,4 +1,4 @@
-"""`Connection`: the protocol between two processes, without a socket, a clock or a wait (see docs/protocol.md).
+"""`Connection`: the protocol between two processes, without a socket, a clock or a wait (see docs/reference/protocol.md).
 
 A shell feeds it what has arrived and sends what it has ready. Two lanes keep their order, each for itself: control, which
 carries frames of records, and bulk, which carries chunks of large tensors. The shell says when either breaks.

@@ -1,4 +1,4 @@
-"""Records, the units of the wire: a fixed header, a tag, msgpack metadata and a body (see docs/protocol.md).
+"""Records, the units of the wire: a fixed header, a tag, msgpack metadata and a body (see docs/reference/protocol.md).
 
 A frame holds one record or several behind each other. The body of a chunk on a bulk lane is not in the frame but follows
 it, so that it can be received into its place. Nothing here waits, and nothing is allocated for what a header announces.
