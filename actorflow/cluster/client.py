@@ -204,7 +204,7 @@ class RemoteEngine(StepCounts):
         self._link = link
 
     async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
-        """The master's plan for `signature`. What is new in the graph goes there first."""
+        """The master's plan for `signature`. The new nodes of the graph go there first."""
         link = await self.connected()
         key = (signature.key, coalesce)
         found = self._known.get(key)
@@ -325,7 +325,7 @@ class RemoteEngine(StepCounts):
         return str(await (await self.connected()).call(Explain(self._session, name)))
 
     async def observed(self) -> list[NodeMeasurement]:
-        """What runs have shown of nodes, on all tasks."""
+        """The measurements that runs have made of nodes, on all tasks."""
         return decode_observed(msgpack.unpackb(await (await self.connected()).call(Measured(self._session))))
 
     async def replan(self) -> None:
@@ -335,7 +335,7 @@ class RemoteEngine(StepCounts):
         self._generation += 1
 
     async def channels(self) -> list[EdgeReport]:
-        """What the edges between tasks have carried."""
+        """The traffic of the edges between tasks."""
         found = msgpack.unpackb(await (await self.connected()).call(Edges(self._session)))
         return [EdgeReport(*row) for row in found]
 
@@ -410,7 +410,7 @@ class RemoteEngine(StepCounts):
 async def query_status(
     target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
 ) -> dict[str, Any]:
-    """What the server at `target` says of itself (`Server.status`). Raises UnavailableError, HandshakeRejected."""
+    """The status that the server at `target` reports (`Server.status`). Raises UnavailableError, HandshakeRejected."""
     found: dict[str, Any] = await _ask(target, credentials, timeout, Status())
     return found
 

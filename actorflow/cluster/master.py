@@ -217,7 +217,7 @@ class MasterSession:
 
     @contextmanager
     def _under_way(self, step: int, asked: int, plan: MasterPlan) -> Iterator[None]:
-        """While a step runs. What ends it too early tells of steps by the client's numbers."""
+        """While a step runs. An error that ends it too early names steps by the client's numbers."""
         self._flying[step] = asked, plan
         try:
             yield
@@ -253,7 +253,7 @@ class MasterSession:
     async def _all(
         self, plan: MasterPlan, step: int, run: Callable[[RegisteredPartition], Awaitable[Any]]
     ) -> list[Any]:
-        """Runs a step's share on each member. Where one fails, the others are stopped, and its error is raised."""
+        """Runs a step's share on each member. If one fails, the others are stopped, and its error is raised."""
         members = plan.members
         results: list[Any] = [None for _ in members]
         failures: list[Exception] = []
@@ -309,7 +309,7 @@ class MasterSession:
             pass  # it is gone, and its part of the step with it; whoever waits for that part hears the same
 
     async def waits(self, lines: bool = True) -> list[WaitingStep]:
-        """What the steps under way wait for, on all tasks, by the client's numbers. Without `lines`, only
+        """The things that the steps in flight wait for, on all tasks, by the client's numbers. Without `lines`, only
         for how long they do."""
         flying = dict(self._flying)
         asked: dict[Link | None, list[int]] = {}
@@ -382,7 +382,7 @@ class MasterSession:
         return [[*edge, *total] for edge, total in found.items()]
 
     async def observed(self) -> list[NodeMeasurement]:
-        """What runs have shown of the session's nodes, on all tasks that are there."""
+        """The measurements that runs have made of the session's nodes, on all tasks that are there."""
         found = self._worker.observed(self.number, self)
         for link in list(self._registrar.lent):
             if link.alive:
@@ -423,7 +423,7 @@ class MasterSession:
 
 
 def _with_all_waits(failures: Sequence[Exception], waited: Sequence[Sequence[str]]) -> Exception:
-    """The first of the members' errors. Where a step's time was up, it tells what all of them waited for."""
+    """The first of the members' errors. If a step's time was up, it tells what all members waited for."""
     error = failures[0]
     if not isinstance(error, DeadlineExceededError):
         return error

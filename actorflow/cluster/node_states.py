@@ -39,7 +39,7 @@ class NodeStates:
         self._has_keepers = has_keepers
         self._holders: dict[str, object] = {}
         self._used: set[str] = set()
-        """Where nodes have run that keep something, or where a restore has brought what they will go on with."""
+        """The devices on which nodes with state have run, or for which a restore has brought state."""
         self._lost: set[str] = set()
 
     def met(self, place: str, holder: object) -> None:
@@ -50,7 +50,7 @@ class NodeStates:
                 self._lost.add(place)
 
     def check(self, place: str, nodes: Iterable[Node]) -> None:
-        """Before `nodes` run there. What a restore brings back is lost no more.
+        """Before `nodes` run there. State that a restore brings back is lost no more.
 
         Raises:
             AbortedError: they need states that are lost, or save them. Once: the next run begins with fresh ones.

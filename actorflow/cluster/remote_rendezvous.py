@@ -48,8 +48,8 @@ class RemoteRendezvous:
         return not self._routes
 
     def peer_memory(self, key: str) -> PeerMemory | None:
-        """What devices here and at the other end of an edge have of each other; None where they share no host, or no process lies
-        between them."""
+        """The memory that devices here and at the other end of an edge share; None if they have no host in common, or
+        no process lies between them."""
         route = self._routes.get(key)
         return None if route is None else route.channel.peer_memory
 

@@ -25,7 +25,7 @@ from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.transport.base import Channel
 
 _DEVICE, _BEGUN, _ENDED, _ARRIVED, _READY = 2, 3, 4, 6, 7
-"""Where the times of an event are in its row."""
+"""The columns of an event's row that hold its times."""
 
 
 class _Served(Trace):

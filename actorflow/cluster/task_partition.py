@@ -106,7 +106,7 @@ def _decode_user(found: Any) -> Node:
 
 
 def check_partition(part: TaskPartition, devices: Sequence[str]) -> None:
-    """Whether a part that has arrived can be built on these devices. What comes from a master of this version can.
+    """Whether a part that has arrived can be built on these devices. A part from a master of this version can.
 
     Raises:
         InvalidArgumentError: something in it leads nowhere.
@@ -131,7 +131,7 @@ def check_partition(part: TaskPartition, devices: Sequence[str]) -> None:
 
 
 def unknown_op(error: UnknownNameError, task: str) -> NotFoundError:
-    """What to do about an op of the program's own, which tasks know only if they import it."""
+    """The error about an op of the program's own, which tasks know only if they import it; it says what to do."""
     what = str(error.args[0]).partition(";")[0]
     return NotFoundError(
         f"{what} in {task}.",

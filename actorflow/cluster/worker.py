@@ -60,7 +60,7 @@ class Owner(Protocol):
 
 @dataclass(slots=True)
 class _Session:
-    """What a worker keeps for a master's session."""
+    """The state that a worker keeps for a master's session."""
 
     builder: PlanBuilder
     parts: set[int] = field(default_factory=set)
@@ -103,7 +103,7 @@ class WorkerService:
             raise UnavailableError(f"{self.links.me.task} is about to end, and takes no new work.")
 
     def handlers(self, link: Link) -> Mapping[str, Handler]:
-        """What is answered on a link to a master."""
+        """The requests that are answered on a link to a master."""
         link.control.on_end(lambda error: self.forget(link))
 
         async def register(request: Register) -> None:
@@ -306,7 +306,8 @@ class WorkerService:
         return routes
 
     def _meet(self, routes: dict[str, Route], step: int, owner: object) -> RemoteRendezvous:
-        """Where a step meets the other tasks. Raises the error with which it was aborted before it began here."""
+        """The rendezvous of a step with the other tasks. Raises the error with which it was aborted before it began
+        here."""
         rendezvous = RemoteRendezvous(step, self.local.rendezvous(step), routes)
         self._rendezvous[step] = (rendezvous, owner)
         if (error := self._aborted.pop((step, owner), None)) is not None:
@@ -339,7 +340,8 @@ class WorkerService:
         return lines
 
     def look(self, steps: Sequence[int], owner: Owner, lines: bool = True) -> list[WaitingStep]:
-        """What those of these steps wait for that `owner` has under way here. Without `lines`, only for how long they do."""
+        """The things for which those of these steps wait that `owner` has in flight here. Without `lines`, only for how
+        long they do."""
         mine = {step for step in steps if self._rendezvous.get(step, (None, None))[1] is owner}
         if not lines:
             running = self.steps.running
@@ -422,7 +424,7 @@ class WorkerService:
         return self.steps.pending()
 
     def observed(self, session: int, owner: object) -> list[NodeMeasurement]:
-        """What runs of a session's parts have shown of their nodes."""
+        """The measurements that runs of a session's parts have made of their nodes."""
         found = self._sessions.get((id(owner), session))
         parts = [self._parts[id(owner), number] for number in (found.parts if found is not None else ())]
         return [one for part in parts for plan in part.compiled.plans for one in node_measurements(plan)]

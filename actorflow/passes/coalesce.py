@@ -34,7 +34,7 @@ LAUNCH = 2_000.0
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
 MOST_LINES = 512
-"""Compiling so many lines takes some 5 ms, during which the interpreter is not given up."""
+"""To compile that many lines takes some 5 ms, during which the interpreter is not given up."""
 
 
 Loopable = Callable[[Node, Sequence[DType]], bool]

@@ -35,8 +35,9 @@ class LoopVariable:
 
 @dataclass(frozen=True, slots=True)
 class LoopBody:
-    """What a `_Loop` node runs. `members` are in order, those of the condition first (so many as `tested`); each has its
-    `guards`, outer ones first. `chosen` says for a Merge which predicate decides, and its inputs for false and true."""
+    """The body that a `_Loop` node runs. `members` are in order, those of the condition first (`tested` is their
+    number); each has its `guards`, outer ones first. `chosen` says for a Merge which predicate decides, and its inputs
+    for false and true."""
 
     variables: tuple[LoopVariable, ...]
     condition: TensorId

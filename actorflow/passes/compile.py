@@ -31,7 +31,8 @@ from actorflow.shapes import Shape
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a run is asked for; equal signatures share a plan. `partial` runs are fed while they go on."""
+    """The feeds, fetches and targets of a run; equal signatures share a plan. `partial` runs are fed while they go
+    on."""
 
     feeds: Mapping[TensorId, tuple[DType, Shape]]
     fetches: tuple[TensorId, ...]
@@ -42,7 +43,7 @@ class Signature:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What is equal where a plan can be shared. A partial run goes by the order of feeds and targets."""
+        """The key of a plan: equal keys share one. A partial run goes by the order of feeds and targets."""
         if self.partial:
             return (tuple(self.feeds), self.fetches, self.targets, True)
         return (frozenset(self.feeds), self.fetches, frozenset(self.targets), False)
@@ -91,7 +92,7 @@ class GraphOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeviceOptions:
-    """What the passes over the part of one device ask; see `finish`."""
+    """The questions of the passes over the part of one device; see `finish`."""
 
     options: Options
     mergeable: Callable[[Node], bool]

@@ -1,7 +1,7 @@
 """Loops over several devices (paper section 4.4): where their primitives go, and the small loops that keep devices in step.
 
 A device that takes part in a loop has to start its Recvs again in each iteration, and to stop when the loop does. The node
-that tells it is a Merge of the loop's frame there. Where the loop has none, a *control loop* is added, which computes
+that tells it is a Merge of the loop's frame there. If the loop has none, a *control loop* is added, which computes
 nothing and goes on as long as the predicate says, which comes from the LoopCond's device in each iteration:
 
     Const ──► Enter ──► Merge ──► Switch ──true──► NextIteration ──┐

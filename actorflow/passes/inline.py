@@ -41,8 +41,8 @@ def inline(
 ) -> tuple[Mapping[str, Node], tuple[TensorId, ...]]:
     """The nodes of a graph with all calls expanded, and what to fetch instead of `fetches`.
 
-    What uses the outputs of a call uses those of the copy; a node with the name of the call stays, for who waits for it, or
-    feeds one of its outputs.
+    Nodes that use the outputs of a call use those of the copy; a node with the name of the call stays, for nodes that
+    wait for it, or feeds one of its outputs.
     """
     if not any(node.op == "Call" for node in nodes.values()):
         return nodes, fetches

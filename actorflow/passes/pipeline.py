@@ -60,7 +60,7 @@ def watched(watch: Watch) -> Iterator[None]:
     """A block in which `watch` is called after each pass of each plan that this process makes, on the thread that makes it.
 
     Args:
-        watch: takes the report. What it raises ends the planning.
+        watch: takes the report. An error that it raises ends the planning.
     """
     _watching.append(watch)
     try:

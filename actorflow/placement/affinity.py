@@ -25,7 +25,7 @@ VIEW = "is a view of"
 
 
 class Uses:
-    """Who uses the outputs of each of `fresh`, which are in order of their names."""
+    """The users of the outputs of each of `fresh`, which are in order of their names."""
 
     def __init__(self, nodes: Mapping[str, Node], fresh: Sequence[Node]) -> None:
         self.nodes = nodes
@@ -92,7 +92,7 @@ def run_once(uses: Uses, made: Container[str]) -> set[str]:
 
 
 def initial(uses: Uses, groups: UnionFind) -> dict[str, str]:
-    """What computes nothing but the initial value of one variable, and the handle of that variable.
+    """The nodes that compute nothing but the initial value of one variable, and the handle of that variable.
 
     It depends on no feed and no state, and all that use it are writes to the variable, or are themselves such nodes.
     """

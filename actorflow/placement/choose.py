@@ -50,7 +50,7 @@ def choose(
     links: LinkCosts,
     reasons: dict[str, Reason] | None,
 ) -> dict[str, str]:
-    """Where the nodes go whose groups have a choice. The order of `nodes` plays no part."""
+    """The devices of the nodes whose groups have a choice. The order of `nodes` plays no part."""
     fresh.sort(key=lambda node: node.name)
     fresh_names = {node.name for node in fresh}
     sources = {e.node for n in fresh for e in n.inputs} | {c for n in fresh for c in n.controls}

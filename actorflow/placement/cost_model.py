@@ -67,7 +67,8 @@ def expected_cost(
 
 
 def _flops(definition: opdef.OpDef, node: Node, dtypes: Sequence[DType], shapes: Sequence[Shape]) -> float:
-    """What the op's work rule says, with a guess for each unknown size, or without where guesses contradict sizes."""
+    """The result of the op's work rule, with a guess for each unknown size, or without guesses if they contradict
+    sizes."""
     assert callable(definition.work)
     for known in (_guessed(shapes), shapes):
         try:
@@ -89,11 +90,11 @@ def node_cost(node: Node, graph: Subgraph) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """What earlier runs have shown of nodes, by name; the static estimate stands for what is not in it.
+    """The measurements of nodes by earlier runs, by name; the static estimate stands for nodes that are not in it.
 
     seconds: for one execution of the node.
     bytes: of each of the node's outputs.
-    devices: the full name of the device on which the node was measured. Where that is missing, the time is for a device of
+    devices: the full name of the device on which the node was measured. If that is missing, the time is for a device of
         speed 1.
     """
 

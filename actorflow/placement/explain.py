@@ -66,7 +66,7 @@ def explain(
 def _group(
     name: str, nodes: Mapping[str, Node], placed: Mapping[str, str], reason: Reason
 ) -> tuple[list[Joint], list[Node]]:
-    """What joins the group of `name`, the joints of the node itself first, and its members."""
+    """The joints that brought nodes into the group of `name`, those of the node itself first, and its members."""
     groups = UnionFind()
     joints = [*required(nodes, nodes.values()), *reason.together]
     for left, right, _ in joints:

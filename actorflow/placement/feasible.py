@@ -13,7 +13,7 @@ from actorflow.registry import kernel, opdef
 
 
 class Candidate(Protocol):
-    """What placement has to know of a device, be it one of this process or a record of another task's.
+    """The facts that placement needs of a device, be it one of this process or a record of another task's.
 
     It may say more: `budget`, the bytes that its tensors may take; `speed`, relative to a current core; `host`, anything that is
     equal for the tasks of one host; and `asynchronous`, true where kernels are only launched, as on a GPU, so that each one

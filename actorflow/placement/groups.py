@@ -1,7 +1,7 @@
 """Groups: nodes that share a device because they have to, or because it costs nothing (paper section 4.3).
 
-What is colocated, and what refers to a variable or to a queue, has no choice. What merely prefers company (`affinity.py`)
-is attached where the choice of devices that this leaves is not empty.
+A node that is colocated, or that refers to a variable or to a queue, has no choice. A node that merely prefers company
+(`affinity.py`) is attached if this leaves a choice of devices.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class Grouping:
 
 
 class _Queue:
-    """What runs one after the other. Where it waits for something to arrive, a shorter piece of work may go before."""
+    """A resource whose pieces of work run one after the other. While it waits for something to arrive, a shorter piece
+    of work may go before."""
 
     __slots__ = ("end", "gaps")
 

@@ -11,7 +11,7 @@ from actorflow.placement.cost_model import Measurements, expected_bytes, node_co
 
 
 class NodeMeasurement(NamedTuple):
-    """What runs have shown of a node, or of several that run as one.
+    """The measurements by runs of a node, or of several that run as one.
 
     names: of the graph's nodes. nanoseconds: for one execution of all of them, on `device`. samples: how many runs were
     timed. sizes: the bytes of outputs whose shapes the graph does not tell.
@@ -44,8 +44,8 @@ def decode_observed(rows: Any) -> list[NodeMeasurement]:
 
 
 def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node]) -> Measurements:
-    """What is known of each node of a graph. The time of nodes that run as one is divided in proportion to what was expected
-    of them. Where several plans have run a node, that counts which was timed most often."""
+    """The measurements of each node of a graph. The time of nodes that run as one is divided in proportion to what was
+    expected of them. If several plans have run a node, the one that was timed most often counts."""
     whole = Subgraph(nodes)
     seconds: dict[str, float] = {}
     devices: dict[str, str] = {}

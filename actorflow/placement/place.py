@@ -1,8 +1,9 @@
 """Placement: a device for each node of the whole graph, once and for good (paper sections 3.2.1 and 4.3).
 
-What must share a device is joined by union-find, and the devices are found that meet the constraints of the group and have
-kernels for all members. Groups with a choice get what prefers their company, and then the device on which a simulated
-execution would end them first. On one device, or where each group is told where to go, nothing is simulated.
+Nodes that must share a device are joined by union-find, and the devices are found that meet the constraints of the
+group and have kernels for all members. Groups with a choice get what prefers their company, and then the device on
+which a simulated execution would end them first. On one device, or where each group is told where to go, nothing is
+simulated.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _torn(node: Node, one: str, other: str) -> OpError:
 
 
 def _conflict(node: Node, device: str) -> OpError | None:
-    """What is wrong where `node` must be with something that is on `device` already."""
+    """The error if `node` must be with something that is on another device than `device` already."""
     if DeviceSpec.parse(node.device).matches(DeviceSpec.parse(device)):
         return None
     return InvalidArgumentError(

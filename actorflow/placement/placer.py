@@ -56,12 +56,12 @@ class Placer:
         return refused
 
     def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
-        """What runs have shown, for each node of the graph that was placed last."""
+        """The measurements by runs, for each node of the graph that was placed last."""
         return measurements(observed, self._nodes)
 
     def forget(self, observed: Iterable[NodeMeasurement]) -> None:
-        """Lets the next call of `place` decide again, by what runs have shown. What has state stays where it is, and what must
-        be with it."""
+        """Lets the next call of `place` decide again, by what runs have shown. A node with state stays on its device,
+        with the nodes that must be with it."""
         self._measured = self.measured(observed)
         nodes = self._nodes
         self._held |= {n: d for n, d in self.placed.items() if n not in nodes or has_state(nodes[n])}

@@ -3,7 +3,7 @@
 A Recv waits for nothing, so all Recvs of a step would start at its beginning, and what they bring would take memory until
 its users come to it. This pass estimates when each node would run (ASAP, as soon as possible) and when it has to (ALAP, as
 late as the critical path allows), and makes a Recv wait, by a control edge, for a node on its own device that its users
-wait for anyway. So no edge makes anything wait that did not wait before, and none can close a cycle. What is changed is
+wait for anyway. So no edge makes anything wait that did not wait before, and none can close a cycle. A change is
 judged by a simulation: an edge stays if the peak memory of some device falls, that of no device rises, and the whole does
 not take longer.
 """
@@ -26,11 +26,11 @@ from actorflow.registry import opdef
 SMALLEST = 64 << 10
 """Bytes of a tensor for which it is worthwhile to delay its Recv."""
 MOST_RECVS = 64
-"""So many Recvs are looked at, the largest."""
+"""The most Recvs that are looked at, the largest first."""
 MOST_TRIALS = 24
-"""So many changes are tried one by one, at most, where all together are no gain."""
+"""The most changes that are tried one by one, if all together are no gain."""
 MOST_WORK = 10_000
-"""So many nodes are simulated in these trials, which take some microseconds each."""
+"""The most nodes that are simulated in these trials; each takes some microseconds."""
 MOST_NODES = 20_000
 """A larger graph is left as it is."""
 _LATENCY = 20_000.0

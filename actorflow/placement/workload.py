@@ -96,7 +96,7 @@ def workload(
     measured: Measurements,
 ) -> Workload:
     """The work of the nodes `names`, which are sorted. Those `given` are there already: their tensors are, and they cost
-    nothing. What is in `once` runs before all steps, and costs nothing either."""
+    nothing. Nodes in `once` run before all steps, and cost nothing either."""
     index = {name: i for i, name in enumerate(names)}
     estimate = _Estimates(nodes)
     seconds, output, state, fed = [], [], [], []

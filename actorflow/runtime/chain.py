@@ -5,8 +5,8 @@ on the thread has ended, the thread itself looks who waits for that result alone
 node, so the thread may run it: the loop learns of all results in the end, in one go.
 
 A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
-Send, or what leads to one), when other work waits for the thread, and when the step is stopped. What is ready then, such as
-updates of variables and what is small, the loop fires as always.
+Send, or what leads to one), when other work waits for the thread, and when the step is stopped. Nodes that are ready
+then and that are small, such as updates of variables, the loop fires as always.
 """
 
 from __future__ import annotations

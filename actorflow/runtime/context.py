@@ -1,4 +1,4 @@
-"""What a kernel may reach beside its inputs."""
+"""The things that a kernel may reach beside its inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StepHandle(Protocol):
 
     @property
     def rendezvous(self) -> Rendezvous:
-        """Where the step's Send and Recv nodes meet."""
+        """The place at which the step's Send and Recv nodes meet."""
 
     def on_cancel(self, callback: Callable[[], None], reason: Reason | None = None) -> Callable[[], None]:
         """Calls `callback` when the step is stopped; the returned function takes it back.
@@ -48,7 +48,7 @@ class NodeContexts(dict[str, "KernelContext"]):
     def __init__(self) -> None:
         super().__init__()
         self.restored: dict[str, dict[str, Any]] = {}
-        """What a checkpoint has for the `state` of nodes that have no context yet."""
+        """The `state` that a checkpoint has for nodes without a context yet."""
         self.after_snapshot: list[Callable[[], None]] = []
         """Called when the values for a checkpoint have been taken, and only the writing is left."""
 

@@ -24,11 +24,12 @@ from actorflow import machine
 
 SLICE = 0.001
 _WOKEN = 16
-"""So many of those that wait for their start may try it in one turn; more would only find the slice used up."""
+"""The most of those that wait for their start that may try it in one turn; more would only find the slice used up."""
 
 
 class ReadyQueue(Protocol):
-    """Where steps of tasks wait for the pump. Its order is free: a firing rule cares only for what is present."""
+    """The queue in which steps of tasks wait for the pump. Its order is free: a firing rule cares only for what is
+    present."""
 
     def append(self, item: tuple[Context, Callable[[], Any]], /) -> None: ...
 
@@ -61,7 +62,7 @@ class Dispatcher:
             found = _dispatchers[loop] = Dispatcher(loop)
         return found
 
-    # What a task asks of its loop
+    # The part of a loop's interface that a task uses
 
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> None:
         """Queues a step of a node's task."""
@@ -101,7 +102,7 @@ class Dispatcher:
             self.pumping = False
 
     def may_start(self) -> bool:
-        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case. Where others
+        """Whether a new step may start in this turn: while there is time left of its slice, and one in any case. If others
         wait, it is their turn first: see `wait_for_start`."""
         return not self._waiting and self._has_time()
 

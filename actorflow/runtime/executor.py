@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _KNOWN = 4
-"""So many measurements tell what a kernel costs; before, each run is one."""
+"""The number of measurements that tell a kernel's cost; before, each run is one."""
 
 
 class ExecutorState:
@@ -78,7 +78,7 @@ class ExecutorState:
         if plan.controlled:
             self.frames: dict[str, Frame] = {}
             self.chosen: dict[str, bool] = {}
-            """What the predicate of each Switch was."""
+            """The predicate of each Switch."""
             self.dead_inputs: dict[int, int] = {}
             """How many inputs of each Merge were dead."""
 

@@ -41,7 +41,8 @@ Edges: TypeAlias = "tuple[tuple[int, int], ...]"
 
 
 class MergeEdge(NamedTuple):
-    """An edge into a Merge: from which output, to which slot and node, as which input. So many dead tokens kill it."""
+    """An edge into a Merge: from which output, to which slot and node, as which input. This number of dead tokens kills
+    it."""
 
     output: int
     slot: int

@@ -33,7 +33,7 @@ _TIMED_EVERY = 16
 
 
 class StepAccounting(Protocol):
-    """Who counts the steps that run and those that only wait."""
+    """An account of the steps that run and those that only wait."""
 
     def begin_waiting(self) -> OpError | None:
         """A step only waits from now on. The result is the error that it has to end with, where too many wait."""
@@ -131,7 +131,7 @@ class Step:
         self._cancel: dict[int, Callable[[], None]] = {}
         self._cancels = 0
         self._reasons: dict[int, tuple[asyncio.Task[Any] | None, Reason]] = {}
-        """What kernels say that they wait for, with their tasks."""
+        """The reasons that kernels give for waiting, with their tasks."""
         self._ends: list[Callable[[], object]] = []
         self.on_threads: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
@@ -393,7 +393,7 @@ class Step:
             self._finish()
 
     def leave_behind(self, executor: ExecutorState, node: PlanNode) -> None:
-        """The kernel of a node has ended because the step is stopped. What it called on a thread may go on."""
+        """The kernel of a node has ended because the step is stopped. The call that it made on a thread may go on."""
         goes_on = machine.goes_on()
         if goes_on is not None:
             self.abandoned = True

@@ -118,7 +118,7 @@ def _call_soon(step: Step, callback: Callable[[], None]) -> None:
 
 
 _in_line: weakref.WeakKeyDictionary[Device, set[int]] = weakref.WeakKeyDictionary()
-"""What was given to each device's thread and has not begun there."""
+"""The work that was given to each device's thread and has not begun there."""
 
 
 class _Work:
@@ -240,7 +240,7 @@ class _Work:
 async def run_on_thread(executor: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
     """Runs a node's kernel on its device's thread. Gives its result, or a `Chain` where the thread has gone on with others.
 
-    Raises what the kernel raises. What has to wait for the thread and is not begun when the step stops never begins.
+    Raises what the kernel raises. A call that has to wait for the thread never begins if the step stops first.
     """
     step = executor.step
     done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]

@@ -127,7 +127,7 @@ class Contract(Generic[S]):
 
 
 async def got(work: Awaitable[T]) -> T:
-    """What `work` gives. Raises Broken where that takes too long."""
+    """The result of `work`. Raises Broken where that takes too long."""
     with anyio.move_on_after(SECONDS):
         return await work
     raise Broken(f"nothing came within {SECONDS:g} s")

@@ -64,7 +64,7 @@ class LoopScheduler:
 _MOST_MORE = 1000
 
 
-"""So many lines more than asked for may be kept for a while."""
+"""The number of lines beyond those asked for that may be kept for a while."""
 
 
 class Trace:
@@ -82,7 +82,7 @@ class Trace:
         self._keep = keep
         self._hash = hashlib.sha256()
         self._hashed = 0
-        """So many of `lines` are in the hash; they get into it many at a time."""
+        """The number of `lines` that are in the hash; they get into it many at a time."""
 
     def add(self, now: float, what: str) -> None:
         """Notes `what` at the virtual second `now`."""

@@ -48,7 +48,7 @@ class _File:
 Change = tuple[tuple[str, "_File | None"], ...]
 
 
-"""What one operation did to names, all of it or nothing."""
+"""The effect of one operation on names, all of it or nothing."""
 
 
 class SimulatedFiles:
@@ -130,9 +130,9 @@ class SimulatedFiles:
         return bytes(torn)
 
     def rebooted(self, names: str, contents: str) -> SimulatedFiles:
-        """What is there after a crash, for tests that leave nothing to chance. Of the names that were not flushed, `names`
-        keeps "all", "none" or the "last" one; of a file whose content was not flushed, `contents` keeps "all", "half" or
-        "none"."""
+        """The files after a crash, for tests that leave nothing to chance. Of the names that were not flushed, `names`
+        keeps "all", "none" or the "last" one; of a file whose content was not flushed, `contents` keeps "all", "half"
+        or "none"."""
         after = SimulatedFiles()
         changes = [(entry,) for change in self._changes for entry in change]
         kept = {"all": changes, "none": [], "last": changes[-1:]}[names]
@@ -298,7 +298,7 @@ def _error(code: int, path: str | None = None) -> OSError:
 
 
 class SharedFiles(SimulatedFiles):
-    """What one machine sees of the files `names`, which others see too.
+    """The view that one machine has of the files `names`, which others see too.
 
     Whoever keeps them never stops: names are there for good at once, as is what was flushed. A machine that stops leaves of
     the files that it was writing what chance decides.

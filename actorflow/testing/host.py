@@ -82,11 +82,11 @@ class Host:
         self.is_frozen = False
         self.is_alive = False
         self.seconds_per_call = 0.0
-        """What a callback takes on this machine."""
+        """The seconds that a callback takes on this machine."""
         self.busy_until = 0.0
         self.calls_to_live: int | None = None
-        """After so many further callbacks the process dies, in the way of `death`; or in the middle of a file operation, in
-        that way.
+        """After this number of further callbacks the process dies, in the way of `death`; or in the middle of a file
+        operation, in that way.
         """
         self.death: Callable[[], object] = self._plain_death
         self.lose_files = True
@@ -125,13 +125,13 @@ class Host:
         return self._random.randbytes(size)
 
     def identity(self, task: str, cluster: str = "simulated") -> Identity:
-        """Who its process is."""
+        """The identity of its process."""
         return Identity(cluster, task, self.incarnation)
 
     # ---- its lives
 
     def start(self) -> None:
-        """Starts a process. What was spawned with `again` runs in it."""
+        """Starts a process. Coroutines that were spawned with `again` run in it."""
         self.incarnation = self._random.getrandbits(63) | 1
         self.loop = self.world.make_loop()
         self.ready = self.loop.ready
@@ -172,7 +172,7 @@ class Host:
     def die_after(
         self, calls: int, death: Callable[[], object] | None = None, *, operations: int | None = None
     ) -> None:
-        """Lets the process die after so many further callbacks, or with `operations` in the middle of one of so many on files,
+        """Lets the process die after `calls` further callbacks, or in the middle of the last of `operations` on files,
         if that comes first. `death` says how."""
         self.calls_to_live = max(calls, 1)
         self.death = death or self._plain_death

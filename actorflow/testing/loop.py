@@ -27,7 +27,7 @@ DAY = 86_400.0
 MOST_CALLS = 2_000_000
 
 
-"""So many callbacks without time passing are taken for a program that spins."""
+"""The number of callbacks without time passing after which a program is taken for one that spins."""
 
 
 _FEW_TIMERS = 64
@@ -108,14 +108,14 @@ class _Timer(asyncio.TimerHandle):
 class VirtualLoop(asyncio.BaseEventLoop):
     """An event loop on virtual time.
 
-    Ready callbacks run in asyncio's order, or with `shuffle` in one drawn from it. Where the loop has nothing to do its
-    time jumps to the next timer. Readers, executors' threads and calls from other threads are refused; `run_in_executor`
-    runs its function at once.
+    Ready callbacks run in asyncio's order, or with `shuffle` in one drawn from it. If the loop has nothing to do, its
+    time jumps to the next timer. Readers, executors' threads and calls from other threads are refused;
+    `run_in_executor` runs its function at once.
 
     Args:
         clock: the time, where several loops share it.
         shuffle: draws which of the ready callbacks is next.
-        limit: a program that is not done after so many virtual seconds is taken for endless.
+        limit: a program that is not done after this number of virtual seconds is taken for endless.
     """
 
     _ready: deque[asyncio.Handle]
@@ -172,8 +172,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
 
     def turn(self, calls: int | None = None) -> None:
-        """Runs at most `calls` callbacks, or without a number those that are ready, and lets no time pass. Whoever calls has
-        called `follow_generators`."""
+        """Runs at most `calls` callbacks, or without a number those that are ready, and lets no time pass. The caller
+        has called `follow_generators`."""
         # what `run_forever` does, without its checks: turns are short and many
         self._thread_id = self._thread
         asyncio._set_running_loop(self)
@@ -185,7 +185,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.ripen()
 
     def _run_once(self) -> None:
-        """What asyncio calls again and again."""
+        """The method that asyncio calls again and again."""
         self.ripen()
         if not self._ready and not self._stopping:
             self._jump()
@@ -195,7 +195,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._run_ready(len(self._ready))
 
     def _run_ready(self, calls: int) -> None:
-        """Runs so many callbacks. As in asyncio, those that come in a batch run in the next."""
+        """Runs this number of callbacks. As in asyncio, those that come in a batch run in the next."""
         ready, done = self._ready, 0
         try:
             while calls > 0 and ready and not self.is_halted:
@@ -366,7 +366,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 def _close_unstarted(task: asyncio.Task[Any]) -> None:
-    """anyio runs a coroutine within another. Where that is cancelled before it starts, no one ever awaits the inner one."""
+    """anyio runs a coroutine within another. If that is cancelled before it starts, the inner one is never awaited."""
     outer = task.get_coro()
     if inspect.iscoroutine(outer) and inspect.getcoroutinestate(outer) == inspect.CORO_CREATED:
         frame: Any = outer.cr_frame

@@ -25,7 +25,7 @@ Way = tuple[str, str]
 
 
 class Scheduler(Protocol):
-    """Who keeps the time."""
+    """The keeper of the time."""
 
     @property
     def now(self) -> float: ...
@@ -163,7 +163,7 @@ class Network:
     # ---- links
 
     def link_of(self, way: Way) -> Link:
-        """What a way is like now."""
+        """The present state of a way."""
         return self._links.get(way, self.link)
 
     def set_link(self, a: str, b: str, *, oneway: bool = False, **changes: float) -> None:
@@ -180,7 +180,7 @@ class Network:
                 self.say(f"partition {way[0]}>{way[1]}")
 
     def heal(self, a: str, b: str, *, oneway: bool = False) -> None:
-        """Ends a partition. What was held back is sent again."""
+        """Ends a partition. Packets that were held back are sent again."""
         for way in self._ways(a, b, oneway):
             if way in self._closed:
                 del self._closed[way]

@@ -17,7 +17,7 @@ from actorflow.testing.loop import DAY, Clock, T, VirtualLoop
 
 
 class OrderedSet(dict[Any, None]):
-    """What anyio does with a set of scopes, in the order in which they came."""
+    """A set with the methods that anyio uses on a set of scopes, in the order in which they came."""
 
     def add(self, entry: Any) -> None:
         self[entry] = None

@@ -12,12 +12,13 @@ from actorflow.testing.network import Station, departure
 Frame = tuple[Any, ...]
 _LANES = 2
 _PATIENCE = 3
-"""So many heartbeats without a sign of life mean that the peer is lost, as libzmq is told to count."""
+"""This number of heartbeats without a sign of life means that the peer is lost, as libzmq is told to count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who takes connections at a port. `admit(key, expected)` gives a reason to refuse; `accept(end, key)` takes one."""
+    """The owner of a port, which takes its connections. `admit(key, expected)` gives a reason to refuse; `accept(end,
+    key)` takes one."""
 
     station: Station
     port: int
@@ -88,7 +89,7 @@ class End:
             network.scheduler.call_at(arrival + chance.random() * link.delay, self._land, lane, index, frame)
 
     def close(self) -> None:
-        """Closes this end. What was sent arrives; then the peer is told."""
+        """Closes this end. All that was sent arrives; then the peer is told."""
         if self.is_open:
             self._leave()
             self._tell_end(self._last_arrival())
@@ -171,7 +172,7 @@ class End:
         return max(lane.last_arrival for lane in self._lanes)
 
     def _tell_end(self, not_before: float = 0.0) -> None:
-        """The last packet of this end. What arrives behind it is not looked at."""
+        """The last packet of this end. Packets that arrive behind it are not looked at."""
         network = self._network
         when = max(network.now + network.travel(self.way), not_before)
 

@@ -20,14 +20,15 @@ T = TypeVar("T")
 OBSERVER = "main"
 """The machine that the main program runs on. Nothing befalls it by chance."""
 _BURST = 8
-"""So many callbacks at most run on a machine before another one that can run may do so,"""
+"""The most callbacks that run on a machine before another one that can run may do so,"""
 _LONG_BURST = 64
-"""and so many where there is no other."""
+"""and the same if there is no other."""
 _CALLS_TO_COLLECTION = 500_000
 
 
 class World:
-    """What the main program of a simulation is given. Names are those of machines; times are virtual seconds.
+    """The interface that the main program of a simulation is given. Names are those of machines; times are virtual
+    seconds.
 
     Args:
         seed: whatever is drawn, is drawn from it.
@@ -35,7 +36,7 @@ class World:
         link: what links are like that no one sets.
         file_faults: what goes wrong with files by chance.
         shuffle: whether the ready callbacks of a process run in any order.
-        limit: a program that is not done after so many seconds is taken for endless.
+        limit: a program that is not done after this number of seconds is taken for endless.
     """
 
     def __init__(
@@ -120,8 +121,8 @@ class World:
     def crash(self, name: str, *, silent: bool = False, lose_files: bool = True) -> None:
         """The process of a machine dies between two callbacks: first its network and files are gone, then its tasks end.
 
-        Peers are told after one delay of the network, unless `silent`, as when the power fails: then they find out. What
-        was not flushed is lost, in part, unless `lose_files` is false.
+        Peers are told after one delay of the network, unless `silent`, as when the power fails: then they find out. All
+        that was not flushed is lost, in part, unless `lose_files` is false.
         """
         host = self.host(name)
         if name == OBSERVER:
@@ -164,7 +165,7 @@ class World:
     # ---- links
 
     def partition(self, a: str, b: str, *, oneway: bool = False, seconds: float | None = None) -> None:
-        """Nothing comes through between two machines, or from `a` to `b`; until `heal`, or for so many seconds."""
+        """Nothing comes through between two machines, or from `a` to `b`; until `heal`, or for `seconds`."""
         self.network.partition(a, b, oneway=oneway)
         if seconds is not None:
             self.call_later(seconds, lambda: self.network.heal(a, b, oneway=oneway))

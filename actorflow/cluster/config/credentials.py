@@ -1,7 +1,7 @@
 """`Credentials`: the keys by which a process proves who it is, and `Target`, an address that carries them.
 
-A cluster shares one pair of CURVE keys. Whoever has it is a task or a client of the cluster. A person may have a pair of
-his own: its public key stands in the cluster's allow-list, and his key file names the cluster's public key.
+A cluster shares one pair of CURVE keys. A process that has it is a task or a client of the cluster. A person may have
+a pair of his own: its public key stands in the cluster's allow-list, and his key file names the cluster's public key.
 
 A key file is TOML:
 
@@ -89,7 +89,7 @@ class Target(str):
 
     @property
     def credentials(self) -> Credentials | None:
-        """What to connect with."""
+        """The credentials to connect with."""
         return self._credentials
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Credentials | 
 
 
 def default_path() -> Path:
-    """Where `actorflow keys init` writes if nothing else is said."""
+    """The file that `actorflow keys init` writes unless another one is given."""
     base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "actorflow" / "keys.toml"
 

@@ -120,7 +120,8 @@ class ClusterSpec:
         return ClusterDef(job=[JobDef(name=job, tasks=tasks) for job, tasks in self._jobs.items()])
 
     def address_of(self, task: str) -> str:
-        """What a transport connects to, `tcp://host:port`, for a task's name. Raises InvalidArgumentError."""
+        """The address that a transport connects to, `tcp://host:port`, for a task's name. Raises
+        InvalidArgumentError."""
         job, index = parse_task(task)
         self.task_address(job, index)
         return self._places[task_name(job, index)]

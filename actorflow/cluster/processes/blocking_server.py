@@ -112,7 +112,7 @@ class Server:
 
     @property
     def target(self) -> Target:
-        """What a session takes to have this server as its master. Raises FailedPreconditionError before the start."""
+        """The target that makes this server a session's master. Raises FailedPreconditionError before the start."""
         if self._server is None:
             raise FailedPreconditionError("The server has not been started.", hint="server.start()")
         return self._server.target

@@ -117,7 +117,8 @@ def check_files(cluster: ClusterSpec) -> None:
 
 
 def holder(port: int) -> str | None:
-    """Who listens on a TCP port of this machine, such as `python (pid 17)`; None where the system does not tell."""
+    """The process that listens on a TCP port of this machine, such as `python (pid 17)`; None if the system does not
+    tell."""
     inodes = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:

@@ -25,7 +25,7 @@ _ANSWER_SECONDS = 3.0
 class LocalProcess:
     """A process that is a task. It ends when this object is closed, and when this process ends, in whatever way.
 
-    What it writes goes to a file in `log_dir`, or to one without a name that goes with the process.
+    Its output goes to a file in `log_dir`, or to a file without a name that ends with the process.
     """
 
     def __init__(self, config: TaskConfig, *, log_dir: str | None = None) -> None:
@@ -67,7 +67,7 @@ class LocalProcess:
 
     @property
     def last_log_lines(self) -> list[str]:
-        """What it wrote last, at most fifty lines."""
+        """The last lines of its output, at most fifty."""
         if self._log.closed:
             return self._kept
         size = os.fstat(self._log.fileno()).st_size

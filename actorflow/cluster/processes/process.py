@@ -119,7 +119,7 @@ class _Signals:
 
 
 def _settle() -> None:
-    """What is the whole process's."""
+    """Settings of the whole process."""
     sys.setswitchinterval(_SWITCH_INTERVAL)  # a thread of Python would hold the event loop up by 5 ms at a time
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)  # for a task that does not answer any more

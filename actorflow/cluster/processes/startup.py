@@ -1,7 +1,7 @@
 """The table that says which tasks of a cluster are missing, and how far each was reached.
 
-Nothing is worse at a cluster's start than a wait without a word. Whoever waits for tasks notes down what it knows of each,
-and shows this table within five seconds.
+Nothing is worse at a cluster's start than a wait without a word. A process that waits for tasks notes down the state of
+each, and shows this table within five seconds.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class TaskConfig:
 
     @property
     def address(self) -> str:
-        """Where others reach the task."""
+        """The address at which others reach the task."""
         return self.cluster.address_of(self.task)
 
 

@@ -64,7 +64,7 @@ def open_endpoints(
     control_only: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Open:
-    """What opens the endpoints of a process by `transport`; `listen` is None for a client.
+    """The function that opens the endpoints of a process by `transport`; `listen` is None for a client.
 
     With `control_only` there is none for tensors. Those of `options` go to the transport of `control` that it knows.
 

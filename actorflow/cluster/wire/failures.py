@@ -62,7 +62,8 @@ def _text(value: Any) -> str:
 
 
 def decode_error(found: Any, task: str) -> Exception:
-    """The error that `task` has sent. What can't be read becomes an UnknownError that says so; nothing is raised."""
+    """The error that `task` has sent. An error that can't be read becomes an UnknownError that says so; nothing is
+    raised."""
     if not isinstance(found, dict) or not isinstance(found.get("message"), str):
         return UnknownError(f"{task} reported a failure that can't be read: {reprlib.repr(found)}")
 

@@ -42,7 +42,7 @@ class Link:
 
     @property
     def identity(self) -> Identity:
-        """Who the peer is."""
+        """The identity of the peer."""
         return self.control.peer.identity
 
     @property
@@ -127,7 +127,7 @@ class Links:
 
     @property
     def data_address(self) -> str:
-        """Where peers of the same host bring their tensors; empty where they don't."""
+        """The address to which peers of the same host bring their tensors; empty if they don't."""
         return "" if self.endpoints.data is None else self.endpoints.data.address
 
     @property
@@ -233,7 +233,7 @@ class Links:
         )
 
     async def _offer(self, link: Link) -> None:
-        """Finds out which devices of the peer can read memory of devices here. Where none can, tokens go by the host."""
+        """Finds out which devices of the peer can read memory of devices here. If none can, tokens go by the host."""
         peer_memory, offers = (
             link.tokens.peer_memory,
             [(d, made) for d in self.sharing if (made := d.offer()) is not None],

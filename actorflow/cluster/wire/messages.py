@@ -1,6 +1,7 @@
-"""What tasks ask of each other. Each request is a record whose fields are checked as it is decoded.
+"""The messages between tasks. Each request is a record whose fields are checked as it is decoded.
 
-On the wire a request is the list [1, number, method, fields]; see `rpc`. What has more than 4,096 entries travels as bytes.
+On the wire a request is the list [1, number, method, fields]; see `rpc`. A field of more than 4,096 entries travels as
+bytes.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ class LinkTraffic(Request):
 
 @dataclass(frozen=True, slots=True)
 class Costs(Request):
-    """What runs of a session's parts have shown of their nodes here: the reply is that of Measured."""
+    """The measurements that runs of a session's parts have made of their nodes here: the reply is that of Measured."""
 
     method = "costs"
     session: int
@@ -292,7 +293,7 @@ class Field(NamedTuple):
 
 _FIELDS: dict[str, tuple[Field, ...]] = {}
 _BOUNDS = {"epoch": 1 << 32, "step": 1 << 64}
-"""What a record can carry."""
+"""The values that a record can carry."""
 REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
 
 

@@ -39,7 +39,7 @@ DRAIN_SECONDS = 2.0
 PATIENCE_SECONDS = 0.05
 """How long it waits for a sign of it."""
 MOST_CALLS = 16_384
-"""So many requests of one peer are answered at a time."""
+"""The most requests of one peer that are answered at the same time."""
 
 _TAKEN_BACK = "The request was taken back."
 _REPLY_TO_CANCEL = encode_error(CancelledError(_TAKEN_BACK))
@@ -86,7 +86,7 @@ class Rpc:
 
     @property
     def answering(self) -> Collection[asyncio.Task[Any]]:
-        """What answers the peer's requests now, and takes its time."""
+        """The tasks that answer the peer's requests now, and take their time."""
         return self._serving.values()
 
     # ---- to the peer
@@ -164,7 +164,7 @@ class Rpc:
     # ---- from the peer
 
     def _take(self, message: Any, channel: Channel) -> None:
-        """One message. What is no message of ours ends the channel."""
+        """One message. A message of another kind ends the channel."""
         match message:
             case [1, int(number), method, values]:
                 self._accept(number, method, values, channel)

@@ -1,4 +1,4 @@
-"""What the passes do about a device's memory: which of them run, and when (paper section 4.1)."""
+"""The passes that save a device's memory: which of them run, and when (paper section 4.1)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def fit(
     """The part of a device with small nodes merged, in less memory as far as that is called for.
 
     What is cheap comes first: another order; on a device with memory of its own, tensors that wait in the host's; at last tensors
-    that are made again. Where the memory is short, what makes or takes large tensors is not merged with others, since what is
-    inside of a region can't be swapped, made again, or put in another order with what is outside.
+    that are made again. If the memory is short, nodes that make or take large tensors are not merged with others: a
+    tensor inside a region can't be swapped or made again, nor can its node change places with nodes outside.
 
     Args:
         merge: merges those nodes of a part that a function accepts.
@@ -87,7 +87,7 @@ def fit(
 
 def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[TensorId] = frozenset()) -> Subgraph:
     """The part of a device in an order that takes less memory, and with tensors swapped to the host, as far as that is called
-    for. Where all tensors of the step together take less than half of the room, nothing is."""
+    for. If all tensors of the step together take less than half of the room, nothing is done."""
     room = memory.room(graph)
     assert room is not None, "only a budget can be too small"
     known = Lifetimes(graph, memory.threshold, memory.feeds)

@@ -42,8 +42,8 @@ class Lifetimes:
     kept: the pieces that fetches hold to the end.
     extra: bytes that a region or an update needs while it runs, beside its inputs and outputs.
 
-    What is fed is in no memory of the device ("free"), or is brought there when the step begins ("counted"); "followed", it
-    takes none, but one sees what is a view of it.
+    A fed tensor is in no memory of the device ("free"), or is brought there when the step begins ("counted");
+    "followed", it takes none, but its views are known.
     """
 
     def __init__(self, graph: Subgraph, threshold: int, feeds: Feeds = "free") -> None:
@@ -74,7 +74,7 @@ class Lifetimes:
             for piece in pieces:
                 self.users[piece] += 1
 
-    # What is made
+    # The memory that nodes make
 
     def _piece(self, dtype: DType, shape: Shape) -> tuple[int, ...]:
         """A new piece of memory for a tensor, if the device counts that."""

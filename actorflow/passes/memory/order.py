@@ -27,7 +27,7 @@ from actorflow.registry import opdef
 
 Preference: TypeAlias = Literal["frees", "young"]
 _MOST_CLASSES = 16
-"""So many kinds of nodes (by what they wait for) are looked through for one that a node may be put behind."""
+"""The most kinds of nodes (by what they wait for) that are searched for one that a node may be put behind."""
 
 
 def order_memory(
@@ -89,8 +89,8 @@ def delayed(known: Lifetimes, order: Sequence[int]) -> list[int]:
 
 
 def greedy(known: Lifetimes, preference: Preference) -> list[int]:
-    """An order made one node at a time. What takes no memory, or may wait for something else, goes first. Of the others those
-    that free at least what they make; then the one that adds least, or the one that became ready last."""
+    """An order made one node at a time. A node that takes no memory, or may wait for something else, goes first. Of the
+    others those that free at least what they make; then the one that adds least, or the one that became ready last."""
     counts, told = known.waiting()
     left = known.users.copy()
     readied = [0] * len(counts)

@@ -1,7 +1,8 @@
 """Tensors that are made a second time instead of being kept: how a step runs in less memory on any device (paper section 4.1).
 
-A forward pass makes what only the backward pass uses again, much later. Where the expected peak of a device is above what it may
-take, this pass lets such tensors go behind their near uses, and puts copies of the nodes that make them before the far ones:
+A forward pass makes what only the backward pass uses again, much later. If the expected peak of a device is above its
+limit, this pass lets such tensors go behind their near uses, and puts copies of the nodes that make them before the far
+ones:
 
     h0 ──► a ──► h1 ──► b ──► h2 ──► its near uses
     h0 ──► a' ─► h1' ─► b' ─► h2' ─► its far uses
@@ -37,7 +38,7 @@ _ROUNDS = 3
 _LONG = 8
 """A time without use is long from this part of the step on."""
 _SHARES = 12
-"""So many sizes are tried for what is dropped in a row."""
+"""The number of sizes that are tried for tensors that are dropped in a row."""
 _NONE = -1
 """No piece of memory: something failed."""
 _READS = frozenset(("ReadVariableOp", "ReadVariableOr"))
@@ -136,7 +137,7 @@ class _Search:
                 break
         return min(found, key=lambda choice: (max(0, choice.peak - self._room), choice.cost), default=None)
 
-    # What may be dropped
+    # The tensors that may be dropped
 
     def _gaps(self, crowded: Sequence[int]) -> list[_Gap]:
         """For each piece of memory that can be made again the longest time in which it lies unused while too much is in memory,
@@ -265,7 +266,8 @@ class _Search:
         return [read.inputs[0].node for read in reads]
 
     def _laid_down(self, copies: _Copies) -> Subgraph:
-        """The graph with the copies in their order. What writes a variable waits for the copies that take its value."""
+        """The graph with the copies in their order. Nodes that write a variable wait for the copies that take its
+        value."""
         graph = self.known.graph
         readers: dict[str, list[str]] = {}
         for node in copies.made.values():

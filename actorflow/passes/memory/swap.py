@@ -1,7 +1,7 @@
 """Tensors that leave for the host between two uses: how a step runs in less memory than its tensors take (paper section 4.1).
 
-A forward pass makes what only the backward pass uses again, much later. Where the expected peak of a device is above what it may
-take, this pass puts nodes between such uses:
+A forward pass makes what only the backward pass uses again, much later. If the expected peak of a device is above its
+limit, this pass puts nodes between such uses:
 
     h ──► its near uses                      the copy to the host begins as soon as there is an h
     h ──► _SwapOut ──► _SwapIn ──► far uses
@@ -9,8 +9,8 @@ take, this pass puts nodes between such uses:
 
 The order of the nodes has to be known, or lifetimes would mean nothing, so it is laid down first (`order_memory`). `release` is
 the first node that needs the memory of h: it waits for the copy, at whose end no one holds h any more. `trigger` is early
-enough before the far use for the copy back to be done in time, and late enough for there to be room. What is swapped is chosen
-at the highest peak again and again: whatever is out longest for its size.
+enough before the far use for the copy back to be done in time, and late enough for there to be room. The tensor
+to swap is chosen at the highest peak again and again: the one that is away longest for its size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from actorflow.placement.cost_model import node_cost
 _PER_BYTE = 0.1
 """Nanoseconds for copying a byte to the host or back."""
 _AHEAD = 2.0
-"""A copy begins so many times its expected duration before its result is used."""
+"""A copy begins this many times its expected duration before its result is used."""
 _MOST_SWAPS = 1024
 
 
@@ -186,7 +186,8 @@ class _Search:
         return next((fixed[at] for at in around if fits(self._order[fixed[at]])), None)
 
     def _worth(self, one: Swap) -> tuple[bool, float]:
-        """What is out for so long that its copies take no time goes first, then what is out longest for its size."""
+        """A tensor that is away for so long that its copies take no time goes first, then the one that is away longest
+        for its size."""
         away = self._begins[one.gap.before] - self._ends[one.gap.after]
         size = self.known.size[one.gap.piece]
         return away >= 2 * size * _PER_BYTE, away * size

@@ -49,7 +49,7 @@ class LaunchedLoop(Protocol):
 
 
 class ElementwiseRules(Protocol):
-    """What can be said of elementwise ops, element by element."""
+    """The rules of elementwise ops, element by element."""
 
     name: str
     device_type: str
@@ -77,7 +77,8 @@ class ElementwiseRules(Protocol):
 
 
 class Compiler(ElementwiseRules, Protocol):
-    """What turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for those of NaN."""
+    """A compiler that turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for
+    those of NaN."""
 
     def compile(self, recipe: Recipe) -> CompiledLoop:
         """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
@@ -118,7 +119,7 @@ class Background:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do. Where there is, a core is busy, and so is the interpreter now and then."""
+        """Whether there is nothing to do. Otherwise a core is busy, and so is the interpreter now and then."""
         return self._thread is None
 
     def add(self, job: Callable[[], None]) -> None:

@@ -1,8 +1,8 @@
 """Regions of a device whose kernels are only launched: their members' launches in a straight line, groups of them as one kernel.
 
-What a region saves there is a task for each launch, the way into the device's stream, and, where a compiler makes one kernel of
-several elementwise members, most of the launches. Where the device can record what it launches, a region is recorded in its
-third run and replayed from then on, as long as it finds everything where it was.
+A region saves a task for each launch there, the way into the device's stream, and, if a compiler makes one kernel of
+several elementwise members, most of the launches. If the device can record its launches, a region is recorded in its
+third run and replayed from then on, as long as all arrays have the same addresses.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ BATCH = 0.0003
 """Seconds that the iterations between two yields should take."""
 MOST_ITERATIONS = 1 << 16
 _ADDING = {"Add": 2, "_AddMatMul": 1}
-"""Ops that add a term to one of their first inputs, so many."""
+"""Ops that add a term to one of their first inputs, with the number of those."""
 
 
 class LoopEmitter(Emitter):

@@ -32,7 +32,7 @@ _MOST_VERSIONS = 16
 class Region:
     """A coalesced node's kernel: `region(inputs)` gives its outputs, a tuple of them where there are several.
 
-    Where the members' shapes depend on those of the inputs, each new tuple of input shapes gets its own code, in which all
+    If the members' shapes depend on those of the inputs, each new tuple of input shapes gets its own code, in which all
     sizes are known; after 16 of them one version serves the rest, which looks sizes up as it runs.
     """
 

@@ -72,7 +72,7 @@ def in_order(tasks: Iterable[str], pairs: Sequence[tuple[str, int, str, int]]) -
     """For each task the clock by which no effect comes before its cause. `pairs` are [cause's task, its time, effect's task, its
     time].
 
-    Times are only put off. Where none is wrong by more than some bound, none is afterwards: an effect moves to its
+    Times are only put off. If no time is wrong by more than some bound, none is afterwards: an effect moves to its
     cause's time, which is not later than its own true time by more than the cause's error.
     """
     clocks = {task: Clock() for task in tasks}

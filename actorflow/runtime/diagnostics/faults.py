@@ -81,13 +81,13 @@ def located(
 
 
 def _told(node: Node, kinds: Sequence[Given] | None, error: BaseException) -> str | None:
-    """What is wrong with the inputs, in a sentence of actorflow's; None where only the kernel knows."""
+    """The fault of the inputs, in a sentence of actorflow's; None if only the kernel knows."""
     found = misfit(node, kinds) if kinds is not None else None
     return found or (str(error) if is_told(error) else translated(node.op, str(error)))
 
 
 def wrong_outputs(plan_node: PlanNode, result: Any) -> InternalError:
-    """What a kernel raises that returned another number of outputs than its op has."""
+    """The error for a kernel that returned another number of outputs than its op has."""
     wanted = len(plan_node.edges)
     given = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
     return InternalError(

@@ -1,8 +1,8 @@
 """`misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules.
 
-A mistake in shapes that are known as the graph is built is told by the op's shape rule. Where a run is the first to know them, an
-array library notices, in words of its own ("gufunc signature", "core dimension"): then the rule is asked again, with the
-shapes that there were.
+A mistake in shapes that are known as the graph is built is told by the op's shape rule. If a run is the first to know
+them, an array library notices, in words of its own ("gufunc signature", "core dimension"): then the rule is asked
+again, with the shapes of the arrays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _JARGON = ("gufunc", "core dimension", "operands could not be broadcast", "broad
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a kernel was given for one input. `value` is kept of short lists of integers, such as the sizes of a shape."""
+    """The value that a kernel was given for one input. `value` is kept of short lists of integers, such as the sizes of
+    a shape."""
 
     text: str
     dtype: DType | None = None
@@ -35,7 +36,7 @@ class Given:
 
 
 def given(value: Any) -> Given:
-    """What is remembered of a value on an edge when a kernel fails with it."""
+    """The facts of a value on an edge that are remembered when a kernel fails with it."""
     dtype = getattr(value, "dtype", None)
     if not isinstance(dtype, np.dtype):
         return Given(type(value).__name__)

@@ -1,4 +1,4 @@
-"""What the runs of a plan have shown of its nodes, for placement (paper section 3.2.1)."""
+"""The measurements by runs of a plan's nodes, for placement (paper section 3.2.1)."""
 
 from __future__ import annotations
 

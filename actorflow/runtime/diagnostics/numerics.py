@@ -1,8 +1,8 @@
 """`Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is the step's error.
 
-Each kernel is put between two looks, at what it takes and at what it gives, so a plan without the setting pays nothing. What
-only brings a value in (a feed, a constant, a read, a queue) makes none, and what has a NaN already passes it on unnamed. An
-update is looked at through the variable that it changes.
+Each kernel is put between two looks, at what it takes and at what it gives, so a plan without the setting pays nothing.
+A node that only brings a value in (a feed, a constant, a read, a queue) makes none, and a node whose input has a NaN
+already passes it on unnamed. An update is looked at through the variable that it changes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _LOCALHOST = "/job:localhost/"
 
 
 def look(step: Step) -> StepReport:
-    """What a step waits for now."""
+    """The things that a step waits for now."""
     waiting = [node for executor in step.executors for node in _waiting(executor)]
     unfinished = frozenset(name for executor in step.executors for name in _unfinished(executor))
     return StepReport(step.id, tuple(waiting[:_MOST]), max(0, len(waiting) - _MOST), unfinished, step.idle)

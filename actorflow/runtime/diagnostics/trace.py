@@ -73,7 +73,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a task or the client did for a step, beside its kernels; times as those of `Event`.
+    """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
 
     name: such as `Session.run`, `prepare` or `serve`.
     category: `client` or `rpc`.
@@ -103,7 +103,7 @@ class Trace:
         events: the kernels that ran, in order.
         clock_error: by how many nanoseconds the times of other tasks may be wrong. It is 0 where all tasks are on the caller's
             host. Between hosts it is half of the fastest round trip of the links' last beats, and what the clocks may have run
-            apart since, 200 ppm. Whatever it is, no token comes before it was sent: times that say otherwise are put off,
+            apart since, 200 ppm. In any case, no token comes before it was sent: times that say otherwise are put off,
             which leaves them within the bound.
         detail: `node` runs the step without coalescing, so that each node shows by itself. `plan` runs the plan that untraced
             steps run; a region shows as one event, with its nodes in `members`.
@@ -207,8 +207,8 @@ class Trace:
         return [name for event in self.events for name in event.members or (event.node,)]
 
     def transfers(self) -> list[Transfer]:
-        """What went from one device to another, in the order in which it was sent. In loops the n-th token of an edge that was
-        sent is the n-th that came."""
+        """The transfers from one device to another, in the order in which they were sent. In loops the n-th token of an
+        edge that was sent is the n-th that came."""
         found = []
         for key, send, recv in self._crossings():
             source, destination, tensor = key.split(";", 2)

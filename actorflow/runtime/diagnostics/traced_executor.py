@@ -14,7 +14,7 @@ from actorflow.runtime.plan import MergeEdge, Plan, PlanNode
 
 
 class _Notes:
-    """What notes when tokens come to the nodes of an executor."""
+    """A recorder of the times at which tokens come to the nodes of an executor."""
 
     __slots__ = ()
 

@@ -17,7 +17,7 @@ class Wait:
 
     what: goes on after the node's name: "waits for an element of queue 'q', which is empty (0 of 10 elements, open)".
     resource: the name of the resource that it waits at; empty where there is none.
-    users: who else uses that resource. What ends the wait comes first.
+    users: who else uses that resource. The event that ends the wait comes first.
     holders: the steps that have the resource for themselves until they let go of it, where it is such a resource.
     """
 

@@ -55,9 +55,9 @@ class _Call(Generic[T]):
 
 
 class _Interrupts:
-    """What Ctrl-C does while the main thread performs a call: the call is cancelled, and KeyboardInterrupt is raised when it
-    has ended, as `asyncio.run` does. Raised at once, in the middle of the bookkeeping of a step, it would leave a step that
-    never ends. A second one is raised at once. A handler of the program's own stays.
+    """The handler of Ctrl-C while the main thread performs a call: the call is cancelled, and KeyboardInterrupt is
+    raised when it has ended, as `asyncio.run` does. Raised at once, in the middle of the bookkeeping of a step, it
+    would leave a step that never ends. A second one is raised at once. A handler of the program's own stays.
     """
 
     __slots__ = ("_call", "_loop", "_mine", "seen")

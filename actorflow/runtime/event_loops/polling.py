@@ -1,7 +1,7 @@
 """An event loop that looks again for a moment before it sleeps, where answers lately came within that moment.
 
 To wake a thread that sleeps takes as long as a small request: the sender's core has to interrupt another one, which comes
-out of its idle state, on a virtual machine by way of the host. Who is still looking needs no waking.
+out of its idle state, on a virtual machine by way of the host. A thread that is still looking needs no waking.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ POLL_SECONDS = 400e-6
 """How long is looked before sleeping: as long as a request takes whose answer is a tensor of a megabyte. Wakes, of event loops
 and of ZeroMQ's threads between them, are half of that."""
 _WAKE_SECONDS = 150e-6
-"""What a wait may take longer than that, where it was slept through and the other side had to be woken too."""
+"""The time that a wait may take longer than that, if the thread slept through it and the other side had to be woken
+too."""
 _MOST_TRUST, _LOSS = 8, 2
 
 at_work: set[int] = set()

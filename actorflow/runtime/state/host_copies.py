@@ -1,8 +1,8 @@
 """Which tensors of an asynchronous device have to be in host memory, and the copies that bring them there.
 
 Its kernels are launched ahead of their inputs' values, so nothing may look at these on the host: not the shape that a Reshape
-is given, not the predicate of a Switch, not a fetch. Whoever makes such a tensor hands it on only when it has arrived in host
-memory; its consumers then find it there. That is known while a plan is made, so a step asks nothing.
+is given, not the predicate of a Switch, not a fetch. The kernel that makes such a tensor hands it on only when it has
+arrived in host memory; its consumers then find it there. That is known while a plan is made, so a step asks nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from actorflow.registry.kernel import traits
 _PREDICATES: Mapping[str, int] = {"Switch": 1, "LoopCond": 0}
 """The inputs that primitives look at."""
 _PASSING = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"))
-"""What hands its first inputs on, in whatever memory they are."""
+"""Ops that hand their first inputs on, in whatever memory they are."""
 
 
 def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:

@@ -30,7 +30,7 @@ class Resumable(Protocol):
     """A resource whose place a checkpoint keeps, such as a reader's in its file."""
 
     def state(self) -> bytes:
-        """Where it is now."""
+        """Its position now."""
 
     def restore(self, state: bytes) -> None:
         """Goes to where it was. The empty state is that of a fresh one."""

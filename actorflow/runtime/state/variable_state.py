@@ -75,7 +75,7 @@ class VariableState:
         return snapshot
 
     def on_host(self) -> Any:
-        """What `read` gives, in host memory; a device with memory of its own has to wait for it."""
+        """The value that `read` gives, in host memory; a device with memory of its own has to wait for it."""
         return self.read()
 
     def assign(self, value: Any) -> None:

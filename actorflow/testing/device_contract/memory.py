@@ -55,7 +55,8 @@ async def live_memory_is_counted(subject: Subject) -> None:
 
 @rule()
 async def a_budget_is_kept(subject: Subject) -> None:
-    """What would exceed `memory_budget` raises ResourceExhaustedError, which names the device. Freed memory counts no more."""
+    """An allocation that would exceed `memory_budget` raises ResourceExhaustedError, which names the device. Freed
+    memory counts no more."""
     threshold = large(subject.open().allocator)[0]
     memory = subject.open(1, memory_budget=4 * threshold).allocator
     same((memory.budget, memory.statistics().budget), (4 * threshold, 4 * threshold), "the budget")
@@ -161,7 +162,7 @@ async def what_is_brought_is_a_copy(subject: Subject) -> None:
 
 @rule(_is_asynchronous)
 async def another_device_takes_what_is_lent(subject: Subject) -> None:
-    """What one device lends another one of the type may `bring`."""
+    """A tensor that one device lends, another device of the type may `bring`."""
     one, other = subject.open(0), subject.open(1)
     value = np.arange(10_000, dtype=np.float32)
     brought = other.bring(one.lend(one.bring(value)))

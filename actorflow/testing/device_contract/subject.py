@@ -18,7 +18,7 @@ from actorflow.session.session import Session
 from actorflow.testing.contract import Broken, got
 
 OPENED: ContextVar[list[Device]] = ContextVar("opened")
-"""What is to be closed after the rule that is tried."""
+"""The devices to be closed after the rule that is tried."""
 _NAME = "/job:localhost/replica:0/task:0/device:{}:{}"
 
 

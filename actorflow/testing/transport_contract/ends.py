@@ -122,7 +122,8 @@ async def a_wrong_key_is_rejected(subject: Subject) -> None:
 
 @rule(lambda subject: subject.factory.reach is Reach.ANY and subject.is_real)
 async def a_stranger_disturbs_nobody(subject: Subject) -> None:
-    """What speaks another protocol, or falls silent, at the address of an endpoint is shut out; channels go on."""
+    """A peer that speaks another protocol, or falls silent, at the address of an endpoint is shut out; channels go
+    on."""
     async with pair(subject) as both:
         host, _, port = both.there.address.rpartition("://")[2].rpartition(":")
         for words in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4096, b""):

@@ -68,7 +68,7 @@ async def what_arrives_after_the_end_of_a_step_is_held_by_nobody(subject: Subjec
 
 @rule()
 async def tokens_of_a_former_epoch_are_dropped(subject: Subject) -> None:
-    """What belongs to a former epoch fails or is dropped; what belongs to a later one is kept until that has begun here."""
+    """A token of a former epoch fails or is dropped; one of a later epoch is kept until that has begun here."""
     async with pair(subject) as both:
         errors: list[BaseException | None] = []
         both.server.expect(1, 1, b"", lambda token, error: errors.append(error))

@@ -78,7 +78,7 @@ class Subject:
 
 
 ARENAS: ContextVar[list[Arena]] = ContextVar("arenas")
-"""What is to be closed after the rule that is tried."""
+"""The arenas to be closed after the rule that is tried."""
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ async def pair(subject: Subject, **options: Any) -> AsyncIterator[Pair]:
 
 
 def bits(token: Any) -> Any:
-    """What makes two tensors bit-equal."""
+    """The bytes, dtype and shape that make two tensors bit-equal."""
     array = np.asarray(token)
     if array.dtype == object:
         return array.shape, array.ravel().tolist()
@@ -122,5 +122,5 @@ def bits(token: Any) -> Any:
 
 
 def large(size: int = 3_000_001) -> Any:
-    """A tensor of 12 MB, or of so many numbers, that goes in many pieces."""
+    """A tensor of 12 MB, or of `size` numbers, that goes in many pieces."""
     return np.arange(size, dtype=np.int32)
