@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
-from math import inf
 from typing import Any
 
 import anyio
@@ -237,7 +236,9 @@ class RemoteEngine(StepCounts):
         begun: float | None = None,
     ) -> list[Any]:
         """One step, from afar."""
-        if timeout is not None and begun is None:
+        if timeout is None:
+            return await self._run(plan, feeds, None, trace, None)
+        if begun is None:
             begun = asyncio.get_running_loop().time()
         with deadline(timeout, begun, "before the step was done") as scope:
             return await self._run(plan, feeds, timeout, trace, scope)
@@ -248,14 +249,14 @@ class RemoteEngine(StepCounts):
         feeds: Mapping[TensorId, Any],
         timeout: float | None,
         trace: Trace | None,
-        scope: anyio.CancelScope,
+        scope: anyio.CancelScope | None,
     ) -> list[Any]:
-        """`run` within a scope that ends with its time. From when it has the request the master keeps the time and says what
-        had not finished; the scope then only notices where it can't."""
+        """`run`; the scope ends with its time. From when it has the request the master keeps the time and says what had not
+        finished; the scope then only notices where it can't."""
         if not self.admission.enter_nowait():
             await self.admission.enter()
         step = next(self._numbers)
-        entry = self.in_flight.begin(step, plan.signature, scope)
+        entry = self.in_flight.begin(step, plan.signature)
         try:
             self.count += 1
             clock = asyncio.get_running_loop().time
@@ -266,29 +267,29 @@ class RemoteEngine(StepCounts):
                 link = plan.connection
                 start = clock()
             left = None
-            if scope.deadline != inf:
+            if scope is not None:
                 left = max(0.0, scope.deadline - start)
                 scope.deadline += _SLACK
             values = [feeds[tensor_id] for tensor_id in plan.signature.feeds]
             request = RunPlan(
                 self._session, plan.number, step, left, trace is not None, link.tokens.epoch, encode_inline(values)
             )
-            results = await call_step(link, request, values, len(plan.signature.fetches), trace)
+            results = await call_step(link, request, values, len(plan.signature.fetches), trace, entry)
             self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception as error:
             self.failed += 1
+            if error is entry.refused:
+                raise entry.refused.located(details=noted(error)) from None
             if isinstance(error, DeadlineExceededError) and error.message.startswith(f"Step {step} was not done after"):
                 text = f"Step {step} was not done after {timeout:g} s."  # the tasks know what was left of that
                 raise DeadlineExceededError(text, details=error.details, hint=error.hint) from None
             raise
-        except BaseException as error:
-            if not scope.cancel_called:
+        except BaseException:
+            if scope is not None and scope.cancel_called:
+                self.failed += 1
+            else:
                 self.cancelled += 1
-                raise
-            self.failed += 1
-            if entry.refused is not None and isinstance(error, asyncio.CancelledError):
-                raise entry.refused.located(details=noted(error)) from None
             raise
         finally:
             self.in_flight.end(entry)

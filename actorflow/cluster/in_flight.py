@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
+from actorflow.cluster.wire.rpc import interrupt
 from actorflow.errors import OpError, Overloaded
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Signature
@@ -24,14 +26,15 @@ _MOST_WANTED = 3
 
 @dataclass(slots=True, eq=False)
 class InFlightStep:
-    """A step in flight, or a part of a partial run. It is for the `signature`, began at `since`, and ends with `scope`. `refused`
-    is the error that it ends with where it waits and too many do."""
+    """A step in flight, or a part of a partial run. It is for the `signature`, and began at `since`. A step waits for the `reply`
+    to its request, and a part ends with its `scope`. `refused` is the error that it ends with where it waits and too many do."""
 
     step: int
     signature: Signature
     loop: asyncio.AbstractEventLoop
     since: float
-    scope: anyio.CancelScope
+    scope: anyio.CancelScope | None
+    reply: asyncio.Future[Any] | None = None
     waits: bool = False
     doubted: bool = False
     refused: Overloaded | None = None
@@ -39,6 +42,14 @@ class InFlightStep:
     def age(self) -> float:
         """How many seconds ago it began."""
         return self.loop.time() - self.since
+
+    def refuse(self, error: Overloaded) -> None:
+        """Ends it with `error`."""
+        self.refused = error
+        if self.scope is not None:
+            self.scope.cancel()
+        elif self.reply is not None and not self.reply.done():
+            interrupt(self.reply, error)
 
 
 class InFlightSteps:
@@ -66,8 +77,8 @@ class InFlightSteps:
         """In the order in which they began."""
         return iter(self._flights)
 
-    def begin(self, step: int, signature: Signature, scope: anyio.CancelScope) -> InFlightStep:
-        """A step, or a part of one, that has a place is about to be asked for; `scope` ends it."""
+    def begin(self, step: int, signature: Signature, scope: anyio.CancelScope | None = None) -> InFlightStep:
+        """A step that has a place is about to be asked for, or a part of one, which `scope` ends."""
         loop = asyncio.get_running_loop()
         made = InFlightStep(step, signature, loop, loop.time(), scope)
         self._flights[made] = None
@@ -124,8 +135,7 @@ class InFlightSteps:
             if refused is None:
                 entry.waits = True
             elif entry.doubted:
-                entry.refused = refused
-                entry.scope.cancel()
+                entry.refuse(refused)
             entry.doubted = refused is not None  # it may have waited for that moment only
         return changed
 

@@ -15,6 +15,7 @@ import msgpack
 from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
+from actorflow.cluster.wire.rpc import WaitingForReply
 from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, encode_inline
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
@@ -39,16 +40,21 @@ class _Served(Trace):
 
 
 async def call_step(
-    link: Link, request: RunPlan | RunPart, feeds: Sequence[Any], fetches: int, trace: Trace | None = None
+    link: Link,
+    request: RunPlan | RunPart,
+    feeds: Sequence[Any],
+    fetches: int,
+    trace: Trace | None = None,
+    waiting: WaitingForReply | None = None,
 ) -> list[Any]:
     """Runs a step there; the request has the small ones of `feeds` in it. Cancelled, it returns when the step has stopped there,
-    or after a moment."""
+    or after a moment. See `Rpc.call` for `waiting`."""
     tokens, step = link.tokens, request.step
     all_told = False
     try:
         sent = _send_others(tokens, FEED, step, feeds, request.values)
         asked = perf_counter_ns() if trace is not None else 0
-        forms, traced = _reply(await link.rpc.call(request), link)
+        forms, traced = _reply(await link.rpc.call(request, waiting=waiting), link)
         if trace is not None and traced is not None:
             _take_trace(trace, traced, link, asked)
         if len(forms) == fetches and None not in forms:

@@ -13,7 +13,7 @@ import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from types import CoroutineType, MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -46,6 +46,17 @@ _REPLY_TO_CANCEL = encode_error(CancelledError(_TAKEN_BACK))
 
 Handler = Callable[[Any], Any]
 """Answers a request: with the result, or with a coroutine (or `DeferredCall`) that gives it and gets a task of its own."""
+
+
+class WaitingForReply(Protocol):
+    """An object that is told the future of a call's reply."""
+
+    reply: asyncio.Future[Any] | None
+
+
+def interrupt(reply: asyncio.Future[Any], error: Exception) -> None:
+    """Ends the call that waits for `reply`: it takes its request back, and raises `error`."""
+    reply.set_result((None, error))
 
 
 class Rpc:
@@ -91,18 +102,27 @@ class Rpc:
 
     # ---- to the peer
 
-    async def call(self, request: Request, *, timeout: float | None = None) -> Any:
+    async def call(
+        self, request: Request, *, timeout: float | None = None, waiting: WaitingForReply | None = None
+    ) -> Any:
         """Asks the peer, and gives its reply. Cancelled, it takes the request back and waits until the peer has stopped.
+
+        Args:
+            request: what is asked.
+            timeout: seconds.
+            waiting: gets the reply's future, by which others can `interrupt` the call.
 
         Raises:
             errors.UnavailableError: the peer is gone.
             errors.DeadlineExceededError: it has not replied within `timeout` seconds.
-            Exception: what the peer replied.
+            Exception: what the peer replied, or the call was interrupted with.
         """
         if self.ended is not None:
             raise self._gone()
         number = next(self._numbers)
         reply = self._waiting[number] = self._loop.create_future()
+        if waiting is not None:
+            waiting.reply = reply
         try:
             self.channel.post([_REQUEST, number, request.method, request.encode()])
         except BaseException as fault:
@@ -118,6 +138,12 @@ class Rpc:
                     await reply
                 if scope.cancelled_caught:
                     raise DeadlineExceededError(f"{self.peer} has not answered {request.method} within {timeout:g} s.")
+            result, error = reply.result()
+            if error is not None:
+                if number in self._waiting:  # nothing has come from the peer
+                    note(error, await self._take_back(number, request.method))
+                raise error
+            return result
         except BaseException as fault:
             if number in self._waiting and (not reply.done() or reply.cancelled()):
                 waited = await self._take_back(number, request.method)
@@ -127,10 +153,6 @@ class Rpc:
             raise
         finally:
             self._waiting.pop(number, None)
-        result, error = reply.result()
-        if error is not None:
-            raise error
-        return result
 
     async def _take_back(self, number: int, method: str) -> list[str]:
         """Cancels a request, and waits for the reply that says that nothing of it goes on. A peer that does not answer at all is
