@@ -25,6 +25,7 @@ FRAME_LIMIT = 64 * 1024
 """The most bytes of a frame of records."""
 TAG_LIMIT = 1024
 _META_COUNT = 4096
+_OLDEST, _NEWEST = VERSIONS
 _U32 = 0xFFFFFFFF
 
 assert HEADER.size == 64
@@ -56,7 +57,7 @@ class Flag:
     FOLLOWS = 16
 
 
-ALL_FLAGS = 31
+ALL_FLAGS = 31  # all bits below it
 _LEAVES = frozenset({int, str, bytes, float, bool, type(None)})
 _FOLLOWS = Flag.FOLLOWS
 _MESSAGE = int(Kind.MESSAGE)
@@ -191,11 +192,11 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     ) = HEADER.unpack_from(frame, position)
     if magic != MAGIC:
         raise ProtocolError(f"A record begins with {magic!r}, not {MAGIC!r}: the peer does not speak this protocol.")
-    if not VERSIONS[0] <= version <= VERSIONS[1] and kind not in (Kind.HELLO, Kind.CLOSE):
+    if not _OLDEST <= version <= _NEWEST and kind not in (Kind.HELLO, Kind.CLOSE):
         raise ProtocolError(
             f"A record is of version {version}; versions {VERSIONS[0]} to {VERSIONS[1]} are known here."
         )
-    if kind not in _CLASSES or flags & ~ALL_FLAGS or reserved or tag_size > TAG_LIMIT:
+    if kind not in _CLASSES or flags > ALL_FLAGS or reserved or tag_size > TAG_LIMIT:
         raise ProtocolError(
             f"A record has kind {kind}, flags {flags:#x} and a tag of {tag_size} bytes, which none may have."
         )

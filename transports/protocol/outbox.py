@@ -102,6 +102,19 @@ class Outbox:
         """The next frame of records, or None where nothing may leave now."""
         if not (self._urgent or self._messages or self._tokens or self._last):
             return None
+        if len(self._messages) == 1 and not (
+            self._urgent or self._tokens or self._message_sent
+        ):  # as a small step has it
+            data = self._messages[0]
+            size = len(data)
+            if size <= _FRAGMENT and HEADER.size + size <= self.control_credit:
+                self._messages.clear()
+                self.message_bytes = 0
+                self.control_credit -= HEADER.size + size
+                frame = message_piece(data, 0, size, self._control_sent, self._incarnation, self.version)
+                self._control_sent += 1
+                self.bytes += len(frame)
+                return frame
         parts: list[bytes] = []
         space = FRAME_LIMIT
         while self._urgent and (size := self._urgent[0].cost) <= space:

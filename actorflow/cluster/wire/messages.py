@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import types
 import typing
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple, Union
+from functools import cache
+from math import inf
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple, TypeAlias, Union
 
 from actorflow.errors import InvalidArgumentError
 
@@ -22,7 +26,7 @@ class Request:
 
     def encode(self) -> list[Any]:
         """The fields, in order."""
-        return [getattr(self, field.name) for field in _fields_of(type(self))]
+        return list(_getter_of(self.method)(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +295,10 @@ class Field(NamedTuple):
     bound: int
 
 
-_FIELDS: dict[str, tuple[Field, ...]] = {}
+_Check: TypeAlias = tuple[int, str, tuple[Any, ...], float, float]
+"""The index of a field and its name; what its entries are, or else its least and its greatest value."""
+_CHECKS: dict[tuple[Any, ...], tuple[_Check, ...]] = {}
+"""The checks of a method and the types of its fields, of those that have come and fit."""
 _BOUNDS = {"epoch": 1 << 32, "step": 1 << 64}
 """The values that a record can carry."""
 REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
@@ -302,22 +309,46 @@ def decode(method: Any, values: Any) -> Request:
     kind = REQUESTS.get(method) if isinstance(method, str) else None
     if kind is None:
         raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")
-    wanted = _fields_of(kind)
-    if not isinstance(values, list) or len(values) != len(wanted):
-        raise InvalidArgumentError(f"The request {method!r} has the fields {', '.join(f.name for f in wanted)}.")
-    for value, (name, allowed, within, bound) in zip(values, wanted):
-        found = type(value)
-        if found not in allowed:
-            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is a {found.__name__}.")
-        if found is int:
-            if not 0 <= value < bound:
-                raise InvalidArgumentError(f"The field {name!r} of the request {method!r} can't be {value}.")
-        elif found is float:
+    if not isinstance(values, list):
+        raise _misfit(kind)
+    found = (method, *map(type, values))
+    checks = _CHECKS.get(found)
+    if checks is None:
+        checks = _checks_of(kind, found[1:])
+        _CHECKS[found] = checks
+    for index, name, within, least, most in checks:
+        value = values[index]
+        if within:
+            if not _fit(value, within):
+                raise InvalidArgumentError(f"The field {name!r} of the request {method!r} holds something else.")
+        elif not least <= value <= most:
             if value != value:  # a timer of no time confuses all others of the event loop
                 raise InvalidArgumentError(f"The field {name!r} of the request {method!r} is no number.")
-        elif within and not _fit(value, within):
-            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} holds something else.")
+            raise InvalidArgumentError(f"The field {name!r} of the request {method!r} can't be {value}.")
     return kind(*values)
+
+
+def _checks_of(kind: type[Request], types: Sequence[type]) -> tuple[_Check, ...]:
+    """How values of these types are checked further. Raises InvalidArgumentError where the fields have other types."""
+    wanted = _fields_of(kind.method)
+    if len(types) != len(wanted):
+        raise _misfit(kind)
+    checks: list[_Check] = []
+    for index, (found, (name, allowed, within, bound)) in enumerate(zip(types, wanted)):
+        if found not in allowed:
+            raise InvalidArgumentError(f"The field {name!r} of the request {kind.method!r} is a {found.__name__}.")
+        if found is int:
+            checks.append((index, name, (), 0, bound - 1))
+        elif found is float:
+            checks.append((index, name, (), -inf, inf))
+        elif within:
+            checks.append((index, name, within, 0, 0))
+    return tuple(checks)
+
+
+def _misfit(kind: type[Request]) -> InvalidArgumentError:
+    names = ", ".join(field.name for field in _fields_of(kind.method))
+    return InvalidArgumentError(f"The request {kind.method!r} has the fields {names}.")
 
 
 def _fit(value: Any, within: tuple[Any, ...]) -> bool:
@@ -325,15 +356,21 @@ def _fit(value: Any, within: tuple[Any, ...]) -> bool:
     return all(kind is Any or all(type(one) is kind for one in row) for row, kind in zip(rows, within))
 
 
-def _fields_of(kind: type[Request]) -> tuple[Field, ...]:
-    found = _FIELDS.get(kind.method)
-    if found is None:
-        hints = typing.get_type_hints(kind)
-        found = _FIELDS[kind.method] = tuple(
-            Field(field.name, _allowed(hint := hints[field.name]), _within(hint), _BOUNDS.get(field.name, 1 << 63))
-            for field in fields(kind)
-        )
-    return found
+@cache
+def _fields_of(method: str) -> tuple[Field, ...]:
+    kind = REQUESTS[method]
+    hints = typing.get_type_hints(kind)
+    return tuple(
+        Field(field.name, _allowed(hint := hints[field.name]), _within(hint), _BOUNDS.get(field.name, 1 << 63))
+        for field in fields(kind)
+    )
+
+
+@cache
+def _getter_of(method: str) -> Callable[[Request], Iterable[Any]]:
+    """Gives the fields of such a request."""
+    names = [field.name for field in fields(REQUESTS[method])]
+    return attrgetter(*names) if len(names) > 1 else lambda request: [getattr(request, name) for name in names]
 
 
 def _allowed(hint: Any) -> tuple[type, ...]:
