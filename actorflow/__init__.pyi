@@ -19,6 +19,7 @@ from actorflow import blocking as blocking
 from actorflow import dashboard as dashboard
 from actorflow import errors as errors
 from actorflow import estimator as estimator
+from actorflow import export as export
 from actorflow import ext as ext
 from actorflow import feature_column as feature_column
 from actorflow import image as image
@@ -763,6 +764,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "export",
     "ext",
     "extract_image_patches",
     "eye",

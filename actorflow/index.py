@@ -190,6 +190,7 @@ NAMES: dict[str, dict[str, str]] = {
         "exp": "actorflow.ops.math.elementwise",
         "expand_dims": "actorflow.ops.array.shape",
         "expm1": "actorflow.ops.math.elementwise",
+        "export": "actorflow.export:",
         "ext": "actorflow.ext:",
         "extract_image_patches": "actorflow.ops.nn.conv.patches",
         "eye": "actorflow.ops.linalg.matrix",
@@ -630,6 +631,13 @@ NAMES: dict[str, dict[str, str]] = {
     "af.estimator.inputs": {
         "numpy_input_fn": "actorflow.estimator.inputs.arrays",
         "pandas_input_fn": "actorflow.estimator.inputs.tables",
+    },
+    "af.export": {
+        "fold_branches": "actorflow.export.branches",
+        "fold_constants": "actorflow.export.constants",
+        "fold_scales": "actorflow.export.batch_norm",
+        "freeze": "actorflow.export.freezing",
+        "optimize_for_inference": "actorflow.export.freezing",
     },
     "af.feature_column": {
         "bucketized_column": "actorflow.feature_column.numeric",

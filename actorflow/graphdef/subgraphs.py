@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from actorflow.errors import InvalidArgumentError, UnknownNameError
 from actorflow.graphdef.attributes import to_attr
 from actorflow.graphdef.export import names_of
+from actorflow.graphdef.ops import PASS_ON, READ
 from actorflow.graphdef.protos import GraphDef, NodeDef
 from actorflow.graphdef.saving import source
 from actorflow.public import public
+from actorflow.registry.opdef import lookup
 
-_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
-_READS = frozenset({"ReadVariableOp", "Identity"})
+VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 
 
 @public("tf.graph_util")
@@ -60,26 +62,102 @@ def convert_variables_to_constants(
         FailedPreconditionError: a variable has no value.
     """
     part = extract_sub_graph(input_graph_def, output_node_names)
-    wanted = [node.name for node in part.node if node.op in _VARIABLES]
+    wanted = [node.name for node in part.node if node.op in VARIABLES]
     if variable_names_whitelist is not None:
         wanted = [name for name in wanted if name in variable_names_whitelist]
     wanted = [name for name in wanted if name not in (variable_names_blacklist or ())]
     values = dict(zip(wanted, sess.run([f"{name}:0" for name in wanted]) if wanted else [], strict=True))
+    return with_constants(part, values)
 
-    def constant(node: NodeDef) -> NodeDef:
+
+def with_constants(graph_def: GraphDef, values: Mapping[str, Any]) -> GraphDef:
+    """The graph with constants in the place of variables.
+
+    Args:
+        graph_def: the message, which stays as it is.
+        values: the values of variables, by the names of their nodes.
+
+    Raises:
+        InvalidArgumentError: something else than a read takes one of these variables; the nodes are named.
+    """
+    types = _references(graph_def.node, values)
+    made: list[NodeDef] = []
+    others = []
+    for node in graph_def.node:
+        taken = next((source(t) for t in node.input if source(t) in types and not t.startswith("^")), None)
         if node.name in values:
-            dtype = node.attr["dtype"].type
-            made = NodeDef(name=node.name, op="Const", device=node.device)
-            made.attr["dtype"].type = dtype
-            made.attr["value"].CopyFrom(to_attr(values[node.name]))
-            return made
-        if node.op in _READS and node.input and source(node.input[0]) in values:
-            made = NodeDef(name=node.name, op="Identity", input=list(node.input), device=node.device)
-            made.attr["T"].type = node.attr["T" if node.op == "Identity" else "dtype"].type
-            return made
-        return node
+            made.append(_constant(node, values[node.name]))
+        elif taken is None:
+            made.append(node)
+        elif (change := _of_value(node, types[taken])) is not None:
+            made.append(change)
+        else:
+            others.append(f"{node.name} ({node.op})")
+    if others:
+        raise InvalidArgumentError(
+            f"Variables can't become constants, because nodes need their state: {', '.join(others)}."
+        )
+    return _with_nodes(graph_def, made)
 
-    return _with_nodes(part, map(constant, part.node))
+
+def _references(nodes: Iterable[NodeDef], values: Iterable[str]) -> dict[str, tuple[int, bool]]:
+    """The variables, and the nodes that pass a reference to one on: the number of the type, and whether it is a resource."""
+    wanted = set(values)
+    found = {n.name: (n.attr["dtype"].type, n.op == "VarHandleOp") for n in nodes if n.name in wanted}
+    passing = [node for node in nodes if node.op in PASS_ON and node.attr["T"].type == _RESOURCE]
+    count = -1
+    while count != len(found):
+        count = len(found)
+        for node in passing:
+            if node.input and source(node.input[0]) in found:
+                found[node.name] = found[source(node.input[0])]
+    return found
+
+
+_RESOURCE = 20
+
+
+def _constant(node: NodeDef, value: Any) -> NodeDef:
+    made = NodeDef(name=node.name, op="Const", device=node.device)
+    made.attr["dtype"].type = node.attr["dtype"].type
+    made.attr["value"].CopyFrom(to_attr(value))
+    return made
+
+
+def _of_value(node: NodeDef, variable: tuple[int, bool]) -> NodeDef | None:
+    """A node that took a variable, as one that takes its value; None where it needs the variable."""
+    dtype, is_resource = variable
+    made = NodeDef()
+    made.CopyFrom(node)
+    if node.op in PASS_ON:
+        made.attr["T"].type = dtype
+        return made
+    op, types = _BY_VALUE.get(node.op, ("", {}))
+    if not op:
+        return None if is_resource or _writes(node.op) else made
+    made.op = op
+    made.ClearField("input")
+    made.input.extend([text for text in node.input if not text.startswith("^")])  # a constant has its value at any time
+    made.ClearField("attr")
+    for ours, theirs in types.items():
+        made.attr[ours].CopyFrom(node.attr[theirs])
+    return made
+
+
+def _writes(op: str) -> bool:
+    try:
+        return lookup(READ.get(op, op)).writes
+    except UnknownNameError:
+        return False
+
+
+_BY_VALUE: dict[str, tuple[str, dict[str, str]]] = {
+    "ReadVariableOp": ("Identity", {"T": "dtype"}),
+    "ResourceGather": ("Gather", {"Tparams": "dtype", "Tindices": "Tindices"}),
+    "ResourceGatherNd": ("GatherNd", {"Tparams": "dtype", "Tindices": "Tindices"}),
+    "VariableShape": ("Shape", {"T": "dtype", "out_type": "out_type"}),
+}
+"""Ops that read a variable: what they are for a value, and the attributes that say its types."""
 
 
 @public("tf.graph_util")
@@ -91,16 +169,18 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] 
         protected_nodes: names of nodes that stay.
     """
     kept = set(protected_nodes or ())
-    controls = {source(text) for node in input_graph.node for text in node.input if text.startswith("^")}
+    for node in input_graph.node:  # what others wait for, or are to be beside of
+        kept.update(source(text) for text in node.input if text.startswith("^"))
+        if "_class" in node.attr:
+            kept.update(text.decode().removeprefix("loc:@") for text in node.attr["_class"].list.s)
     nodes = names_of(input_graph.node)
     gone = {
         node.name: node.input[0]
         for node in input_graph.node
         if node.op in ("CheckNumerics", "Identity")
-        and node.name not in kept | controls
+        and node.name not in kept
         and len(node.input) == 1
-        and nodes[source(node.input[0])].op not in ("Switch", "Merge", *_VARIABLES)
-        and node.input[0].partition(":")[0] == source(node.input[0])
+        and nodes[source(node.input[0])].op not in VARIABLES
     }
 
     def resolved(text: str) -> str:
@@ -125,7 +205,7 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether a node (an operation or a NodeDef) is of a type that only a CPU has: strings, and int32 constants."""
     message = node if isinstance(node, NodeDef) else node.node_def
-    if pin_variables_on_cpu and message.op in _VARIABLES:
+    if pin_variables_on_cpu and message.op in VARIABLES:
         return True
     return message.op == "Const" and message.attr["dtype"].type in (3, 7)
 

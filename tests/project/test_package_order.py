@@ -33,6 +33,7 @@ ORDER = (
     ("train",),
     ("feature_column",),
     ("graphdef",),
+    ("export",),
     ("summary",),
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),

@@ -236,6 +236,7 @@ from actorflow.compat.v1 import exit as exit
 from actorflow.compat.v1 import exp as exp
 from actorflow.compat.v1 import expand_dims as expand_dims
 from actorflow.compat.v1 import expm1 as expm1
+from actorflow.compat.v1 import export as export
 from actorflow.compat.v1 import ext as ext
 from actorflow.compat.v1 import extract_image_patches as extract_image_patches
 from actorflow.compat.v1 import eye as eye
@@ -883,6 +884,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "export",
     "ext",
     "extract_image_patches",
     "eye",

@@ -45,6 +45,7 @@ from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
 from actorflow.compat.v1 import estimator as estimator
+from actorflow.compat.v1 import export as export
 from actorflow.compat.v1 import feature_column as feature_column
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import gfile as gfile
@@ -866,6 +867,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "export",
     "ext",
     "extract_image_patches",
     "eye",

@@ -45,6 +45,7 @@ NAMES: dict[str, dict[str, str]] = {
         "enable_v2_tensorshape": "actorflow.compat.v1.dimensions",
         "errors": "actorflow.compat.v1.errors:",
         "estimator": "actorflow.compat.v1.estimator:",
+        "export": "actorflow.compat.v1.export:",
         "feature_column": "actorflow.compat.v1.feature_column:",
         "flags": "actorflow.compat.v1.flags:",
         "get_default_session": "actorflow.compat.v1.sessions",
@@ -206,6 +207,7 @@ NAMES: dict[str, dict[str, str]] = {
         "LinearRegressor": "actorflow.compat.training.canned",
         "train_and_evaluate": "actorflow.estimator.alternating.run:train_and_evaluate_blocking",
     },
+    "tf.export": {},
     "tf.feature_column": {},
     "tf.graph_util": {
         "convert_variables_to_constants": "actorflow.graphdef.subgraphs",

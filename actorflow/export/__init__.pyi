@@ -1,0 +1,28 @@
+# `make names` writes this file from the marks in the sources.
+
+"""Models on their way out: frozen graphs, and graphs that are made for inference.
+
+A frozen graph is a `GraphDef` in which variables are constants, branches for training are gone, and nothing writes state. It is
+made by functions from messages to messages, so graphs of TensorFlow's pass through them as well:
+cut at the inputs, `fold_branches`, variables to constants, `fold_constants`, `fold_scales` (batch normalization), copies left out.
+
+batch_norm.py  `fold_scales`: batch normalization goes into the weights of the product or convolution before it
+branches.py    `fold_branches`: branches whose predicate is known become straight lines
+constants.py   `fold_constants`: what depends on constants alone is computed once
+freeze.py      `freeze`, `optimize_for_inference`, and the refusal of what writes state
+messages.py    `Messages`: the nodes of a GraphDef by name, with their order, users and constants
+"""
+
+from actorflow.export.batch_norm import fold_scales as fold_scales
+from actorflow.export.branches import fold_branches as fold_branches
+from actorflow.export.constants import fold_constants as fold_constants
+from actorflow.export.freezing import freeze as freeze
+from actorflow.export.freezing import optimize_for_inference as optimize_for_inference
+
+__all__ = [
+    "fold_branches",
+    "fold_constants",
+    "fold_scales",
+    "freeze",
+    "optimize_for_inference",
+]

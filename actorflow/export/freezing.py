@@ -1,0 +1,258 @@
+"""`freeze`: a graph with the values of a session, for inference; and `optimize_for_inference` for graphs that are messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actorflow import blocking
+from actorflow.errors import InvalidArgumentError, UnknownNameError, describe
+from actorflow.export.batch_norm import fold_scales
+from actorflow.export.branches import fold_branches
+from actorflow.export.constants import fold_constants
+from actorflow.export.messages import Messages, constant, split, with_inputs
+from actorflow.graph.convert import as_array
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graphdef.attributes import to_attr
+from actorflow.graphdef.ops import OWN_PREFIX, READ
+from actorflow.graphdef.protos import GraphDef, NodeDef
+from actorflow.graphdef.subgraphs import VARIABLES, extract_sub_graph, remove_training_nodes, with_constants
+from actorflow.public import public
+from actorflow.registry import opdef
+from actorflow.session.session import Session
+from actorflow.variables.variable import Variable
+
+_KEEPS_STATE = ("Queue", "Reader", "Barrier", "Stack", "Accumulator", "SparseAccumulator", "ConditionalAccumulator")
+
+
+@public("af.export")
+def freeze(
+    session: Any,
+    outputs: Sequence[Any],
+    inputs: Sequence[Any] | None = None,
+    given: Mapping[Any, Any] | None = None,
+    *,
+    fold: bool = True,
+) -> Any:
+    """The part of a session's graph that computes `outputs`, with the present values of variables as constants: a `GraphDef`.
+
+        frozen = await af.export.freeze(session, [probabilities], [images])
+
+    Branches for training are left out first: a `placeholder_with_default` that is no input is a constant. With `fold`, what
+    depends on constants alone is computed, and batch normalization goes into the weights before it. With a blocking
+    session the call does without `await`.
+
+    Args:
+        session: a session that has the values.
+        outputs: tensors, operations, or names of them.
+        inputs: tensors that are fed. Each becomes a placeholder, and what lies before it is left out. All placeholders that
+            the outputs need, unless given.
+        given: values that replace tensors for good, such as `{training: False}`.
+        fold: whether to fold constants and batch normalization, and leave copies out.
+
+    Returns:
+        The message. Outputs and inputs have the names that they have in the graph.
+
+    Raises:
+        InvalidArgumentError: something that the outputs need writes state; all such nodes are named. Or an output depends
+            on a placeholder that is none of `inputs`.
+        ValueError: there is no node of a name.
+        FailedPreconditionError: a variable has no value.
+    """
+    if isinstance(session, blocking.Session):
+        return session._call(lambda: _frozen(session._session, outputs, inputs, given, fold))
+    return _frozen(session, outputs, inputs, given, fold)
+
+
+async def _frozen(
+    session: Session, outputs: Sequence[Any], inputs: Sequence[Any] | None, given: Mapping[Any, Any] | None, fold: bool
+) -> GraphDef:
+    graph = session.graph
+    found = [_tensor_name(graph, value) for value in outputs]
+    fed = None if inputs is None else [_tensor_name(graph, value) for value in inputs]
+    values = {_tensor_name(graph, key): value for key, value in (given or {}).items()}
+    message = graph.as_graph_def(add_shapes=True)
+    names = [split(name)[0] for name in found]
+    part = inference_part(message, names, fed, values, _types(graph, fed, values))
+    wanted = [node.name for node in part.node if node.op in VARIABLES]
+    current = await session.run([f"{name}:0" for name in wanted]) if wanted else []
+    frozen = with_constants(part, dict(zip(wanted, current)))
+    return simplified(frozen, names) if fold else frozen
+
+
+def inference_part(
+    graph_def: GraphDef,
+    outputs: Sequence[str],
+    inputs: Sequence[str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    types: Mapping[str, tuple[Any, Any]] | None = None,
+) -> GraphDef:
+    """The nodes that compute `outputs` from `inputs`, without branches that are never taken.
+
+    Args:
+        graph_def: the message, which stays as it is.
+        outputs: names of nodes.
+        inputs: names of tensors that become placeholders; all placeholders unless given.
+        given: values of tensors, by name.
+        types: the element type and shape of each tensor in `inputs` and `given`.
+
+    Raises:
+        InvalidArgumentError: see `freeze`.
+        ValueError: there is no node of a name.
+    """
+    messages = Messages(graph_def)
+    replaced: dict[tuple[str, int], str] = {}
+    for text, value in (given or {}).items():
+        dtype = (types or {})[text][0].numpy_dtype
+        _replace(messages, replaced, text, lambda name, v=value, t=dtype: constant(name, as_array(v).astype(t)))
+    for text in inputs or ():
+        _replace(messages, replaced, text, lambda name, t=text: _placeholder(name, *(types or {})[t]))
+    for node in list(messages.nodes.values()):
+        if any(not text.startswith("^") and split(text) in replaced for text in node.input):
+            texts = [t if t.startswith("^") else replaced.get(split(t), t) for t in node.input]
+            messages.nodes[node.name] = with_inputs(node, texts)
+    if inputs is not None:
+        fed = {split(text)[0] for text in inputs}
+        for node in list(messages.nodes.values()):
+            if node.op == "PlaceholderWithDefault" and node.name not in fed:
+                messages.nodes[node.name] = _default(node)
+    else:
+        for node in list(messages.nodes.values()):
+            if (
+                node.op == "PlaceholderWithDefault" and node.attr["dtype"].type == 10
+            ):  # a switch for training, of type bool
+                messages.nodes[node.name] = _default(node)
+    part = extract_sub_graph(messages.message(), list(outputs))
+    part = extract_sub_graph(fold_branches(part, list(outputs)), list(outputs))
+    if inputs is not None:
+        _check_inputs(part, {split(text)[0] for text in inputs})
+    _check_state(part)
+    return part
+
+
+def simplified(graph_def: GraphDef, outputs: Sequence[str]) -> GraphDef:
+    """A graph without variables, with constants and batch normalization folded, and without copies.
+
+    Args:
+        graph_def: the message, which stays as it is.
+        outputs: names of nodes.
+    """
+    made = extract_sub_graph(fold_constants(graph_def), list(outputs))
+    made = extract_sub_graph(fold_scales(made), list(outputs))
+    return extract_sub_graph(remove_training_nodes(made, list(outputs)), list(outputs))
+
+
+@public("af.export")
+def optimize_for_inference(
+    input_graph_def: GraphDef,
+    input_node_names: Sequence[str],
+    output_node_names: Sequence[str],
+    placeholder_type_enum: Any = 1,
+) -> GraphDef:
+    """A frozen graph, made smaller for inference (`tensorflow.python.tools.optimize_for_inference_lib`).
+
+    What the outputs don't need is left out, then branches that are never taken, copies and checks, and batch normalization goes
+    into the weights before it.
+
+    Args:
+        input_graph_def: the message, which stays as it is.
+        input_node_names: names of nodes, which become placeholders.
+        output_node_names: names of nodes.
+        placeholder_type_enum: the element type of inputs that are no placeholders, as a number of `DataType`; or a list of
+            one for each input.
+
+    Raises:
+        InvalidArgumentError: it has variables, or nodes that write state, which are named.
+        ValueError: there is no node of a name.
+    """
+    messages = Messages(input_graph_def)
+    several = isinstance(placeholder_type_enum, (list, tuple))
+    for index, name in enumerate(input_node_names):
+        if name not in messages.nodes:
+            raise ValueError(f"{name!r} is not in graph: the GraphDef has no such node.")
+        if messages.nodes[name].op != "Placeholder":
+            made = NodeDef(name=name, op="Placeholder", device=messages.nodes[name].device)
+            made.attr["dtype"].type = placeholder_type_enum[index] if several else placeholder_type_enum
+            made.attr["shape"].shape.unknown_rank = True
+            messages.nodes[name] = made
+    part = inference_part(messages.message(), output_node_names)
+    left = [node.name for node in part.node if node.op in VARIABLES]
+    if left:
+        raise InvalidArgumentError(
+            f"The graph has variables: {', '.join(left[:8])}.",
+            hint="Freeze it first: af.export.freeze, or tf.graph_util.convert_variables_to_constants.",
+        )
+    return simplified(part, output_node_names)
+
+
+def _tensor_name(graph: Any, value: Any) -> str:
+    if isinstance(value, Variable):
+        value = value.value()
+    found = value if isinstance(value, (Tensor, Operation)) else graph.as_graph_element(value)
+    return f"{found.name}:0" if isinstance(found, Operation) else str(found.name)
+
+
+def _types(graph: Any, *several: Any) -> dict[str, tuple[Any, Any]]:
+    found = {}
+    for names in several:
+        for name in names or ():
+            tensor = graph.get_tensor_by_name(name)
+            found[name] = tensor.dtype, tensor.static_shape
+    return found
+
+
+def _replace(messages: Messages, replaced: dict[tuple[str, int], str], text: str, make: Any) -> None:
+    """A node in the place of a tensor: under its name, where the node has no other output."""
+    name, port = split(text)
+    if port or any(split(t) == (name, p) for node in messages.nodes.values() for t in node.input for p in range(1, 9)):
+        replaced[name, port] = own = f"{name}/fed_{port}"
+        messages.nodes[own] = make(own)
+    else:
+        messages.nodes[name] = make(name)
+
+
+def _placeholder(name: str, dtype: Any, shape: Any) -> NodeDef:
+    made = NodeDef(name=name, op="Placeholder")
+    made.attr["dtype"].CopyFrom(to_attr(dtype.base_dtype))
+    made.attr["shape"].CopyFrom(to_attr(shape, "ShapeLike"))
+    return made
+
+
+def _default(node: NodeDef) -> NodeDef:
+    made = NodeDef(name=node.name, op="Identity", input=list(node.input), device=node.device)
+    made.attr["T"].CopyFrom(node.attr["dtype"])
+    return made
+
+
+def _check_inputs(part: GraphDef, fed: set[str]) -> None:
+    open_ = [node.name for node in part.node if node.op == "Placeholder" and node.name not in fed]
+    if open_:
+        raise InvalidArgumentError(
+            f"The outputs need the placeholders {', '.join(open_[:8])}, which are no inputs.",
+            hint="Name them in inputs=, or give them values for good: given={placeholder: value}.",
+        )
+
+
+def _check_state(part: GraphDef) -> None:
+    writers = [f"{node.name} ({node.op})" for node in part.node if writes_state(node)]
+    if writers:
+        raise InvalidArgumentError(
+            describe(
+                f"The outputs can't be frozen, because {len(writers)} of the nodes that they need keep or write state: "
+                f"{', '.join(writers[:8])}{' and others' if len(writers) > 8 else ''}.",
+                hint="Name tensors behind them as inputs=, or build the graph for inference: training=False.",
+            )
+        )
+
+
+def writes_state(node: NodeDef) -> bool:
+    """Whether a node changes what outlives a step, or takes from it."""
+    op = READ.get(node.op, node.op.removeprefix(OWN_PREFIX))
+    if op in VARIABLES or op in ("VarIsInitializedOp", "IsVariableInitialized"):
+        return False
+    if op.startswith(_KEEPS_STATE):
+        return True
+    try:
+        return opdef.lookup(op).writes
+    except UnknownNameError:
+        return str(node.op).startswith(("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter"))
