@@ -6,8 +6,8 @@ made by functions from messages to messages, so graphs of TensorFlow's pass thro
 
 batch_norm.py  `fold_scales`: batch normalization goes into the weights of the product or convolution before it
 branches.py    `fold_branches`: branches whose predicate is known become straight lines
-constants.py   `fold_constants`: what depends on constants alone is computed once
-freeze.py      `freeze`, `optimize_for_inference`, and the refusal of what writes state
+constants.py   `fold_constants`: nodes that depend on constants alone are computed once
+freezing.py    `freeze`, `optimize_for_inference`, and the refusal of nodes that write state
 messages.py    `Messages`: the nodes of a GraphDef by name, with their order, users and constants
 """
 

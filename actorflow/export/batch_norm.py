@@ -92,7 +92,7 @@ class _Affine:
 
 
 def _found(messages: Messages, node: NodeDef) -> _Affine | None:
-    """What a node does, where it multiplies channels by constants."""
+    """The scale and shift of a node that multiplies channels by constants."""
     inputs = data_inputs(node)
     if node.op in _NORMS:
         values = [messages.constant(text) for text in inputs[1:5]]

@@ -38,7 +38,7 @@ def fold_branches(graph_def: GraphDef, outputs: Sequence[str] = ()) -> GraphDef:
 
 
 class _Folding:
-    """What is known of the graph's tensors, in the order of its nodes."""
+    """One fold: the values and dead tensors that are known, in the order of the nodes."""
 
     def __init__(self, messages: Messages, outputs: frozenset[str]) -> None:
         self._messages, self._outputs = messages, outputs

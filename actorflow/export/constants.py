@@ -1,4 +1,4 @@
-"""`fold_constants`: what depends on constants alone is computed once."""
+"""`fold_constants`: nodes that depend on constants alone are computed once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fold_constants(graph_def: GraphDef) -> GraphDef:
 
 
 def evaluate(node: Node, inputs: list[Any]) -> Any:
-    """What the kernel of a node gives on the CPU; None where that needs more than its inputs."""
+    """The value that the kernel of a node gives on the CPU; None where that needs more than its inputs."""
     try:
         entry = kernel.lookup(node.op, "CPU", node.dtypes)
     except UnimplementedError:

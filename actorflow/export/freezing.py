@@ -151,7 +151,7 @@ def optimize_for_inference(
 ) -> GraphDef:
     """A frozen graph, made smaller for inference (`tensorflow.python.tools.optimize_for_inference_lib`).
 
-    What the outputs don't need is left out, then branches that are never taken, copies and checks, and batch normalization goes
+    Nodes that the outputs don't need are left out, then branches that are never taken, copies and checks, and batch normalization goes
     into the weights before it.
 
     Args:
