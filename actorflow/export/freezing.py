@@ -151,8 +151,8 @@ def optimize_for_inference(
 ) -> GraphDef:
     """A frozen graph, made smaller for inference (`tensorflow.python.tools.optimize_for_inference_lib`).
 
-    Nodes that the outputs don't need are left out, then branches that are never taken, copies and checks, and batch normalization goes
-    into the weights before it.
+    Nodes that the outputs don't need are left out, then branches that are never taken, copies and checks. Batch normalization
+    goes into the weights before it.
 
     Args:
         input_graph_def: the message, which stays as it is.
