@@ -1,4 +1,4 @@
-"""Where actorflow's public names are: `make names` writes this file from the marks in the sources."""
+"""The modules of actorflow's public names: `make names` writes this file from the marks in the sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the package's log goes: to the standard `logging`, by loggers named `actorflow.PART`.
+"""The package's log: it goes to the standard `logging`, by loggers named `actorflow.PART`.
 
 `get_logger("supervisor")` is a `structlog` logger over `logging.getLogger("actorflow.supervisor")`. It does not read
 structlog's configuration and does not change it, nor that of `logging`: which records are shown, where and how is up to

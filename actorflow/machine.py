@@ -33,11 +33,11 @@ _behind: list[threading.Thread] = []
 
 
 class Machine(Protocol):
-    """What a process can ask of its machine."""
+    """The services that a process asks of its machine."""
 
     @property
     def is_real(self) -> bool:
-        """Whether there are threads, and time passes by itself. Where not, all work is done at once."""
+        """Whether there are threads, and time passes by itself. If not, all work is done at once."""
 
     @property
     def files(self) -> Any:
@@ -188,7 +188,7 @@ class _Call(Generic[T]):
 
     @contextmanager
     def left_behind(self) -> Iterator[None]:
-        """A block that waits for the call. Where it ends before, `goes_on` tells its task."""
+        """A block that waits for the call. If it ends before, `goes_on` tells its task."""
         try:
             yield
         except BaseException:
@@ -262,8 +262,8 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
 
 
 def in_background(work: Callable[[], T]) -> T:
-    """Calls `work` on a thread of its own and waits for it. Where threads have priorities (on Linux), that one has a low one: it
-    takes what processors have left."""
+    """Calls `work` on a thread of its own and waits for it. If threads have priorities (on Linux), that one has a low
+    one: it takes what processors have left."""
     if not current().is_real:
         return work()
     with ThreadPoolExecutor(1, "actorflow background", initializer=_give_way) as thread:

@@ -1,4 +1,4 @@
-"""Where actorflow is known to work. It is imported first, and warns elsewhere."""
+"""The platforms on which actorflow is known to work. It is imported first, and warns elsewhere."""
 
 from __future__ import annotations
 

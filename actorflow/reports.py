@@ -1,4 +1,4 @@
-"""What a step waits for, as a record that travels between tasks."""
+"""The wait of a step, as a record that travels between tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class WaitingNode:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a step, or the part of it on this task, waits for.
+    """The things that a step, or the part of it on this task, waits for.
 
     waiting: its nodes; what waits for others that wait comes last.
     more: how many were left out.

@@ -57,7 +57,7 @@ class TensorShape:
         return num_elements(self._sizes)
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """What both know together. Raises ValueError where they contradict."""
+        """The shape that both know together. Raises ValueError where they contradict."""
         return TensorShape(merge(self._sizes, as_shape(other)))
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
@@ -177,7 +177,7 @@ def compatible(left: Shape, right: Shape) -> bool:
 
 
 def merge(left: Shape, right: Shape) -> Shape:
-    """What both shapes know together. Raises ValueError where they contradict."""
+    """The shape that both know together. Raises ValueError where they contradict."""
     if left is None or right is None:
         return left if right is None else right
     if not compatible(left, right):

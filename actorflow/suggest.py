@@ -25,7 +25,7 @@ _OTHERWISE = {
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
     "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
 }
-"""What does the work of TensorFlow's names that are not here."""
+"""The names that do the work of TensorFlow's names that are not here."""
 
 
 def suggestion(path: str, name: str) -> str:
@@ -61,7 +61,7 @@ def _known(top: str) -> Places:
 
 
 def _tensorflows_name(path: str, name: str) -> str:
-    """What is said of a name that only `actorflow.compat.v1` has."""
+    """The sentence about a name that only `actorflow.compat.v1` has."""
     whole = f"tf{path.removeprefix('af')}.{name}"
     place = _tensorflows().get(whole.rpartition(".")[0], {}).get(name)
     if place is None:

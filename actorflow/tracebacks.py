@@ -86,8 +86,8 @@ def _without(trace: TracebackType | None, packages: frozenset[str]) -> Traceback
 
 
 def install() -> None:
-    """Has errors that nothing catches printed without frames of actorflow, anyio and asyncio. What printed them until now still
-    does, and prints all other errors as they are. Called once, as actorflow is imported."""
+    """Has errors that nothing catches printed without frames of actorflow, anyio and asyncio. The code that printed
+    them until now still does, and prints all other errors as they are. Called once, as actorflow is imported."""
     sys.excepthook = _hook(sys.excepthook)
     threading.excepthook = _thread_hook(threading.excepthook)
 

@@ -1,4 +1,4 @@
-"""What can't be pickled says so in a sentence, and what to hand over in its place."""
+"""Errors for values that can't be pickled: they say so in a sentence, and what to hand over in their place."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is wrong with a file or a tensor in it."""
+    """A fault of a file or of a tensor in it."""
 
     where: str
     what: str
@@ -76,8 +76,8 @@ class Reader(base.Reader):
         return self._variables
 
     def load(self, parts: Sequence[ReadRequest], check: Check = _nothing) -> list[Any]:
-        """As formats' readers do. What is there as it is wanted is read into its buffer at once; slices that are cut otherwise
-        are read and copied."""
+        """As formats' readers do. A slice that is stored as it is wanted is read into its buffer at once; slices that
+        are cut otherwise are read and copied."""
         stored = self.stored([part.name for part in parts])
         values: list[Any] = []
         direct: dict[int, Any] = {}
@@ -289,8 +289,8 @@ def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
 
 
 def leftovers(store: Store) -> list[str]:
-    """The files of saves that were killed: temporary ones, and shards that no manifest names. Where somebody saves right now,
-    his are among them."""
+    """The files of saves that were killed: temporary ones, and shards that no manifest names. If a save is in progress,
+    its files are among them."""
     found = checkpoints_in(store)
     named = {shard.file for manifest in found.values() if isinstance(manifest, Manifest) for shard in manifest.shards}
     damaged = tuple(f"{name}-" for name, manifest in found.items() if isinstance(manifest, OpError))

@@ -32,7 +32,8 @@ class SnapshotVariable:
 
 
 class Snapshot(NamedTuple):
-    """What was taken, by device, with the global step, and whether the state of nodes and readers is in it."""
+    """The values that were taken, by device, with the global step, and whether the state of nodes and readers is in
+    it."""
 
     groups: Mapping[str, Sequence[SavedTensor]]
     step: int | None
@@ -139,7 +140,7 @@ def _states(nodes: NodeContexts) -> list[SavedTensor]:
 
 
 def _kept(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What a checkpoint keeps of a kernel's state."""
+    """The part of a kernel's state that a checkpoint keeps."""
     return {
         key: value
         for key, value in state.copy().items()  # type: ignore[attr-defined]

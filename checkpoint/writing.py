@@ -20,7 +20,7 @@ from .stores.store import Store, fresh_name, read_all, remove_quietly
 SHARD_SUFFIX = ".safetensors"
 _LARGE = 1 << 26  # bytes
 _ENDING = re.compile(rf"(-[0-9a-f]{{12}}-[^/]*{re.escape(SHARD_SUFFIX)}|{re.escape(SUFFIX)})(\.[0-9a-f]{{12}}\.tmp)?")
-"""What follows a checkpoint's name in the names of its files."""
+"""The part behind a checkpoint's name in the names of its files."""
 Check = Callable[[], None]
 
 
@@ -113,8 +113,8 @@ def commit(store: Store, name: str, manifest: Manifest) -> None:
 
 
 def remove(store: Store, name: str, extras: Sequence[str] = ()) -> None:
-    """Removes the checkpoint `name`: its manifest first, so that no moment shows a part of it. What saves of that name
-    left behind when they were killed goes too. Where shards are large, they go in the background: to give up 500 MB takes a file
+    """Removes the checkpoint `name`: its manifest first, so that no moment shows a part of it. Files of that name that
+    killed saves left behind go too. If shards are large, they go in the background: to give up 500 MB takes a file
     system a quarter of a second.
 
     Raises:

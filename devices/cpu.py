@@ -16,7 +16,7 @@ from actorflow.graph.device_spec import DeviceSpec
 from .allocator import PoolAllocator
 
 make_allocator: Callable[..., Allocator] = PoolAllocator
-"""What a device without an allocator of its own gets; tests put one here that poisons freed memory."""
+"""The allocator of a device without one of its own; tests put one here that poisons freed memory."""
 
 
 class CpuDevice:

@@ -145,7 +145,7 @@ def _paragraphs(first: int, lines: list[str]) -> Iterator[Text]:
 
 
 def findings(path: str, source: str) -> list[Finding]:
-    """All faults of a file, in the order of its lines. What stands in quotes or backticks counts for nothing."""
+    """All faults of a file, in the order of its lines. Words in quotes or backticks count for nothing."""
     found = []
     for text in texts(path, source):
         whole = "\n".join(text.lines)

@@ -271,7 +271,7 @@ class BaseChannel(ABC):
         self.handle(self.core.broken(error))
 
     def handle(self, events: list[Event]) -> None:
-        """What the connection made of what has arrived."""
+        """The events that the connection made of arrived bytes."""
         self._posted = False
         for event in events:
             if type(event) is MessageReceived:
@@ -296,7 +296,7 @@ class BaseChannel(ABC):
             self.wake()
 
     def _report(self, fault: Exception) -> None:
-        """A callback failed. What has arrived behind it must still be handled."""
+        """A callback failed. Records that have arrived behind it must still be handled."""
         self.loop.call_exception_handler({"message": "a callback of a channel failed", "exception": fault})
 
     def _opened(self, event: ConnectionOpened) -> None:

@@ -53,7 +53,7 @@ class SimulatedEndpoint(BaseEndpoint):
         keys: this process's keys; where one of two processes has some, the other needs them too.
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
-        chunk: the bytes of a chunk that it sends, at most. Where tensors are small, small chunks make many frames of them.
+        chunk: the bytes of a chunk that it sends, at most. If tensors are small, small chunks make many frames of them.
         network, host: the network and the name of the machine; without them, those of the process that calls.
 
     Raises:
@@ -186,7 +186,7 @@ SIMULATED = TransportFactory(
 
 
 class SimulatedChannel(BaseChannel):
-    """What both ends do."""
+    """The common part of both ends."""
 
     transport = "simulated"
     endpoint: SimulatedEndpoint

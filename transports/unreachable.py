@@ -1,4 +1,4 @@
-"""What to say of a peer that was not reached in time."""
+"""The sentence about a peer that was not reached in time."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class _Walk:
         self._number: dict[Hashable, int] = {}
         self.deadly: Waits = 0
         self._entered: dict[str, Waits] = {}
-        """What the Enters of each loop wait for."""
+        """The nodes that the Enters of each loop wait for."""
         self._asynchronous = asynchronous_frames(graph, known)
 
     def run(self) -> dict[str, Waits]:

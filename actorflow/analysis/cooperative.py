@@ -49,8 +49,8 @@ def _with_pauses(items: Iterable[T]) -> Iterator[T]:
 class _Collector:
     """Python's garbage collector, kept from a full collection while plans are made.
 
-    A plan of ten thousand nodes leaves so many new objects that Python looks through all objects of the process, which holds
-    up every thread for 50 ms and more. Planning makes no garbage in cycles; the collector is on again within a second.
+    The new objects of a plan of ten thousand nodes make Python look through all objects of the process, which holds up
+    every thread for 50 ms and more. Planning makes no garbage in cycles; the collector is on again within a second.
     """
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -
 
 def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[TensorId, Shape]) -> dict[TensorId, Shape]:
     """The shapes that tensors have where the feeds have those in `fed`: of those whose static shapes leave something open.
-    `nodes` are those of the whole graph. What is in loops or behind a Merge stays open."""
+    `nodes` are those of the whole graph. Sizes in loops or behind a Merge stay open."""
     if not fed:
         return {}
     known = frames(graph)

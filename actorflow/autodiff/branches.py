@@ -17,8 +17,8 @@ from actorflow.ops.flow.lists import list_zeros_like
 
 
 class Mirror:
-    """Where gradients are made. Those of tensors in `inside`, the loop body that is gone through (None: no loop), are
-    made in `backward`; those of tensors in a branch, in a branch of the same predicate there."""
+    """The place at which gradients are made. Those of tensors in `inside`, the loop body that is gone through (None: no
+    loop), are made in `backward`; those of tensors in a branch, in a branch of the same predicate there."""
 
     def __init__(self, graph: Graph, inside: Context | None, backward: Context | None) -> None:
         self.inside = inside

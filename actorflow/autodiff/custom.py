@@ -34,7 +34,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)`
     returns
     the gradients of the xs: one, or a list with None where there is none. The gradient of `f` is only that; its own
-    nodes are not differentiated, but `grad_fn` may be, for second derivatives. Where `f` reads trainable variables,
+    nodes are not differentiated, but `grad_fn` may be, for second derivatives. If `f` reads trainable variables,
     `grad_fn(*dys, variables)` takes their list by that keyword and returns two lists: the gradients of the xs, and
     those of the variables. Keyword arguments go to `f` as they are.
 

@@ -1,9 +1,9 @@
 """Gradients of while loops: a loop that goes the iterations back.
 
 The backward loop makes as many iterations as the forward one made, and walks back through the body in each: from the
-gradients of what the body gave to those of what it was given. What it needs of an iteration's values, the forward loop
-keeps on a stack, one more variable of it, and the backward loop takes from there. Stacks are values and have gradients
-themselves, so second and higher orders, loops in loops and branches in loops are the same code again.
+gradients of what the body gave to those of what it was given. The values of an iteration that it needs, the forward
+loop keeps on a stack, one more variable of it, and the backward loop takes them from there. Stacks are values and have
+gradients themselves, so second and higher orders, loops in loops and branches in loops are the same code again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 class BackwardContext(WhileContext):
-    """The loop that goes back through the iterations of `forward`. What it captures from there is this iteration's."""
+    """The loop that goes back through the iterations of `forward`. A value that it captures from there is this
+    iteration's."""
 
     def __init__(self, graph: Graph, name: str, parent: Context | None, forward: WhileContext) -> None:
         super().__init__(graph, name, parent, parallel_iterations=forward.parallel_iterations)

@@ -31,8 +31,8 @@ def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
 
     It costs the forward pass of `f` once more, and saves the memory of what lies between its arguments and results: of a chain
     of *n* layers in blocks of √n of them, about 2 √n layers are in memory at a time instead of *n*. The copies of the nodes wait
-    for the gradient of the results. What has another result each time (random numbers, queues, reads of variables) is not run
-    again: its value is kept, so the gradient has the same bits as without.
+    for the gradient of the results. A node with another result each time (random numbers, queues, reads of variables)
+    is not run again: its value is kept, so the gradient has the same bits as without.
 
     `f` may read variables and use tensors from around it; their gradients come out as always. Nested uses are allowed.
 
@@ -85,7 +85,7 @@ class _Segment:
         self._operations = [operation for operation in made if operation.name in wanted]
         inputs = {t: None for o in self._operations for t in o.inputs if t.op.name not in wanted}
         self.inputs: list[Tensor] = list(inputs)
-        """What the nodes take from elsewhere."""
+        """The tensors that the nodes take from elsewhere."""
 
     def rule(self, *dys: Tensor) -> list[Any]:
         """The gradients of the ys (none) and of `inputs`, through copies of the nodes that wait for `dys`."""

@@ -95,7 +95,7 @@ def cond(
 
 
 def _taken(function: Branch, strict: bool) -> Any:
-    """What a branch gives that is taken at once."""
+    """The result of a branch that is taken at once."""
     result = function()
     if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
         result = result[0]
@@ -107,7 +107,7 @@ def _taken(function: Branch, strict: bool) -> Any:
 
 
 def _build(context: CondContext, function: Branch, strict: bool) -> tuple[Any, list[Tensor]]:
-    """What a branch gives, and its tensors, each made or passed on inside of the branch."""
+    """The result of a branch, and its tensors, each made or passed on inside of the branch."""
     with context.entered():
         result = function()
         if result is None:
@@ -204,7 +204,7 @@ def case(
 
 
 def _only(function: Branch, pred: Tensor, checks: Sequence[Operation], strict: bool) -> Any:
-    """What the one function of a `case` gives, after `checks`; in the form that `cond` would give it."""
+    """The result of the one function of a `case`, after `checks`; in the form that `cond` would give it."""
     with pred.graph.control_dependencies(checks):
         result = function()
         if not strict and isinstance(result, (list, tuple)) and len(result) == 1:

@@ -22,7 +22,7 @@ from actorflow.user_line import user_line
 
 
 class Context:
-    """What branches and loops have in common. `parent` is the context around it, None at the root."""
+    """The common part of branches and loops. `parent` is the context around it, None at the root."""
 
     def __init__(self, graph: Graph, name: str, parent: Context | None) -> None:
         self.graph = graph
@@ -31,7 +31,7 @@ class Context:
         self.where = user_line()
         self.pivot: Operation | None = None
         self.captured: dict[TensorId, Tensor] = {}
-        """What was brought in, by the outside tensor."""
+        """The tensors that were brought in, by the outside tensor."""
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -160,7 +160,7 @@ class CondContext(Context):
         self.branch = branch
         self.twin: CondContext | None = None
         self.lifted: dict[TensorId, Tensor] = {}
-        """What was made available outside, for gradients of a loop around."""
+        """The tensors that were made available outside, for gradients of a loop around."""
 
     @staticmethod
     def pair(graph: Graph, name: str, parent: Context | None, pred: Tensor) -> tuple[CondContext, CondContext]:

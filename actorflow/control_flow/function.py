@@ -88,7 +88,7 @@ class Defun:
 
 
 class DefinedFunction:
-    """What `Defun` makes. Call it with tensors to add a call to the graph."""
+    """The function that `Defun` makes. Call it with tensors to add a call to the graph."""
 
     def __init__(
         self,

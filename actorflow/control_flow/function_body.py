@@ -22,7 +22,7 @@ _FUNCTIONS = "_functions"
 
 
 class FunctionContext(Context):
-    """The body of a function, and of those that compute its gradients. What it uses of the graph around becomes a
+    """The body of a function, and of those that compute its gradients. A tensor of the graph around becomes a
     parameter."""
 
     def __init__(self, graph: Graph, name: str) -> None:
@@ -96,8 +96,8 @@ class Function:
         return made
 
     def trace(self, build: Callable[[], Sequence[Tensor]], **attrs: Any) -> None:
-        """Makes the body: `build` gives the outputs. What changes a state and is outside of loops and branches belongs
-        to it even if no output needs it."""
+        """Makes the body: `build` gives the outputs. A node that changes a state and is outside of loops and branches
+        belongs to it even if no output needs it."""
         graph, context = self.context.graph, self.context
         before = len(graph.nodes)
         clean: dict[str, Any] = {"flow": context, "controls": (), "names": self.name, "devices": (), "colocate": ()}
@@ -126,7 +126,7 @@ class Function:
 
 
 def _effects(context: FunctionContext, names: Sequence[str]) -> list[Operation]:
-    """What changes a state, or does something that no one takes the result of."""
+    """The nodes that change a state, or whose effect is not their result."""
     graph = context.graph
     found = []
     for name in names:

@@ -160,7 +160,7 @@ class TensorArray:
         return self._with(flow, None if shape is None else shape[1:])
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """The array of pieces of `value` with so many rows each."""
+        """The array of pieces of `value`, with `lengths` as the rows of each."""
         tensor = convert_to_tensor(value, self._dtype)
         flow = lists.split_list(tensor, cast(convert_to_tensor(lengths), "int64"), name=name)
         if self._adds:

@@ -164,7 +164,7 @@ def _value(variable: LoopVariable) -> Tensor:
 
 
 def _in_form(result: Any, given: Any, single: bool) -> Any:
-    """What the body gave, in the structure of the variables. Raises TypeError, ValueError."""
+    """The result of the body, in the structure of the variables. Raises TypeError, ValueError."""
     if result is None:
         raise ValueError(describe("The body of while_loop() gave None instead of the variables.", where=user_line()))
     if single and isinstance(result, (list, tuple)) and len(result) == 1:

@@ -1,4 +1,4 @@
-"""What the core asks of devices, and how they are found.
+"""The interface of devices, and how the core finds them.
 
 base.py        `Device`: what owns memory and runs kernels (paper section 3); what asynchronous and swapping ones offer as well
 installed.py   the types of devices that are installed: by name, and what a type that is not there is refused with

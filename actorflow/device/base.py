@@ -73,8 +73,8 @@ class Allocator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatistics:
-    """What a device did so far. `inline` and `threaded` count kernels by where they ran; `swapped_out` and `swapped_in` are bytes
-    that went to the host for a while and came back."""
+    """The counts of a device's work so far. `inline` and `threaded` count kernels by where they ran; `swapped_out` and
+    `swapped_in` are bytes that went to the host for a while and came back."""
 
     launches: int
     inline: int
@@ -187,7 +187,7 @@ class SwappingDevice(Device, Protocol):
     swaps: bool
 
     def swap_out(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
-        """Calls `done` when a copy of `value` is in host memory. Who called holds `value` no longer than that."""
+        """Calls `done` when a copy of `value` is in host memory. The caller holds `value` no longer than that."""
 
     def swap_in(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
         """Calls `done` when what `swap_out` gave is in the device's memory again, in the same memory layout."""

@@ -10,7 +10,7 @@ _GROUP = "devices"
 
 
 def find(kind: str) -> DeviceFactory:
-    """What makes devices of that type.
+    """The factory of devices of that type.
 
     Raises:
         InvalidArgumentError: nothing that is installed provides the type.

@@ -18,7 +18,7 @@ from actorflow.device.base import AsynchronousDevice, Device
 
 
 class PeerMemory:
-    """What the devices of this process and of one peer have of each other, over one channel."""
+    """The memory that the devices of this process and of one peer share, over one channel."""
 
     def __init__(self) -> None:
         self.outward: set[tuple[str, str]] = set()
@@ -26,7 +26,7 @@ class PeerMemory:
         self.inward = False
         """Whether some device here can read memory of the peer's."""
         self.kept: dict[Hashable, Any] = {}
-        """What has to stay as it is while the peer may look at it."""
+        """The arrays that have to stay as they are while the peer may look at them."""
         self.ended = False
         self._ends: list[Callable[[], object]] = []
 
@@ -38,7 +38,7 @@ class PeerMemory:
             self._ends.append(callback)
 
     def end(self) -> None:
-        """The channel has ended. What has come may still be in use."""
+        """The channel has ended. Memory that has come may still be in use."""
         self.ended = True
         ends, self._ends = self._ends, []
         for callback in ends:

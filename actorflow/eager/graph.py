@@ -110,7 +110,7 @@ def op_calls_python(op: str) -> bool:
 
 
 def _without_waiting(op: str, kernel: Callable[..., Any], *inputs: Any) -> Any:
-    """What an asynchronous kernel gives that need not wait. Raises RuntimeError where it has to."""
+    """The result of an asynchronous kernel that need not wait. Raises RuntimeError where it has to."""
     coroutine = kernel(*inputs)
     try:
         coroutine.send(None)
@@ -197,7 +197,7 @@ class EagerGraph(Graph):
         return operation
 
     def launch(self, prepared: Prepared, values: Sequence[Any], name: str, where: Where | None = None) -> Any:
-        """What the kernel gives. Raises an OpError that names the op, its inputs and the user's line."""
+        """The result of the kernel. Raises an OpError that names the op, its inputs and the user's line."""
         try:
             return call_quietly(prepared.call, values)
         except Exception as error:

@@ -39,7 +39,7 @@ class EagerTensor(Tensor):
         self._dtype = dtype
         self._operation = None
 
-    # What it is
+    # Properties
 
     @property
     def op(self) -> Operation:  # type: ignore[override]

@@ -105,7 +105,7 @@ class EagerVariable(Variable):
         if inside.takes_values:
             inside.made_variable(self)
 
-    # What it is
+    # Properties
 
     @property
     def handle(self) -> Tensor:  # type: ignore[override]

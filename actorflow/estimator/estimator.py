@@ -137,7 +137,7 @@ class Estimator(Core):
         max_batch: int = 1024,
         look_seconds: float = 1.0,
     ) -> Predictor:
-        """What answers single examples, by a session that stays open, for `async with`.
+        """The predictor of single examples, by a session that stays open, for `async with`.
 
             async with estimator.predictor(follow=True) as predict:
                 answer = await predict({"x": image})

@@ -28,7 +28,7 @@ class TrainingBegun(Event):
 @public("af.estimator")
 @dataclass(frozen=True, slots=True)
 class StepMade(Event):
-    """A step of training was made. Where steps are quick, some are left out.
+    """A step of training was made. If steps are quick, some are left out.
 
     Args:
         time: seconds since 1970.

@@ -42,7 +42,7 @@ class Built:
     """The global step."""
     fed: Fed | None
     idle: list[Supervisor] = field(default_factory=list)
-    """Supervisors with open sessions that nobody uses."""
+    """Supervisors with open sessions that no call uses."""
     extras: dict[str, Any] = field(default_factory=dict)
     """Nodes that were added for one purpose, by its name."""
 
@@ -221,7 +221,7 @@ class Graphs:
         )
 
     def take(self) -> list[Supervisor]:
-        """All open supervisors that nobody uses, to be closed."""
+        """All open supervisors that no call uses, to be closed."""
         found = [supervisor for built in self._kept.values() for supervisor in built.idle]
         for built in self._kept.values():
             built.idle.clear()

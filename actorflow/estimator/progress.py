@@ -22,7 +22,7 @@ _SHOWN_METRICS = 4
 
 
 class Progress:
-    """What is known of a training, as a line. Called with each event.
+    """The state of a training, as a line. Called with each event.
 
     Args:
         draw: shows a line in place of the one before; the last one of a training comes with True.
@@ -68,7 +68,7 @@ class Progress:
             self._draw(self.line(), False)
 
     def line(self) -> str:
-        """What is known now."""
+        """The state now."""
         parts = []
         if self._recent:
             first, now = self._recent[0], self._recent[-1]

@@ -54,7 +54,7 @@ _RULES: dict[str, tuple[Any, str]] = {
 
 @public("af.estimator")
 class RunConfig:
-    """Where checkpoints are, how often they are made, and which task of a cluster this process is.
+    """The folder of checkpoints, how often they are made, and which task of a cluster this process is.
 
     The cluster comes from the environment's `TF_CONFIG`, such as
     `{"cluster": {"chief": ["a:7070"], "ps": ["b:7070"]}, "task": {"type": "chief", "index": 0}}`. A task of type
@@ -221,7 +221,7 @@ class RunConfig:
         self.global_id_in_cluster = sum(sizes[job] for job in before) + self.task_id
 
     def replace(self, **kwargs: Any) -> RunConfig:
-        """A copy with other values. Where the steps between checkpoints are given, the seconds are None, and the reverse.
+        """A copy with other values. If the steps between checkpoints are given, the seconds are None, and the reverse.
 
         Raises:
             ValueError: a name can't be replaced, or a value is invalid.

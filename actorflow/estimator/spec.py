@@ -22,7 +22,7 @@ _OTHER_GRAPH = (
 
 @public("af.estimator")
 class ModeKeys:
-    """What a `model_fn` is asked to build a graph for."""
+    """The purposes for which a `model_fn` builds a graph."""
 
     TRAIN = "train"
     EVAL = "eval"

@@ -111,7 +111,7 @@ async def until_disconnected(request: Any, awaitable: Awaitable[T]) -> T:
         awaitable: such as `session.run(...)`. Its errors come out as they are, in no `ExceptionGroup`.
 
     Raises:
-        ClientDisconnected: the client has gone away. What `awaitable` did was stopped by then.
+        ClientDisconnected: the client has gone away. The work of `awaitable` was stopped by then.
     """
     receive: Receive = getattr(request, "receive", request)
     results: list[T] = []

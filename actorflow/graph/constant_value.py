@@ -33,7 +33,7 @@ def constant_value(nodes: Nodes, tensor_id: TensorId, depth: int = _DEPTH) -> Ar
 
 
 def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
-    """What is known of a vector of integers, None for each element that a run decides; -1 stays as it is.
+    """The elements of a vector of integers, None for each that a run decides; -1 stays as it is.
 
     None where `tensor_id` is no vector of integers, or even its length is not known.
     """

@@ -65,7 +65,7 @@ class Graph(Interchange):
         self._flows: dict[str, Any] = {}
         self.seed: int | None = None
 
-    # What is in the graph
+    # The parts of the graph
 
     @property
     def home(self) -> Graph:

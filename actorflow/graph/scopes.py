@@ -37,7 +37,7 @@ class Flow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """What is in force for one graph."""
+    """The scopes that are in force for one graph."""
 
     names: str = ""
     devices: tuple[str | DeviceFunction | None, ...] = ()

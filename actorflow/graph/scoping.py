@@ -19,7 +19,7 @@ _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 
 
 class Scoped:
-    """The part of a `Graph` that names nodes and opens scopes. What is in force is kept by context, in `scopes`."""
+    """The part of a `Graph` that names nodes and opens scopes. The scopes in force are kept by context, in `scopes`."""
 
     key: int
     nodes: Mapping[str, Node]

@@ -100,7 +100,7 @@ class SparseTensor:
 
     @property
     def static_shape(self) -> Shape:
-        """What is known of `dense_shape`, as a plain tuple."""
+        """The known part of `dense_shape`, as a plain tuple."""
         found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
         if found is not None:
             return tuple(int(size) for size in found)

@@ -27,7 +27,8 @@ public("af", of="TensorLike")
 
 
 default_session: Callable[[], Any] | None = None
-"""What gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as default ones."""
+"""The function that gives `eval` its session; set by `actorflow.compat.v1`, whose sessions can be entered as default
+ones."""
 
 
 def _session_for(session: Any, method: str) -> Any:

@@ -96,7 +96,7 @@ def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: b
 
 
 def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
-    """What a node says about others and about its outputs."""
+    """The attributes in which a node names others and describes its outputs."""
     if node.colocate:
         made.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
     if node.origin is not None:

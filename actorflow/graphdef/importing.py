@@ -55,7 +55,7 @@ def import_graph_def(
         op_dict, producer_op_list: have no meaning, and must be None.
 
     Returns:
-        What `return_elements` names, or None without it.
+        The tensors and operations that `return_elements` names, or None without it.
 
     Raises:
         TypeError: it is no GraphDef.

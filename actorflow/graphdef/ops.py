@@ -131,7 +131,8 @@ SHAPE_INPUTS: dict[str, int] = {
     "TensorListSplit": 1,
     "TensorListStack": 1,
 }
-"""Where TensorFlow's op takes the shape of a list's elements as an input, and actorflow's as an attribute or not at all."""
+"""The attributes of TensorFlow's ops that take the shape of a list's elements as an input, and actorflow's as an
+attribute or not at all."""
 
 ELEMENT_TYPES = ("TensorListReserve", "EmptyTensorList")
 """Ops that need the type of a list's elements there and not here: it is that of what reads or writes the list."""

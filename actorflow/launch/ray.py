@@ -31,7 +31,7 @@ _STOP_SECONDS = 5.0
 
 
 class TaskActor:
-    """What Ray runs for each task. Its methods are called in this order."""
+    """The actor that Ray runs for each task. Its methods are called in this order."""
 
     def __init__(self) -> None:
         self._reservation: Reservation | None = None

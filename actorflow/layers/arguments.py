@@ -26,7 +26,8 @@ ONES: Initializer = Ones()
 
 
 def sizes(value: Any, count: int, layer: str, argument: str) -> tuple[int, ...]:
-    """`count` positive ints, of one int or of so many. Raises ValueError, which names the layer and the argument."""
+    """`count` positive ints, of one int or of `count` ints. Raises ValueError, which names the layer and the
+    argument."""
     given = [value] * count if isinstance(value, (int, np.integer)) else value
     try:
         found = tuple(int(one) for one in given)

@@ -15,7 +15,7 @@ from actorflow.shapes import ShapeLike, TensorShape, as_shape
 
 
 class Pooling(Windows):
-    """What poolings have in common; each has its rank and a function of `af.nn`."""
+    """The common part of poolings; each has its rank and a function of `af.nn`."""
 
     pool: ClassVar[Callable[..., Tensor]]
 

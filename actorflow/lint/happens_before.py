@@ -29,7 +29,7 @@ class Instance(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a predicate has to be for something to run. The predicate is a tensor in one iteration."""
+    """The value that a predicate must have for a node to run. The predicate is a tensor in one iteration."""
 
     pred: TensorId
     tag: tuple[int, ...]
@@ -40,7 +40,8 @@ class Choice(NamedTuple):
 
 
 class _Edge(NamedTuple):
-    """What an execution waits for. Through a Switch a live token comes under a choice; on an edge that is `dead` none comes."""
+    """An event that an execution waits for. Through a Switch a live token comes under a choice; on an edge that is
+    `dead` none comes."""
 
     source: Instance
     choice: Choice | None = None
@@ -122,7 +123,7 @@ class _Unrolled:
         return _Edge(Instance(source.name, tag))
 
     def _pred(self, tensor_id: TensorId, tag: tuple[int, ...]) -> tuple[TensorId, tuple[int, ...]]:
-        """Where a predicate comes from, and in which iteration."""
+        """The source of a predicate, and in which iteration."""
         while (node := self.nodes[tensor_id.node]).op in ("Identity", "Switch", "Enter"):
             tensor_id = node.inputs[0]
             if node.op == "Enter":
@@ -165,7 +166,7 @@ class _Order:
         return node is not None and node.op == "Merge"
 
     def _under(self, instance: Instance) -> frozenset[Choice] | None:
-        """What has to hold for an execution whose sources are known."""
+        """The condition of an execution whose sources are known."""
         node = self._nodes.get(instance.node)
         if node is None or node.op != "Merge" and opdef.lookup(node.op).fires_dead:
             return frozenset()
@@ -185,7 +186,7 @@ class _Order:
         return None if any(choice.other() in found for choice in found) else found
 
     def _along(self, edge: _Edge) -> frozenset[Choice] | None:
-        """What has to hold for a live token to come on an edge."""
+        """The condition of a live token on an edge."""
         found = self._choices[edge.source]
         if found is None or edge.dead or edge.choice is None:
             return None if edge.dead else found

@@ -35,7 +35,7 @@ _PASSING = frozenset(("Switch", "Enter", "Identity"))
 class Race:
     """Two accesses of one variable, at least one of them a write, that may happen in either order.
 
-    Where an access is the read that all uses of a variable share, `users` has the first node that uses it, by its name.
+    If an access is the read that all uses of a variable share, `users` has the first node that uses it, by its name.
     `first` and `second` are one node where a loop executes it in iterations that overlap.
     """
 
@@ -148,7 +148,7 @@ class _Lint:
         self._run = run
 
     def _place(self, node: Node) -> int:
-        """Where a node stands in the program; copies of functions' bodies come last."""
+        """The position of a node in the program; copies of functions' bodies come last."""
         return self._position.get(node.name, len(self._position))
 
     def races(self) -> list[Race]:

@@ -98,7 +98,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 @public("af.lookup")
 class TextFileIndex:
-    """What of a line is a key or a value, beside the numbers of columns (`tf.lookup.TextFileIndex`)."""
+    """The part of a line that is a key or a value, beside the numbers of columns (`tf.lookup.TextFileIndex`)."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -126,7 +126,7 @@ class TextFileInitializer(TableInitializerBase):
             key_dtype, value_dtype: the types of keys and values.
             key_index, value_index: the number of the column, or `TextFileIndex.WHOLE_LINE` or
                 `TextFileIndex.LINE_NUMBER`, which counts from 0 and is int64.
-            vocab_size: how many lines are read, of which there have to be so many; all unless given.
+            vocab_size: how many lines are read, and the file has to have that many; all unless given.
             delimiter: between the columns of a line.
             value_index_offset: is added to line numbers.
 

@@ -252,7 +252,7 @@ def index_table_from_file(
     Args:
         vocabulary_file: the path; it may be a scalar tensor.
         num_oov_buckets: how many buckets there are for keys that are not in the file.
-        vocab_size: how many lines are read, of which there have to be so many; all unless given.
+        vocab_size: how many lines are read, and the file has to have that many; all unless given.
         default_value: the number of other keys, where there are no buckets.
         hasher_spec: which hash chooses a bucket.
         key_dtype: strings or integers.
@@ -330,7 +330,7 @@ def index_to_string_table_from_file(
 
     Args:
         vocabulary_file: the path; it may be a scalar tensor.
-        vocab_size: how many lines are read, of which there have to be so many; all unless given.
+        vocab_size: how many lines are read, and the file has to have that many; all unless given.
         default_value: stands for other numbers.
         key_column_index, value_column_index: other columns than the number of a line and the whole line.
         delimiter: between the columns of a line.

@@ -24,7 +24,8 @@ class Reduction:
     """Ways to reduce weighted losses to one number (`tf.losses.Reduction`).
 
     NONE keeps them as they are; SUM adds them; MEAN divides the sum by that of the weights; SUM_OVER_BATCH_SIZE by the
-    number of losses; SUM_BY_NONZERO_WEIGHTS by the number of losses whose weight is not 0. What is divided by 0 is 0.
+    number of losses; SUM_BY_NONZERO_WEIGHTS by the number of losses whose weight is not 0. A sum that is divided by 0
+    is 0.
     """
 
     NONE = "none"

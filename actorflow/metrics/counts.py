@@ -80,7 +80,7 @@ def _counting(kind: str) -> OfAnswers:
 
 
 def _counted(kind: str, labels: Any, predictions: Any, weights: Any) -> Tensor:
-    """What a batch adds to a count."""
+    """The numbers that a batch adds to a count."""
     label, prediction = RIGHT_WRONG[kind]
     found, truth, given = same_rank(as_bools(predictions), as_bools(labels), weights)
     here = logical_and(truth if label else logical_not(truth), found if prediction else logical_not(found))

@@ -154,5 +154,5 @@ def in_scope(name: str | None, default: str, *values: Any) -> Any:
 
 
 def on(*tensors: Tensor | Operation | None) -> Any:
-    """What is built inside waits for these."""
+    """Ops that are built inside wait for these."""
     return get_default_graph().control_dependencies([tensor for tensor in tensors if tensor is not None])

@@ -58,7 +58,7 @@ def counts_at(
 
 
 def evenly(count: int, beyond: float = _EPSILON) -> list[float]:
-    """So many thresholds from 0 to 1, the first and the last a little outside."""
+    """`count` thresholds from 0 to 1, the first and the last a little outside."""
     return [-_EPSILON, *((i + 1) / (count - 1) for i in range(count - 2)), 1.0 + beyond]
 
 

@@ -39,7 +39,7 @@ Program = Generator[Await | Emit, Any, T]
 
 
 def call(function: Callable[..., Any], *args: Any) -> Program[Any]:
-    """A part of a program: calls a function of the user's. Where it gives an awaitable, that is awaited.
+    """A part of a program: calls a function of the user's. If it gives an awaitable, that is awaited.
 
     Raises:
         OutOfRangeError: the function raised StopIteration, which a generator can't pass on.
@@ -91,7 +91,7 @@ def _coroutine(command: Any) -> Callable[[], Any]:
 
 
 class _Closed(BaseException):
-    """Whoever reads what a program emits has enough."""
+    """The reader of a program's emissions has enough."""
 
 
 async def iterate(program: Program[None]) -> AsyncIterator[Any]:

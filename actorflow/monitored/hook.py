@@ -12,7 +12,7 @@ from actorflow.public import public
 @public("af.train")
 @dataclass(frozen=True, slots=True)
 class SessionRunArgs:
-    """What a hook adds to a step.
+    """The fetches and feeds that a hook adds to a step.
 
     Args:
         fetches: a tensor, an operation, a name, or a list, tuple or dict of these; None for nothing.
@@ -28,7 +28,7 @@ class SessionRunArgs:
 @public("af.train")
 @dataclass(frozen=True, slots=True)
 class SessionRunValues:
-    """What a step gave a hook.
+    """The results of a step for a hook.
 
     Args:
         results: the values of the hook's `fetches`, in the same structure; None where it asked for none.

@@ -35,8 +35,8 @@ _FIELDS = (
 
 @public("af.train")
 class Scaffold:
-    """Initial values, checks, summaries and the saver of a training. What is not given is found in the graph's collections, or
-    made by `finalize`.
+    """Initial values, checks, summaries and the saver of a training. A part that is not given is found in the graph's
+    collections, or made by `finalize`.
 
     Args:
         init_op: gives variables their initial values, where there is no checkpoint.
@@ -131,7 +131,8 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """What a collection of the default graph has; where it is empty, what `default_constructor` makes, which is added.
+        """The content of a collection of the default graph; if it is empty, the result of `default_constructor`, which
+        is added.
 
         Args:
             arg_name: what the constructor of a Scaffold calls it.

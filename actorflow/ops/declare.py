@@ -138,7 +138,7 @@ class Op(Generic[P, R]):
 
     def _place(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The inputs among positional arguments. The others go to `kwargs`: attributes in the order of their declaration,
-        then the name, as in TensorFlow. What can't be placed stays, for `_bind` to refuse.
+        then the name, as in TensorFlow. An argument that can't be placed stays, for `_bind` to refuse.
         """
         count = len(self.definition.inputs)
         names = [*(a.name for a in self.definition.attrs), "name"]
@@ -189,7 +189,7 @@ _run_at_once: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
 def run_at_once(
     kinds: Iterable[type], function: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
 ) -> None:
-    """Calls `function(op, args, kwargs)` for each op whose first input is of one of the types `kinds`. Where that gives
+    """Calls `function(op, args, kwargs)` for each op whose first input is of one of the types `kinds`. If that gives
     NotImplemented, the call goes on as any other: to the graph of its inputs."""
     global _run_at_once
     _with_values.update(kinds)

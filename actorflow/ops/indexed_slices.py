@@ -40,7 +40,7 @@ class IndexedSlicesValue(NamedTuple):
 class IndexedSlices:
     """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
 
-    Where an op wants a tensor, it gets the dense one. An optimizer applies the rows alone.
+    An op that wants a tensor gets the dense one. An optimizer applies the rows alone.
 
     Args:
         values: shape `[n, d1, d2, ...]`.
@@ -82,7 +82,7 @@ class IndexedSlices:
 
     @property
     def static_shape(self) -> Shape:
-        """What is known of the dense tensor's shape, as a plain tuple."""
+        """The known part of the dense tensor's shape, as a plain tuple."""
         if self.dense_shape is not None:
             found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
             if found is not None:

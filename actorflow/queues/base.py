@@ -115,7 +115,7 @@ class QueueBase:
     def enqueue_many(self, vals: Components, name: str | None = None) -> Operation:
         """Adds the slices of `vals` along dimension 0, as there is room; waits until all are in the queue.
 
-        Where the step stops meanwhile, those added stay."""
+        If the step stops meanwhile, those added stay."""
         return self._put("EnqueueMany", queue_ops.queue_enqueue_many, vals, name, 1)
 
     def dequeue(self, name: str | None = None) -> Any:
@@ -125,7 +125,7 @@ class QueueBase:
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """Takes `n` elements, as they come, stacked along a new dimension 0.
 
-        Where the queue is closed with fewer in it they stay there, and the run raises OutOfRangeError."""
+        If the queue is closed with fewer in it they stay there, and the run raises OutOfRangeError."""
         return self._take("DequeueMany", queue_ops.queue_dequeue_many, (n,), name)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
@@ -258,7 +258,7 @@ def component_names(names: Sequence[str] | str | None, dtypes: Sequence[DType]) 
 
 
 def _common(left: Shape, right: Shape) -> Shape:
-    """What is sure of a shape that is one of two."""
+    """The sure part of a shape that is one of two."""
     if left is None or right is None or len(left) != len(right):
         return None
     return tuple(a if a == b else None for a, b in zip(left, right, strict=True))

@@ -38,7 +38,7 @@ _TABLE = _byte_table()
 
 @functools.cache
 def _pair_tables() -> tuple[Array, Array]:
-    """What the low and the high 16 bits of a register leave after four zero bytes."""
+    """The registers that the low and the high 16 bits of a register leave after four zero bytes."""
     table = np.array(_TABLE, np.uint32)
     values = np.arange(65536, dtype=np.uint32)
 
@@ -149,7 +149,7 @@ def _long(data: bytes | bytearray | memoryview) -> int:
 
 
 def _shifted(registers: Array, zeros: int) -> Array:
-    """The registers after so many zero bytes."""
+    """The registers after `zeros` zero bytes."""
     first, second, third, fourth = _zeros_tables(zeros)
     return (
         first[registers & 0xFF]
@@ -161,7 +161,8 @@ def _shifted(registers: Array, zeros: int) -> Array:
 
 @functools.lru_cache(maxsize=64)
 def _zeros_tables(zeros: int) -> Array:
-    """For each of a register's four bytes and each value of it, what it leaves after so many zero bytes."""
+    """For each of a register's four bytes and each value of it, the register that it leaves after `zeros` zero
+    bytes."""
     values = np.arange(256, dtype=np.uint32) << (8 * np.arange(4, dtype=np.uint32))[:, None]
     result = np.zeros_like(values)
     for bit, column in enumerate(_zeros_matrix(zeros)):

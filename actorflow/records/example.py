@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 class _Message:
-    """What all messages share."""
+    """The common part of all messages."""
 
     __slots__: tuple[str, ...] = ()
 

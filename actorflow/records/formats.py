@@ -1,7 +1,7 @@
 """How files fall into records: whole, lines, fixed lengths, TFRecord.
 
 A `Format` is a pure function of some bytes and where they stand: it gives the records that are whole and says from where it
-wants to go on, and with how many bytes. Who reads the bytes, and where from, it does not know.
+wants to go on, and with how many bytes. It does not know the reader of the bytes, nor their source.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What some bytes hold. `wanted` bytes from `next` on may hold the next record; `finished`: there are no more.
-    `damage` says what is wrong with the data at `next`."""
+    """The contents of some bytes. `wanted` bytes from `next` on may hold the next record; `finished`: there are no
+    more. `damage` says what is wrong with the data at `next`."""
 
     records: list[Record]
     next: Position

@@ -1,6 +1,6 @@
 """PNG files as libpng writes them by default: rows filtered by the least sum of absolute differences, packed by zlib.
 
-Where both use the same zlib, the bytes are those of TensorFlow's `EncodePng` and `ImageSummary`.
+If both use the same zlib, the bytes are those of TensorFlow's `EncodePng` and `ImageSummary`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Unpacker:
         self._member: Any = zlib.decompressobj(self._wbits)
         self._fed = 0
         self.damage: str | None = None
-        """What is wrong with the stream, once that is seen; no more is unpacked then."""
+        """The fault of the stream, once that is seen; no more is unpacked then."""
 
     def copy(self) -> Unpacker:
         """One that goes on from here by itself."""
@@ -25,7 +25,7 @@ class Unpacker:
         return twin
 
     def feed(self, packed: bytes) -> bytes:
-        """What the next bytes unpack to. Empty bytes tell the end of the stream, which may be too early."""
+        """The bytes to which the next ones unpack. Empty bytes tell the end of the stream, which may be too early."""
         if not packed and self._fed and not self._member.eof and self.damage is None:
             self.damage = f"the compressed data is cut off after {self._fed} bytes"
         parts: list[bytes] = []

@@ -159,7 +159,7 @@ def _where(function: Callable[..., Any]) -> str:
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether `function` can be called with so many positional arguments."""
+    """Whether `function` can be called with `count` positional arguments."""
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return True

@@ -2,9 +2,9 @@
 
 An op has a kernel that takes all that the op takes, and may have others on the same device type that call a library, with
 two questions about the attributes and the static shapes of the inputs: `can` the library do it, and does it `pay`.
-Where shapes are known as a plan or a region's code is made, the choice is made there. Where they are not, each call looks
-the choice for its shapes up. Where several can and pay, the one that was declared last is taken: who leaves to another library
-what it does not take imports that one first.
+If shapes are known as a plan or a region's code is made, the choice is made there. Otherwise each call looks the choice
+for its shapes up. If several can and pay, the one that was declared last is taken: a module that leaves to another
+library what it does not take imports that one first.
 
 The environment variable ACTORFLOW_KERNELS changes the rule for plans that are made from then on: `numpy` uses no library,
 the name of a library uses that one wherever it can.

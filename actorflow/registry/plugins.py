@@ -75,7 +75,7 @@ def who_may_bring(group: str, what: str, name: str, known: Sequence[str]) -> str
 
 @functools.cache
 def load_all(group: str) -> Mapping[str, Any]:
-    """What all entry points of `actorflow.<group>` name, by their names.
+    """The objects that the entry points of `actorflow.<group>` name, by their names.
 
     A plug-in of another package that can't be imported is left out. The log tells of it once, with its traceback.
     """
@@ -113,7 +113,8 @@ _broken: dict[tuple[str, str, str], Exception] = {}
 
 
 def _imported(entry: EntryPoint) -> Any:
-    """What `entry` names. Raises PluginError where that is another package's and can't be imported, and tells of it once."""
+    """The object that `entry` names. Raises PluginError where that is another package's and can't be imported, and
+    tells of it once."""
     if is_own(entry):
         return entry.load()
     key = (entry.group, entry.name, entry.value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """What a kernel asks of a device with memory of its own, and lets it do.
+    """The demands of a kernel on a device with memory of its own, and its permissions.
 
     `host` are the positions of inputs that the kernel looks at before it launches anything, such as the shape that a tensor gets;
     they are taken from host memory, and negative ones count from the last input. `anywhere` says that the kernel hands its inputs

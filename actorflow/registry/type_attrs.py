@@ -49,7 +49,7 @@ _INPUTS: dict[str, tuple[str, ...]] = {
     "Tshift": ("shift",),
     "U": ("scale", "reserve_space_1", "data"),
 }
-# Where an attribute is another's type than its name says, or that of an output (a number).
+# The attributes that are another's type than their name says, or that of an output (a number).
 _OF_OP: dict[tuple[str, str], str | int] = {
     ("Angle", "Tout"): 0,
     ("BarrierInsertMany", "T"): "values",

@@ -80,7 +80,7 @@ class RNNCell:
         graph = graph_of(tensors + nest.flatten(state))
         with graph.as_default():
             if self._scope is None:
-                # Who takes what is there takes it under the name of the cell; others get a name that is free.
+                # A cell that takes existing variables takes them under its name; others get a name that is free.
                 with variable_scope(scope or (self.name if self._reuse else None), self.name) as opened:
                     self._scope = opened
             reuse = True if self.built else self._reuse

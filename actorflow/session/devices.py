@@ -38,8 +38,8 @@ def open_devices(
     task: DeviceSpec = _HERE,
     source: BlockSource | None = None,
 ) -> list[Device]:
-    """The devices that a session asks for: so many of each type, or one CPU. `task` is whose they are, `source` where
-    those in host memory take theirs from.
+    """The devices that a session asks for: as many of each type as given, or one CPU. `task` is whose they are,
+    `source` where those in host memory take theirs from.
 
     Raises:
         InvalidArgumentError: nothing that is installed provides a type.

@@ -17,7 +17,7 @@ from actorflow.session.statistics import EdgeReport, SessionStatistics
 
 
 class Engine(Protocol):
-    """What a session needs. A plan is the engine's own; the session only keeps it."""
+    """The interface that a session needs. A plan is the engine's own; the session only keeps it."""
 
     @property
     def closed(self) -> bool: ...
@@ -61,16 +61,16 @@ class Engine(Protocol):
         """Why a node is where it is."""
 
     async def observed(self) -> list[NodeMeasurement]:
-        """What runs have shown of nodes."""
+        """The measurements of nodes by runs."""
 
     async def replan(self) -> None:
         """Forgets all plans; the next ones are placed by what runs have shown."""
 
     async def channels(self) -> list[EdgeReport]:
-        """What the edges between tasks have carried."""
+        """The traffic of the edges between tasks."""
 
     def pending(self) -> str:
-        """What the steps in flight wait for."""
+        """The things that the steps in flight wait for."""
 
     def tasks(self) -> list[TaskState]:
         """The nodes that are ready, run or wait."""

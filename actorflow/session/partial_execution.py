@@ -85,7 +85,7 @@ class PartialExecution:
         step.release()
 
     def count_again(self) -> None:
-        """Another part waits for it now: `places` hears anew where it only waits."""
+        """Another part waits for it now: `places` is told again if it only waits."""
         if not self._step.stopped and not self._step.finished:
             self._step.feed({})
             self._step.dispatcher.pump()

@@ -43,7 +43,7 @@ class PartialStep(ABC):
         self._values: dict[int, Any] = {}
         self._error: BaseException | None = None
         self._waited: Sequence[str] = ()
-        """What the step waited for when it was stopped."""
+        """The things that the step waited for when it was stopped."""
         self._changed = anyio.Event()
         self._task = root.start(self._hold())
 

@@ -404,7 +404,7 @@ class Session(Inspection):
 
     async def replan(self) -> None:
         """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
-        nodes, and the sizes of tensors whose shapes the graph does not tell. What has state stays where it is.
+        nodes, and the sizes of tensors whose shapes the graph does not tell. A node with state stays on its device.
 
         A first plan goes by estimates, which know nothing of what a kernel of the program's own does. It pays to call this
         after the first steps of a program that leaves devices open, and never by itself: where a graph is cut decides which of

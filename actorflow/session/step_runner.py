@@ -307,14 +307,14 @@ class StepRunner(StepCounts):
         return [state for step in self.running.values() for state in actors.look(step)]
 
     def look(self, wanted: Container[int] | None = None) -> list[WaitingStep]:
-        """What each step in flight waits for, or each of those that are `wanted`."""
+        """The waits of each step in flight, or of each of those that are `wanted`."""
         reports = [starvation.look(step) for step in self.running.values()]
         users = self.users() if reports else {}
         shown = reports if wanted is None else [one for one in reports if one.step in wanted]
         return [WaitingStep(one.step, one.idle, explained(one, reports, users)) for one in shown]
 
     def report(self, step: Step) -> list[str]:
-        """The lines of `pending` for one step. Where many end at once, they see the same state of the others."""
+        """The lines of `pending` for one step. If many end at once, they see the same state of the others."""
         begun = step.loop.time()
         if self._looked is None or begun > self._looked[0]:
             others = [starvation.look(other) for other in islice(self.running.values(), _MOST_LOOKED)]

@@ -81,7 +81,7 @@ class EventQueue:
                 self._changed.notify_all()
 
     def flush(self) -> None:
-        """Writes what there is, in this thread. Where that fails it stays, and the failure is logged once."""
+        """Writes what there is, in this thread. If that fails it stays, and the failure is logged once."""
         with self._writing:
             with self._changed:
                 batch, lost = list(self._pending), self._lost
@@ -91,7 +91,7 @@ class EventQueue:
                     self._changed.notify_all()
 
     def close(self) -> None:
-        """Writes what there is, and ends the thread. What can't be written is lost, and the log says so."""
+        """Writes what there is, and ends the thread. Events that can't be written are lost, and the log says so."""
         with self._changed:
             self._closing, thread = True, self._thread
             self._changed.notify_all()
@@ -151,7 +151,7 @@ class EventQueue:
                 )
             return
         with self._changed:
-            # What was given up since then was at the front, and is in the file all the same.
+            # The events that were given up since then were at the front, and are in the file all the same.
             spared = min(self._lost - lost, len(batch))
             self._lost -= spared
             for _ in range(len(batch) - spared):

@@ -68,7 +68,7 @@ class FileWriter:
             logdir: the folder.
             graph: a graph to write at once, with its static shapes; see `add_graph`.
             max_queue: as many events that wait are written at once.
-            flush_secs: an event is in the file after so many seconds (TensorFlow's default is 120).
+            flush_secs: an event is in the file after this number of seconds (TensorFlow's default is 120).
             graph_def: the graph as a message.
             filename_suffix: what stands at the end of the file's name.
             session: has to be None; TensorFlow's writers within graphs are not here.

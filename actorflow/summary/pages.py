@@ -63,7 +63,7 @@ def histogram(tag: str, values: Any, buckets: int = 30, description: str = "") -
     Args:
         tag: its name.
         values: real numbers; those that are not finite are left out.
-        buckets: how many buckets there are. Where all values are equal, they are all in the last one.
+        buckets: how many buckets there are. If all values are equal, they are all in the last one.
         description: a text in Markdown.
     """
     flat = np.asarray(values, np.float64).reshape(-1)

@@ -218,7 +218,7 @@ class NodeExecStats(Message):
 
 
 class DeviceStepStats(Message):
-    """What ran on a device."""
+    """The nodes that ran on a device."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "device": Field(1, "string"),
@@ -228,7 +228,7 @@ class DeviceStepStats(Message):
 
 
 class StepStats(Message):
-    """What ran in a step."""
+    """The nodes that ran in a step."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"dev_stats": Field(1, DeviceStepStats, repeated=True)}
 

@@ -20,7 +20,7 @@ _SHOWN_LINES = 8
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class DeathReport:
-    """What is known of a task that was lost.
+    """The facts about a task that was lost.
 
     Args:
         task: the name of the task.
@@ -202,7 +202,8 @@ class Events:
         return event
 
     async def follow(self) -> AsyncIterator[Event]:
-        """The events so far, and then each as it comes, until `close`. Who is a thousand behind misses the oldest."""
+        """The events so far, and then each as it comes, until `close`. A reader that is a thousand behind misses the
+        oldest."""
         follower = Follower(list(self.past))
         self._followers.append(follower)
         try:

@@ -83,7 +83,7 @@ class Life:
 
 
 def observe(life: Life, seen: Seen, now: float, rules: Rules) -> Life:
-    """What is known after `seen` was seen at the time `now`.
+    """The knowledge of a task after `seen` was seen at the time `now`.
 
     Only `Ended` of the present incarnation leads to LOST, and only `Connected` leads out of it.
     """

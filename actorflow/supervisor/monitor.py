@@ -96,7 +96,7 @@ class Monitor:
 
     @property
     def lives(self) -> dict[str, Life]:
-        """What is known of each task."""
+        """The state of each task."""
         return {task: watched.life for task, watched in self._tasks.items()}
 
     def report(self, task: str) -> DeathReport | None:
@@ -142,8 +142,8 @@ class Monitor:
         return await link.call(request)
 
     async def all_answer(self) -> None:
-        """Asks all tasks, and returns when each has answered: nothing was lost before. For one that does not answer it waits for
-        ever; that this one is lost or back, `next_change` tells."""
+        """Asks all tasks, and returns when each has answered: nothing was lost before. For one that does not answer it
+        waits without end; that this one is lost or back, `next_change` tells."""
 
         async def ask(task: str) -> None:
             while True:
@@ -158,7 +158,7 @@ class Monitor:
                 group.start_soon(ask, task)
 
     async def ask_status(self, task: str) -> dict[str, Any]:
-        """What a task says of itself."""
+        """The status that a task reports."""
         found: dict[str, Any] = await self.call(task, Status())
         return found
 

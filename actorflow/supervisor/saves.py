@@ -91,7 +91,7 @@ class SaveBeside:
         self.check()
 
     async def end(self) -> None:
-        """Waits until nothing is being written. What `save` has raised is logged."""
+        """Waits until nothing is being written. An error of `save` is logged."""
         try:
             await self.over()
         except Exception as error:

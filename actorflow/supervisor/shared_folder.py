@@ -1,8 +1,8 @@
 """`SharedFolder`: whether all tasks that write checkpoints have the same folder, found out before training begins.
 
-Each task writes its part of a checkpoint for itself. Where a path names another folder on one host than on the others (a mount
-is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number that no one can
-guess, and each task says what it reads there.
+Each task writes its part of a checkpoint for itself. If a path names another folder on one host than on the others (a
+mount is missing, say), saves would end well, and the first restore would not. So the chief writes a file with a number
+that no one can guess, and each task says what it reads there.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class SharedFolder:
         raise _refusal(folder, wrong)
 
     async def _ask(self, session: Session, path: str) -> list[FolderReport]:
-        """What each task sees, by its name."""
+        """The view that each task has, by its name."""
         said = await session.run(dict(self._looks), {self._path: path})
         found = [
             FolderReport.parse(task_of(session.placement(look.op)), said[name]) for name, look in self._looks.items()

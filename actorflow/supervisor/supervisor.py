@@ -53,8 +53,8 @@ class Supervisor:
                     async with attempt as step:
                         loss, _ = await supervisor.run([loss_t, train_op], {x: batch(step)})
 
-    The body runs once for each step that is kept, and once more for one that a loss has taken back. What else it does (print,
-    read from a file) should go by `step`, the global step.
+    The body runs once for each step that is kept, and once more for one that a loss has taken back. Its other effects
+    (print, read from a file) should go by `step`, the global step.
 
     Args:
         cluster: a `LocalCluster`, whose lost tasks are started again; or a target, "" for this process, whose tasks a
@@ -276,7 +276,7 @@ class Supervisor:
 
     @property
     def saver(self) -> Saver | None:
-        """What saves and restores; None without a `checkpoint_dir`."""
+        """The saver; None without a `checkpoint_dir`."""
         return self.model.saver
 
     @property
@@ -286,7 +286,7 @@ class Supervisor:
 
     @property
     def lives(self) -> dict[str, Life]:
-        """What is known of each task; empty where there is no cluster, or this is not its chief."""
+        """The state of each task; empty if there is no cluster, or this is not its chief."""
         return {} if self._manager is None else self._manager.monitor.lives
 
     @property
@@ -352,7 +352,7 @@ class Supervisor:
             attempt.reset()
 
     async def _until_written(self, attempt: Attempt | None, *, wait: bool = True) -> None:
-        """Raises why the last checkpoint could not be written. What a loss has ended, it takes back as well."""
+        """Raises why the last checkpoint could not be written. Steps that a loss has ended, it takes back as well."""
         try:
             if wait:
                 await self._beside.over()

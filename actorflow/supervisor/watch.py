@@ -23,7 +23,7 @@ _CONNECT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What a watch is told of, and what it calls; see `RecoveryManager`."""
+    """The events that a watch is told, and the functions that it calls; see `RecoveryManager`."""
 
     events: Events
     restarts: Restarts

@@ -1,4 +1,4 @@
-"""What the core asks of transports; implementations are found through the entry point group `actorflow.transports`.
+"""The interface of transports; the core finds them through the entry point group `actorflow.transports`.
 
 base.py         `Channel` and `Endpoint`: what a transport is made of, which carries edges and messages from process to process
 errors.py       how channels fail: anyio's meanings under TensorFlow's names, so that either world's `except` finds them

@@ -29,7 +29,8 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a process is. A task that is started again has another incarnation, so it is never taken for its former self."""
+    """The identity of a process. A task that is started again has another incarnation, so it is never taken for its
+    former self."""
 
     cluster: str
     task: str
@@ -38,7 +39,8 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a peer may take of this process, in bytes. A sender stops when a window is used up, until it is given back."""
+    """The limits of what a peer may take of this process, in bytes. A sender stops when a window is used up, until it
+    is given back."""
 
     data_window: int = 32 << 20
     control_window: int = 4 << 20
@@ -49,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end. `key` is the public key that it proved to have, or the user id of its process."""
+    """The process at the other end. `key` is the public key that it proved to have, or the user id of its process."""
 
     identity: Identity
     address: str
@@ -73,7 +75,7 @@ class Channel(Protocol):
     """The name of the transport."""
     reach: Reach
     peer_memory: PeerMemory | None
-    """What devices at both ends have of each other's memory; None where tokens are always bytes. With one, `send` takes a
+    """The memory that devices at both ends share; None if tokens are always bytes. With one, `send` takes a
     `SharedTensor` too, and what comes for it is a `PeerTensor`."""
 
     @property
@@ -140,7 +142,7 @@ class Endpoint(Protocol):
 
     name: str
     address: str
-    """What peers connect to, or "" where it does not listen."""
+    """The address that peers connect to, or "" if it does not listen."""
 
     epoch: int
     """Of the cluster, as far as this process knows."""

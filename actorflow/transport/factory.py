@@ -46,14 +46,14 @@ class TransportFactory:
             of the same PROCESS carries all between tasks on one event loop, and its addresses are names.
         open: `open(me, *, accept, epoch, listen, ...) -> Endpoint`, called on the event loop. `me` is the process's `Identity`;
             `accept` is called with each channel that a peer has opened; `epoch` is the cluster's; `listen` is the
-            address to listen at, "" for one of its own choice, or None. Where `reach` is ANY it gets `advertise`, the address
-            that peers are told or None; with `make_keys` it gets `keys` and `allowed` (further public keys), and with
-            `make_arena` it gets `arena`. Each of `options` may come too. Without keys it listens on loopback addresses only:
-            it raises PermissionDeniedError for others.
+            address to listen at, "" for one of its own choice, or None. If `reach` is ANY it gets `advertise`, the
+            address that peers are told or None; with `make_keys` it gets `keys` and `allowed` (further public keys),
+            and with `make_arena` it gets `arena`. Each of `options` may come too. Without keys it listens on loopback
+            addresses only: it raises PermissionDeniedError for others.
         cost: its rank for `transport="auto"`, which takes the cheapest of ANY reach, and beside it the cheapest of the same
             HOST if that is cheaper. Ours are 0 (in a process), 10 (shared memory) and 50 (TCP).
         make_keys: makes a new pair of keys. None where the transport can't tell friend from foe.
-        make_arena: makes an arena of so many bytes, or of its usual size for None.
+        make_arena: makes an arena of the given number of bytes, or of its usual size for None.
         options: names of further keywords of `open`. The core knows `heartbeat_seconds`: a peer that is silent for three times as
             long is lost.
         versions: says which libraries it stands on, for the first lines of a task's log.

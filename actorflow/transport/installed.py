@@ -43,7 +43,8 @@ def names() -> list[str]:
 
 
 def usable() -> tuple[TransportFactory, ...]:
-    """Those that work here, the cheapest first. What can't be imported is left out; the log tells of it once."""
+    """Those that work here, the cheapest first. A transport that can't be imported is left out; the log tells of it
+    once."""
     found = []
     for name, made in plugins.load_all(_GROUP).items():
         try:
@@ -77,7 +78,7 @@ def for_target(transport: str, target: str) -> str:
 
 
 def schemes() -> list[str]:
-    """What the addresses of tasks may begin with."""
+    """The schemes with which the addresses of tasks may begin."""
     return sorted({one.scheme for one in usable() if one.reach is not Reach.HOST})
 
 

@@ -8,7 +8,8 @@ from actorflow.transport.base import Callback
 
 
 class Rendezvous(Protocol):
-    """Where the Send and Recv nodes of one step meet, by the key of their edge (paper section 3.2.2) and a tag.
+    """The meeting point of the Send and Recv nodes of one step, by the key of their edge (paper section 3.2.2) and a
+    tag.
 
     The tag tells the iterations of loops apart, and is empty outside of them. Send never waits, and may come before its
     Recv or after it. Each key and tag carry one token a step.

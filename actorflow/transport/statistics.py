@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class EdgeCount:
-    """What one edge carried over a channel so far; `bytes` are those of its tensors on the wire, none for a handle. Where it
-    ends, `waits` are tokens that were wanted before they came, and `wait_seconds` how long, in all."""
+    """The traffic of one edge over a channel so far; `bytes` are those of its tensors on the wire, none for a handle.
+    At the end of the edge, `waits` are tokens that were wanted before they came, and `wait_seconds` how long, in
+    all."""
 
     tokens: int = 0
     bytes: int = 0

@@ -330,7 +330,7 @@ def fans(shape: Sequence[int]) -> tuple[float, float]:
 
 
 def default_initializer(name: str, dtype: DType) -> Initializer:
-    """What `get_variable` takes where none is given. Raises ValueError for a type that has none."""
+    """The initializer that `get_variable` takes if none is given. Raises ValueError for a type that has none."""
     if dtype.is_floating:
         return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype.kind == "S":

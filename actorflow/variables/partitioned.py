@@ -41,7 +41,7 @@ class PartitionInfo:
         return cut[0] if cut else None
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """Where a slice of this shape begins in the one dimension in which it is smaller."""
+        """The offset of a slice of this shape in the one dimension in which it is smaller."""
         dimension = self.single_slice_dim(shape)
         return 0 if dimension is None else self.var_offset[dimension]
 
@@ -66,8 +66,8 @@ class SaveSliceInfo:
 class PartitionedVariable(Overloads):
     """The slices of a variable, in their order, and what stands for all of it. `get_variable(partitioner=...)` makes it.
 
-    Where an op wants a tensor, its slices' values are put together; `nn.embedding_lookup` takes rows from the slices where
-    they are. Optimizers change the slices, which are variables. Iterating gives them.
+    If an op wants a tensor, its slices' values are put together; `nn.embedding_lookup` takes rows from the slices on
+    their devices. Optimizers change the slices, which are variables. Iterating gives them.
     """
 
     __array_priority__ = 100

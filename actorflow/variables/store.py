@@ -31,7 +31,8 @@ Reuse: TypeAlias = "bool | ReuseMode | None"
 
 @public("af")
 class VariableScope:
-    """What `get_variable` adds to a name, and the defaults of its arguments. `name` has no `/` at its end."""
+    """The prefix that `get_variable` adds to a name, and the defaults of its arguments. `name` has no `/` at its
+    end."""
 
     def __init__(
         self,

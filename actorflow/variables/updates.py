@@ -53,7 +53,7 @@ def record_updates(graph: Graph, made: LayerUpdates) -> None:
 
 
 def recorded_updates(graph: Graph) -> Sequence[LayerUpdates]:
-    """What calls of layers have recorded, in their order."""
+    """The updates that calls of layers have recorded, in their order."""
     return graph.get_collection_ref(_UPDATES)
 
 

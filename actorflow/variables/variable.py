@@ -75,7 +75,7 @@ class Variable(Overloads):
 
         Args:
             initial_value: a tensor, a value that becomes a constant, or a function without arguments that gives one.
-                Where it is computed from other variables, these are taken at their initial values if they have none.
+                If it is computed from other variables, these are taken at their initial values if they have none.
             trainable: optimizers change it, unless they are told which variables to change.
             collections: those that list it; GLOBAL_VARIABLES unless given.
             validate_shape: the shape of the initial value, which has to be known, is the variable's forever. If not,
@@ -187,7 +187,7 @@ class Variable(Overloads):
                 )
             ) from None
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> str:
@@ -407,7 +407,7 @@ class Variable(Overloads):
         return VariableSlice.of(part, self.handle) if part.op.type == "StridedSlice" else part
 
     def _as_graph_element(self) -> Tensor:
-        """What fetching the variable gives."""
+        """The tensor that is fetched for the variable."""
         return self._snapshot
 
     def __iter__(self) -> Iterator[Any]:

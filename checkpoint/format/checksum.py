@@ -30,8 +30,8 @@ def fastest() -> Checksum:
 class Checksums:
     """Computes checksums of what is written meanwhile. To be entered and left.
 
-    Where that costs far less than writing it is done just before, so that who writes finds the bytes in the cache, and one
-    thread has all the work; else on a second thread."""
+    If that costs far less than to write, it is done just before, so that the writer finds the bytes in the cache, and
+    one thread has all the work; else on a second thread."""
 
     def __init__(self) -> None:
         self._crc32 = fastest()

@@ -93,8 +93,8 @@ class StoredVariable:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a checkpoint holds. `global_step` is None where it has none; `saved_at` is in seconds since 1970. `state` says
-    whether it has what nodes and resources kept, beside variables."""
+    """The contents of a checkpoint. `global_step` is None where it has none; `saved_at` is in seconds since 1970.
+    `state` says whether it has what nodes and resources kept, beside variables."""
 
     shards: tuple[Shard, ...]
     entries: tuple[TensorEntry, ...]
@@ -146,7 +146,7 @@ def _first_line(body: bytes) -> bytes:
 
 
 def decode(data: bytes, what: str, *, complete: bool = True) -> Manifest:
-    """The manifest in the bytes of the file `what`. What one task of several has written need not be `complete`: it may
+    """The manifest in the bytes of the file `what`. The manifest of one task of several need not be `complete`: it may
     lack slices of variables.
 
     Raises:

@@ -148,8 +148,8 @@ class CudaDevice:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """A block of many `launching`s on this thread: what each of them enters is entered once. Where the device is `checked`,
-        each is on its own."""
+        """A block of many `launching`s on this thread: what each of them enters is entered once. If the device is
+        `checked`, each is on its own."""
         if self.checked:
             yield
             return
@@ -223,8 +223,8 @@ class CudaDevice:
         return value
 
     def bring(self, value: Any) -> Any:
-        """A value of the host, or of another GPU of this process or another, as it is passed on here. What is small and in host
-        memory stays there until a kernel needs it, because shapes and their like never do."""
+        """A value of the host, or of another GPU of this process or another, as it is passed on here. A small array in
+        host memory stays there until a kernel needs it, because shapes and their like never do."""
         if isinstance(value, Lent):
             return self.transfers.from_peer(value)
         if isinstance(value, PeerTensor):

@@ -70,7 +70,7 @@ class CudaErrors:
             raise self.meaning(error) from error
 
     def meaning(self, error: BaseException) -> OpError:
-        """What an error of CUDA means, and which kernels it may be of."""
+        """The meaning of an error of CUDA, and which kernels it may be of."""
         status = getattr(error, "status", 0)
         if status == _NO_MEMORY:
             return ResourceExhaustedError(f"{self._name} has no memory left: {error}.")

@@ -90,7 +90,7 @@ class CudaAllocator:
             return self._cupy.ndarray(shape, dtype, memptr=pointer)
 
     def take_bytes(self, nbytes: int) -> Any:
-        """A fresh array of so many bytes, for a recording."""
+        """A fresh array of `nbytes` bytes, for a recording."""
         return self.allocate((nbytes,), np.dtype(np.uint8), self._compute)
 
     def malloc(self, nbytes: int) -> Any:
@@ -134,7 +134,7 @@ class CudaAllocator:
             ) from error
 
     def chunk_of(self, address: int, nbytes: int) -> Chunk | None:
-        """What of the driver's the memory at an address is a part of; None where it is none of this allocator's."""
+        """The piece of the driver's memory to which an address belongs; None if it is none of this allocator's."""
         return self._chunks.at(address, nbytes)
 
     def adopt(self, array: Any) -> Any:
@@ -217,7 +217,7 @@ def pinned(cupy: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarra
 
 
 def address(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
-    """Where the elements of a host array begin."""
+    """The address of a host array's first element."""
     return ctypes.c_void_p(array.ctypes.data)
 
 
@@ -228,8 +228,8 @@ def address(array: np.ndarray[Any, Any]) -> ctypes.c_void_p:
 
 
 class Chunk:
-    """What one call of cudaMalloc gave. It goes back to the driver when no one holds this object any more, neither the pool
-    nor who shows it to other processes."""
+    """The memory of one call of cudaMalloc. It goes back to the driver when no one holds this object any more, neither
+    the pool nor who shows it to other processes."""
 
     __slots__ = ("__weakref__", "_memory", "handle", "ptr", "size")
 
@@ -237,7 +237,7 @@ class Chunk:
         self.ptr: int = memory.ptr
         self.size = size
         self.handle = b""
-        """What stands for it in other processes, once somebody has asked."""
+        """The handle of it for other processes, once one has asked."""
         self._memory = memory
 
 

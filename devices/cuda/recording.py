@@ -1,4 +1,4 @@
-"""What a recording of launches owns and finds out, and the hooks by which a GPU's device tells it.
+"""The memory and the facts of a recording of launches, and the hooks by which a GPU's device tells it.
 
 While a region is recorded (`cuda_graph`), one thread's launches go into a stream that captures. Whatever else would tie
 them to something that may move comes by here: variables that are read or written, values that the host would wait for.
@@ -26,10 +26,11 @@ class NotRecordable(Exception):
 
 
 class PrivateMemory:
-    """Memory that is a recording's alone. What is freed while it is recorded is used again by what is recorded later."""
+    """Memory that is a recording's alone. Memory that is freed while it is recorded is used again by later launches of
+    the recording."""
 
     def __init__(self, cupy: Any, take: Callable[[int], Any], device_id: int) -> None:
-        """`take` gives an array of so many bytes."""
+        """`take` gives an array of that many bytes."""
         self._cupy = cupy
         self._take = take
         self._device_id = device_id
@@ -65,7 +66,7 @@ class PrivateMemory:
 
 @dataclass(slots=True)
 class Recording:
-    """What is found out while a region is recorded."""
+    """The facts that are found out while a region is recorded."""
 
     memory: PrivateMemory
     kept: list[Any] = field(default_factory=list)
@@ -98,7 +99,7 @@ class Hooks:
 
     @property
     def here(self) -> Recording | None:
-        """What this thread records. Others, such as those that write checkpoints, go on meanwhile."""
+        """The recording of this thread. Others, such as those that write checkpoints, go on meanwhile."""
         return self._recording if self._thread == threading.get_ident() else None
 
     @contextmanager

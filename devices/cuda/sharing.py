@@ -65,7 +65,7 @@ class _Opened:
 
 @dataclass(slots=True)
 class _Peer:
-    """What is open of one peer. `users` are the copies under way."""
+    """The open handles of one peer. `users` are the copies under way."""
 
     memory: dict[bytes, _Opened] = field(default_factory=dict)
     events: dict[bytes, _Opened] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _Copied:
 
 
 class Sharing:
-    """What the GPU `place` shows to other processes, and sees of theirs."""
+    """The memory that the GPU `place` shows to other processes, and sees of theirs."""
 
     def __init__(
         self,
@@ -155,8 +155,8 @@ class Sharing:
         )
 
     def _described(self, array: Any) -> tuple[bytes, int, Any, _Event] | None:
-        """Where an array lies, in words for a peer, behind what has been launched. None, with a reason, where CUDA shows it to
-        no one."""
+        """The address of an array, described for a peer, behind all that has been launched. None, with a reason, where
+        CUDA shows it to no one."""
         chunk = self._allocator.chunk_of(array.data.ptr, array.nbytes)
         if chunk is None:
             return None  # it is none of ours, so no one knows what it belongs to

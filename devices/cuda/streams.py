@@ -1,10 +1,10 @@
 """Streams of one GPU, events between them, and how the host learns that one has come to a point.
 
 Work in one stream runs in order. Between streams, the one that needs something waits for an event that the other one records;
-the host never waits for the whole device. Where the host has to know, a thread sleeps in the driver until an event has come.
-Each stream has a thread of its own for that, begun at the first need, because what one stream finishes early must not
-stand behind what another finishes late. A callback from the driver (`launch_host_func`) would need no thread, but is not
-called when the work before it failed; the thread gets the error.
+the host never waits for the whole device. If the host has to know, a thread sleeps in the driver until an event has
+come. Each stream has a thread of its own for that, begun at the first need, because what one stream finishes early must
+not stand behind what another finishes late. A callback from the driver (`launch_host_func`) would need no thread, but
+is not called when the work before it failed; the thread gets the error.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Stream:
         return event
 
     def wait_for(self, other: Stream) -> None:
-        """What is put into this stream from now on runs after all that is in `other` now."""
+        """Work that is put into this stream from now on runs after all that is in `other` now."""
         self.wait_event(other.mark())
 
     def wait_event(self, event: Any) -> None:
-        """What is put into this stream from now on runs after the event."""
+        """Work that is put into this stream from now on runs after the event."""
         with self._place:
             self.raw.wait_event(event)
 

@@ -1,7 +1,7 @@
 """Copies between the host, a GPU and its neighbours, each kind in a stream of its own, beside the kernels.
 
-Events put the copies in order with the compute stream. What a copy reads is held until it has run; the host goes through
-pinned memory, whose buffers come from CuPy's pool and go back there when the copy is done.
+Events put the copies in order with the compute stream. The source of a copy is held until it has run; the host goes
+through pinned memory, whose buffers come from CuPy's pool and go back there when the copy is done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Variables in GPU memory: reads share one snapshot, and a write goes in place only when no one has it any more.
 
-Launches keep the order of the host's calls, so what an update overwrites has been read by all that were launched before it. What
-was read and is still held may be launched on later, and so keeps its buffer.
+Launches keep the order of the host's calls, so what an update overwrites has been read by all that were launched before
+it. A buffer that was read and is still held may be used by later launches, and so is kept.
 """
 
 from __future__ import annotations

@@ -303,7 +303,8 @@ class Connection:
     # ---- order, credit, ends
 
     def _in_order(self, record: Record, lane: int, events: list[Event]) -> bool:
-        """Whether `record` is the next of its lane. What was there already is dropped; a gap breaks the connection."""
+        """Whether `record` is the next of its lane. A record that was there already is dropped; a gap breaks the
+        connection."""
         assert self.peer is not None
         if record.incarnation != self.peer.identity.incarnation:
             self.receiver.dropped_old += 1

@@ -55,7 +55,7 @@ class HandleContent:
 
 @dataclass(frozen=True, slots=True)
 class CreditContent:
-    """So many bytes of tokens and of messages may be sent again."""
+    """This number of bytes of tokens and of messages may be sent again."""
 
     tokens: int
     messages: int
@@ -122,7 +122,7 @@ Content = (
 
 
 def content_of(record: Record) -> Content:
-    """What `record` says. Raises ProtocolError where it says nothing that its kind can say."""
+    """The contents of `record`. Raises ProtocolError where it says nothing that its kind can say."""
     read = _READERS.get(record.kind)
     return record if read is None else read(record)  # type: ignore[return-value]  # the record's class is that of its kind
 

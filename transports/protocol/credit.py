@@ -40,7 +40,7 @@ class Credit:
             raise ProtocolError("The peer sent more tensors than it had credit for.")
 
     def landed(self, cost: int) -> None:
-        """What that record brought is in its place."""
+        """The bytes of that record are in their place."""
         self._tokens_owed += cost
         if self._tokens_owed * 4 >= self.limits.data_window:
             self.is_due = True

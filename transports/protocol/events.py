@@ -10,7 +10,7 @@ from .handshake import Hello
 
 
 class ConnectionState(Enum):
-    """Where a connection is in its life."""
+    """The state of a connection in its life."""
 
     OPENING = "opening"
     OPEN = "open"

@@ -32,7 +32,7 @@ assert HEADER.size == 64
 
 
 class Kind(IntEnum):
-    """What a record says."""
+    """The kind of a record."""
 
     HELLO = 1
     CLOSE = 2
@@ -47,8 +47,8 @@ class Kind(IntEnum):
 
 
 class Flag:
-    """What a token is, and where the record's body lies. Plain numbers: each record asks for several, and an enumeration
-    takes a microsecond for each."""
+    """The kind of a token, and where the record's body lies. Plain numbers: each record asks for several, and an
+    enumeration takes a microsecond for each."""
 
     DEAD = 1
     LAST = 2

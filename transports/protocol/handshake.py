@@ -32,7 +32,7 @@ class CloseReason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a side says of itself."""
+    """The facts that a side tells of itself."""
 
     identity: Identity
     epoch: int

@@ -74,7 +74,7 @@ class Heartbeats:
                 self.one_clock = False
 
     def estimate(self) -> ClockEstimate:
-        """What the beats have told so far."""
+        """The result of the beats so far."""
         if not self._samples:
             return ClockEstimate(clock_offset=0.0, clock_error=0.0) if self.one_clock else ClockEstimate()
         now = self.clock()[0]

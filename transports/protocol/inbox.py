@@ -16,7 +16,7 @@ Key = tuple[int, bytes]
 
 
 class _Box:
-    """What has come and what is wanted in one step."""
+    """The tokens that have come and those that are wanted in one step."""
 
     __slots__ = ("tokens", "waiting")
 

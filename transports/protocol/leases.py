@@ -1,4 +1,4 @@
-"""What this process uses of a peer's: each token's end gives its lease back."""
+"""The memory of a peer that this process uses: each token's end gives its lease back."""
 
 from __future__ import annotations
 

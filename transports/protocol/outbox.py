@@ -1,4 +1,5 @@
-"""What a connection has still to send, in the order in which it goes, under the windows that the peer has granted."""
+"""The records that a connection has still to send, in the order in which they go, under the windows that the peer has
+granted."""
 
 from __future__ import annotations
 

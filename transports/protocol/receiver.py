@@ -36,7 +36,7 @@ class _Assembly:
 
 
 class Receiver:
-    """Tokens on their way from the wire to the inbox. What breaks the rules raises ProtocolError.
+    """Tokens on their way from the wire to the inbox. A record that breaks the rules raises ProtocolError.
 
     `abort(epoch, step, error)` tells the peer that a step failed here; `release(leases)` gives handles back to it.
     """
@@ -87,8 +87,8 @@ class Receiver:
         self.deliver(record, self._map_handle(form, handle.arena, handle.offset, handle.lease))
 
     def place(self, record: Record, *, lends: bool = False) -> memoryview:
-        """Where the body of a chunk goes. Nowhere, and `borrows` is set, where it is a whole tensor and the shell `lends` it the
-        memory that it came in: then `lent` is called, not `landed`."""
+        """The buffer for the body of a chunk. Nowhere, and `borrows` is set, where it is a whole tensor and the shell
+        `lends` it the memory that it came in: then `lent` is called, not `landed`."""
         assembly = self._assembly
         if record.offset == 0:  # a tensor that is not whole by now was given up, its step aborted
             if record.flags & (Flag.DEAD | Flag.NOTHING):

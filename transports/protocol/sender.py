@@ -13,7 +13,7 @@ from .outbox import Outbox
 from .tensors import EncodedTensor
 
 INLINE = 16 * 1024
-"""Tokens of at most so many bytes travel with the records of the control lane."""
+"""Tokens of at most this number of bytes travel with the records of the control lane."""
 
 
 class Sender:
@@ -55,8 +55,9 @@ class Sender:
         offset: int,
         total: int | None = None,
     ) -> None:
-        """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released. What lies
-        in a device's memory has no bytes here: `arena` describes that, and `total` says how many bytes they are."""
+        """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released. A
+        token in a device's memory has no bytes here: `arena` describes that, and `total` says how many bytes they
+        are."""
         lease, self._next_lease = self._next_lease, self._next_lease + 1
         meta = pack([*_described(encoded.meta), arena, offset, lease])
         size = len(encoded.body) if total is None else total
@@ -78,7 +79,7 @@ class Sender:
                 raise ProtocolError(f"The peer releases {str(lease)[:40]}, which it does not hold.")
 
     def count(self, edge: int, size: int) -> None:
-        """A token goes to the peer, with so many bytes on the wire."""
+        """A token goes to the peer, with `size` bytes on the wire."""
         entry = self.sent.get(edge)
         if entry is None:
             entry = self.sent[edge] = EdgeCount()

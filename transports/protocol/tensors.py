@@ -93,7 +93,8 @@ def _named(dtype: Any, shape: tuple[int, ...]) -> tuple[str, bytes]:
 
 
 def rounded(token: Any) -> Any:
-    """What a lossy edge makes of `token`, for transports that needn't send its bytes: float32 with 16 bits cut off."""
+    """The token that a lossy edge makes of `token`, for transports that needn't send its bytes: float32 with 16 bits
+    cut off."""
     array = np.asarray(token)
     if array.dtype != np.float32:
         return token
@@ -103,7 +104,8 @@ def rounded(token: Any) -> Any:
 
 
 def read_form(record: Record, limit: int) -> TensorForm:
-    """What the first record of a tensor announces, checked before anything is allocated. Raises ProtocolError."""
+    """The form of a tensor that its first record announces, checked before anything is allocated. Raises
+    ProtocolError."""
     read = _announced if len(record.meta) <= _SHORT else _announced.__wrapped__
     return _formed(*read(record.kind, record.meta), record.flags, record.total, limit)
 
@@ -144,7 +146,7 @@ def _checked(name: str, sizes: list[Any]) -> tuple[dtypes.DType, tuple[int, ...]
 
 
 class ReceiveBuffer:
-    """Where the bytes of a tensor that arrives are put; `finished` makes it the token."""
+    """The buffer for the bytes of a tensor that arrives; `finished` makes it the token."""
 
     __slots__ = ("_array", "_form", "view")
 

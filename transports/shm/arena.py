@@ -83,7 +83,7 @@ class SharedArena:
         self._lost.append(lent)
 
     def offset_of(self, address: int, size: int) -> int | None:
-        """Where in the arena memory at `address` lies; None where it lies elsewhere."""
+        """The offset in the arena of memory at `address`; None if it lies elsewhere."""
         offset = address - self._start
         return offset if 0 <= offset and offset + size <= self.size else None
 

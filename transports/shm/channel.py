@@ -372,7 +372,7 @@ class ShmChannel(BaseChannel):
         self._part()
 
     def part_now(self) -> None:
-        """Closes the socket. What the peer may still see is never used again."""
+        """Closes the socket. Memory that the peer may still see is never used again."""
         if self._lends:
             arena, lent = self.endpoint.arena, (self.core.sender.leases, self._peer_memory)
             (self.endpoint.abandoned.append if arena is None else arena.keep)(lent)

@@ -47,7 +47,7 @@ class ShmEndpoint(BaseEndpoint):
         self.arena = arena
         self.parting: set[ShmChannel] = set()
         self.abandoned: list[Any] = []
-        """What peers may still look at, and no one will hear when they do no more."""
+        """Memory that peers may still look at, and whose release will not be heard."""
         self._greeting: set[ShmChannel] = set()
         self._listener: socket.socket | None = None
         if listen:

@@ -46,7 +46,7 @@ class UnexplainedRejection(HandshakeRejected):
 
 
 class _ZmqChannel(BaseChannel):
-    """What both ends do."""
+    """The common part of both ends."""
 
     transport = "zmq"
     endpoint: ZmqEndpoint
@@ -87,8 +87,8 @@ class _ZmqChannel(BaseChannel):
         return received
 
     def _copies(self, body: memoryview) -> bool:
-        """Whether ZeroMQ copies the body of a chunk at once. Where it does not, it says when it is done with it, which wakes a
-        thread of the interpreter; and to encrypt is to copy anyway."""
+        """Whether ZeroMQ copies the body of a chunk at once. If it does not, it says when it is done with it, which
+        wakes a thread of the interpreter; and to encrypt is to copy anyway."""
         return self.endpoint.keys is not None or len(body) < _COPIED
 
     def push(self, control: Callable[[bytes], None], bulk: Callable[[bytes, memoryview], None]) -> bool:

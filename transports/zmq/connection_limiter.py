@@ -14,13 +14,13 @@ import struct
 from dataclasses import dataclass
 
 MOST = 256
-"""So many connections may be strangers at a time; the oldest ones have to go then."""
+"""The most connections that may be strangers at the same time; the oldest ones have to go then."""
 MOST_BYTES = 16 << 10
 """So much may one send before its greeting is there. A CURVE handshake takes 500 bytes, a greeting at most 8 KiB."""
 MOST_SECONDS = 10.0
 _SWEEP_SECONDS = 0.02
 _RECEIVED = struct.Struct("=128xQ")
-"""Where the system's `struct tcp_info` has the bytes that have come."""
+"""The field of the system's `struct tcp_info` that has the bytes that have come."""
 
 
 @dataclass(slots=True)

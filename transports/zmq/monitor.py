@@ -1,4 +1,4 @@
-"""What libzmq says of a socket's connections: made, authenticated, refused, broken."""
+"""The events of a socket's connections that libzmq reports: made, authenticated, refused, broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of ZeroMQ's sockets for each message.
+"""The calls of ZeroMQ's sockets for each message.
 
 The backend's methods are called without Python's layer over them, which looks for options that no one here uses, and makes
 enumerations of plain numbers: that takes as long again as to send a frame.

@@ -169,12 +169,12 @@ class Supervisor:
 
     @property
     def init_feed_dict(self) -> Mapping[Any, Any] | None:
-        """What is fed to `init_op`."""
+        """The feeds of `init_op`."""
         return self._init_feeds
 
     @property
     def ready_op(self) -> Any:
-        """What gives the names of variables that have no value."""
+        """The op that gives the names of variables without a value."""
         return self._ready_op
 
     @property
@@ -184,12 +184,12 @@ class Supervisor:
 
     @property
     def summary_writer(self) -> Any:
-        """What writes events, or None."""
+        """The writer of events, or None."""
         return self._writer
 
     @property
     def summary_op(self) -> Any:
-        """What gives the summaries, or None."""
+        """The op that gives the summaries, or None."""
         return self._summary_op
 
     @property
@@ -209,7 +209,7 @@ class Supervisor:
 
     @property
     def saver(self) -> Any:
-        """What saves and restores, or None."""
+        """The object that saves and restores, or None."""
         return self._saver
 
     @property

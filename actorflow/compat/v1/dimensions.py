@@ -40,7 +40,7 @@ class Dimension:
         return mine is None or theirs is None or mine == theirs
 
     def merge_with(self, other: Any) -> Any:
-        """What both know. Raises ValueError where they differ."""
+        """The part that both know. Raises ValueError where they differ."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
         return Dimension(other) if self.value is None else self

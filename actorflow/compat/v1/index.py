@@ -1,4 +1,5 @@
-"""Where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in the sources."""
+"""The modules of TensorFlow's names that actorflow does not have so: `make names` writes this file from the marks in
+the sources."""
 
 from __future__ import annotations
 

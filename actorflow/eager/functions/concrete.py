@@ -176,7 +176,7 @@ class ConcreteFunction:
         return self.call([convert_to_tensor(arg) for arg in args])
 
     def call(self, tensors: Sequence[Any]) -> Any:
-        """What a call gives, in the structure that the function of Python gave."""
+        """The result of a call, in the structure that the function of Python gave."""
         inputs = [*tensors, *self._captured]
         watched = tapes.recording() and self._is_watched(inputs)
         if watched:
@@ -185,7 +185,7 @@ class ConcreteFunction:
         return self._structured(_tensors(values, self._dtypes))
 
     async def run(self, tensors: Sequence[Any]) -> Any:
-        """What a call gives, computed on the running event loop. No tape watches it."""
+        """The result of a call, computed on the running event loop. No tape watches it."""
         values = await self._forward.run([tensor._value for tensor in (*tensors, *self._captured)])
         return self._structured(_tensors(values, self._dtypes))
 
@@ -230,8 +230,8 @@ class ConcreteFunction:
 
 
 class Derivative:
-    """The gradients of a concrete function. What they use of the values on the way is fetched with the result, and fed again;
-    where branches or loops are in the way, or gradients of gradients are asked for, they are computed again."""
+    """The gradients of a concrete function. The values that they use on the way are fetched with the result, and fed
+    again; if branches or loops are in the way, or gradients of gradients are asked for, they are computed again."""
 
     def __init__(self, function: ConcreteFunction) -> None:
         self._function = function

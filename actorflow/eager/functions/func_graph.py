@@ -37,18 +37,18 @@ class Order:
 
     def __init__(self) -> None:
         self.writes: list[str] = []
-        """What a read waits for."""
+        """The nodes that a read waits for."""
         self.reads: list[str] = []
 
     @property
     def all(self) -> list[str]:
-        """What a write waits for."""
+        """The nodes that a write waits for."""
         return [*self.writes, *self.reads]
 
 
 class FuncGraph(Graph):
-    """Where a function of Python adds its nodes. `may_make` says whether it may make variables, `ordered` whether nodes with
-    effects run in the order in which they are made."""
+    """The graph to which a function of Python adds its nodes. `may_make` says whether it may make variables, `ordered`
+    whether nodes with effects run in the order in which they are made."""
 
     takes_values = True
 
@@ -72,7 +72,7 @@ class FuncGraph(Graph):
         """The graph of the program."""
         return eager_graph()
 
-    # What comes in
+    # The tensors that come in
 
     def capture(self, tensor: EagerTensor) -> Tensor:
         """The node that stands for a value of the program: a constant where it can have no gradient, else an input."""
@@ -140,7 +140,7 @@ class FuncGraph(Graph):
         """The variables that it has touched so far."""
         return [variable for variable, _ in self.handles.values()]
 
-    # What is made
+    # The nodes that are made
 
     def create_op(
         self,
@@ -172,7 +172,7 @@ class FuncGraph(Graph):
             for within in around:
                 if (order := self._orders.get((key, within))) is not None:
                     waits.extend(order.all if writes else order.writes)
-        # What is in a loop can't wait for what is around it, so all that enters does; and what comes out of a branch or an
+        # A node in a loop can't wait for nodes around it, so each Enter does; and a value that leaves a branch or an
         # iteration comes after all that was done there.
         awaited = around if op_type == "Enter" else [flow] if op_type in _RESULTS and flow is not None else []
         if awaited:
@@ -202,7 +202,7 @@ class FuncGraph(Graph):
         return made
 
     def _touched(self, definition: opdef.OpDef, inputs: Sequence[Tensor]) -> list[tuple[Any, bool]]:
-        """What a node touches, and whether it changes that."""
+        """The resources that a node touches, and whether it changes them."""
         if definition.has_ref_input:
             handles = [t.op.name for t in inputs if t.dtype.is_ref]
             reads = not definition.writes and definition.type in ("ReadVariableOp", "IsVariableInitialized")
@@ -213,7 +213,8 @@ class FuncGraph(Graph):
         return [(_WORLD, True)]
 
     def _leave(self, inner: Any, end: str) -> None:
-        """What comes out of a branch or loop comes after all that it touched, so whoever waits for that waits for `end`."""
+        """A value that leaves a branch or loop comes after all that it touched, so a node that waits for that waits for
+        `end`."""
         for (key, within), order in list(self._orders.items()):
             if within is inner:
                 outer = self._orders.setdefault((key, inner.parent), Order())

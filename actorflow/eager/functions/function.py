@@ -34,7 +34,7 @@ class RetracingWarning(UserWarning):
 
 @public("af:Function")
 class Function:
-    """What `af.function` makes. `await f.run(...)` is a call that does not hold up the event loop."""
+    """The function that `af.function` makes. `await f.run(...)` is a call that does not hold up the event loop."""
 
     __reduce_ex__ = unpicklable(
         "A traced function is not pickled: hand over the Python function, and decorate it there."

@@ -13,7 +13,7 @@ from actorflow.graph.convert import convert_to_tensor
 
 
 def with_gradient(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What `f` computes, which gives `(ys, grad_fn)`. Tapes see one operation, whose gradient is that.
+    """The result of `f`, which gives `(ys, grad_fn)`. Tapes see one operation, whose gradient is that.
 
     Args:
         f: the function.

@@ -51,7 +51,7 @@ class GradientTape:
     traced, it gives what `af.gradients` gives.
 
     Args:
-        persistent: whether `gradient` may be called more than once. What the tape remembers stays until it is dropped.
+        persistent: whether `gradient` may be called more than once. Its records stay until it is dropped.
         watch_accessed_variables: whether trainable variables are watched when they are read.
     """
 
@@ -93,7 +93,7 @@ class GradientTape:
         tapes.pop(self._tape)
         self._recording = False
 
-    # What it remembers
+    # Recording
 
     def watch(self, tensor: Any) -> None:
         """Remembers what is computed from a tensor or variable, or from each in a nested structure, from now on.
@@ -146,7 +146,7 @@ class GradientTape:
         else:
             self._tape = None
 
-    # What it gives
+    # Gradients
 
     def gradient(
         self,
@@ -267,7 +267,7 @@ class GradientTape:
         return reshape(stack([convert_to_tensor(c) for c in columns], axis=1), [*sizes, *widths[1:]])
 
     def _use(self) -> tapes.Tape:
-        """What was remembered, of which gradients are taken now."""
+        """The records of which gradients are taken now."""
         if self._tape is None:
             raise RuntimeError(
                 describe(

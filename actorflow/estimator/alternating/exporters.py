@@ -46,7 +46,7 @@ class Exporter:
 
 
 class _Folders(Exporter):
-    """Exports to numbered folders. What it does is a program."""
+    """Exports to numbered folders. The export itself is a program."""
 
     def __init__(
         self,

@@ -132,7 +132,7 @@ def _is_local(estimator: Core) -> bool:
 
 
 def _task(estimator: Any, train_spec: TrainSpec, eval_spec: EvalSpec) -> Program[tuple[Any, list[Any]]]:
-    """What this task of a cluster does."""
+    """The part of this task of a cluster."""
     config = estimator.config
     if config.task_type == "evaluator":
         return (yield from _evaluate_to_the_end(estimator, train_spec, eval_spec))

@@ -22,7 +22,7 @@ def _hooks(hooks: Any) -> tuple[Any, ...]:
 @public("af.estimator")
 @dataclass(frozen=True)
 class TrainSpec:
-    """What is trained, and for how long.
+    """The training: its input, and how long it takes.
 
     Args:
         input_fn: the input; see `Estimator`.
@@ -55,7 +55,7 @@ class TrainSpec:
 @public("af.estimator")
 @dataclass(frozen=True)
 class EvalSpec:
-    """What is evaluated, and when.
+    """The evaluation: its input, and when it is made.
 
     The first checkpoint after the initial one is evaluated, then each that comes when `throttle_secs` have passed since the
     begin of the last evaluation (or `every_steps`, where that is given), and the last one in any case.

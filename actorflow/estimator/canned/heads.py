@@ -16,7 +16,8 @@ TrainOp = Callable[[Tensor], Any]
 
 
 class Head:
-    """What a canned model predicts. Subclasses say how labels, losses, predictions and metrics follow from the logits.
+    """The prediction of a canned model. Subclasses say how labels, losses, predictions and metrics follow from the
+    logits.
 
     Args:
         logits_dimension: how many logits there are for an example.
@@ -266,7 +267,7 @@ class RegressionHead(Head):
         return af.square(self._means(logits) - labels)
 
     def _means(self, logits: Tensor) -> Tensor:
-        """What is predicted for these logits."""
+        """The prediction for these logits."""
         return logits
 
     def _predictions(self, logits: Tensor) -> dict[str, Tensor]:

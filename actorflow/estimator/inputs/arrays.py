@@ -87,7 +87,7 @@ def numpy_input_fn(
         x: an array, or a dict of arrays with the same first size.
         y: the labels: an array, or a dict of arrays; None where there are none.
         batch_size: how many rows a batch has. The last batch may have fewer.
-        num_epochs: how many times the rows are gone through; None for ever.
+        num_epochs: how many times the rows are gone through; None for no end.
         shuffle: whether the rows of each epoch come in random order. It has to be given.
         queue_capacity, num_threads: accepted for compatibility, without effect: nothing waits in a queue.
         seed: makes the orders the same in each call.

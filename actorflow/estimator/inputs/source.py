@@ -58,7 +58,8 @@ def pair(value: Any) -> tuple[Any, Any]:
 
 
 def call_input_fn(input_fn: Any, mode: str, params: Any, config: Any) -> Program[Any]:
-    """Calls an input function with those of `mode`, `params` and `config` that it takes. What is no function is the input."""
+    """Calls an input function with those of `mode`, `params` and `config` that it takes. If it is no function, it is
+    the input itself."""
     batches = getattr(input_fn, "batches", None)
     if batches is not None:
         return batches()
@@ -116,7 +117,7 @@ class Fed:
         return Fed(made[0], made[1], [t for t in nest.flatten(made) if t is not None])
 
     def feeds(self, batch: Any) -> dict[Any, Any]:
-        """What a step is fed for a batch."""
+        """The feeds of a step for a batch."""
         return dict(zip(self.tensors, [leaf for leaf in nest.flatten(pair(batch)) if leaf is not None], strict=True))
 
 
@@ -128,7 +129,7 @@ def _placeholder(leaf: Any) -> Any:
 
 
 def signature(batch: Any) -> Any:
-    """What two batches have in common that one graph takes."""
+    """The key of the batches that one graph takes."""
     features, labels = pair(batch)
     return tuple(
         (path, None if leaf is None else ("S" if leaf.dtype.kind in "OSU" else leaf.dtype.str, leaf.shape[1:]))

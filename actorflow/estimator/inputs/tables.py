@@ -27,7 +27,7 @@ def pandas_input_fn(
         x: the DataFrame.
         y: the labels: a Series, or a DataFrame, with the index of `x`; None where there are none.
         batch_size: how many rows a batch has. The last batch may have fewer.
-        num_epochs: how many times the rows are gone through; None for ever.
+        num_epochs: how many times the rows are gone through; None for no end.
         shuffle: whether the rows of each epoch come in random order. It has to be given.
         queue_capacity, num_threads: accepted for compatibility, without effect: nothing waits in a queue.
         target_column: the name that the labels had as a column; `x` must have none of it.

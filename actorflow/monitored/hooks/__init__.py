@@ -7,5 +7,5 @@ saving.py      `CheckpointSaverHook` and its listeners
 feeding.py     values that are fed to each step, and values that are asked for at the end
 summaries.py   summaries and profiles in files of events
 
-What a hook of ours has to wait for is a program (`commands.py`), so it works with sessions of both kinds.
+A method of our hooks that has to wait is a program (`commands.py`), so it works with sessions of both kinds.
 """

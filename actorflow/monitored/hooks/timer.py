@@ -13,7 +13,7 @@ from actorflow.variables.variable import Variable
 
 @public("af.train")
 class SecondOrStepTimer:
-    """Triggers every so many seconds or steps, and at the first step that it is asked for.
+    """Triggers every few seconds or steps, as given, and at the first step that it is asked for.
 
     Args:
         every_secs: the number of seconds between two triggers.

@@ -292,6 +292,6 @@ def shape_n_op(input: Sequence[TensorLike], *, out_type: DTypeLike = int32, name
     gradient=None,
 )
 def concat_offset(concat_dim: TensorLike, shape: Sequence[TensorLike], *, name: str | None = None) -> list[Tensor]:
-    """Where each of several tensors, of these shapes, begins in their concatenation along `concat_dim`.
+    """The offset of each of several tensors, of these shapes, in their concatenation along `concat_dim`.
 
     Raises InvalidArgumentError in the run where the dimension is none of theirs, or other sizes differ."""

@@ -124,7 +124,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Puts the elements of the tensors `data` where `indices` say: result[indices[m][i]] = data[m][i] (`tf.dynamic_stitch`).
 
-    Where an index comes twice, the later one wins. The result has as many rows as the largest index plus one.
+    If an index comes twice, the later one wins. The result has as many rows as the largest index plus one.
 
     Raises:
         ValueError: there are not as many tensors of indices, or a shape does not begin with that of its indices.

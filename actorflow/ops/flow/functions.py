@@ -45,8 +45,8 @@ def returned(
 
 @op("Call", shape=lambda c: [None] * len(c.attrs["types"]), dtypes=_ANYTHING, result=lambda c: c.attrs["types"], work=0)
 def call(values: Sequence[Any], *, function: str, types: tuple[Any, ...], of: str = "", name: str | None = None) -> Any:
-    """What a function gives for `values`. The call of a gradient names in `of` the call whose gradient it is, if it can
-    share what that one computes."""
+    """The results of a function for `values`. The call of a gradient names in `of` the call whose gradient it is, if it
+    can share what that one computes."""
 
 
 @call.gradient

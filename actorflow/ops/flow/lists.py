@@ -77,7 +77,7 @@ def pop_back(
     work=0,
 )
 def reserve(num_elements: TensorLike, *, name: str | None = None) -> Tensor:
-    """A list of so many elements, of which none is there yet."""
+    """A list of `num_elements` elements, of which none is there yet."""
 
 
 @op("TensorListFromTensor", shape=scalar, dtypes=ANY, result=variant, view=True)
@@ -183,7 +183,7 @@ def concat_list(
 
 @op("TensorListSplit", shape=scalar, dtypes=ANY, types={"lengths": int64}, result=variant, view=True)
 def split_list(tensor: TensorLike, lengths: TensorLike, *, name: str | None = None) -> Tensor:
-    """The list of pieces of `tensor` with so many rows each."""
+    """The list of pieces of `tensor`, with `lengths` as the rows of each."""
 
 
 @op("TensorListLengths", shape=lambda c: (None,), types={"input_handle": variant}, result=int64, gradient=None)

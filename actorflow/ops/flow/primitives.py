@@ -31,7 +31,7 @@ def _switch_shapes(c: Inference) -> list[Shape]:
 
 
 def _agreed(shapes: Sequence[Shape]) -> Shape:
-    """What holds for all of `shapes`."""
+    """The shape that holds for all of `shapes`."""
     first = shapes[0]
     if first is None or any(s is None or len(s) != len(first) for s in shapes):
         return None

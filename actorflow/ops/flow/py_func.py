@@ -21,7 +21,7 @@ Types = tuple[DType, ...]
 
 
 class PythonFunction:
-    """What a token stands for. The graph in which its node was made keeps it alive."""
+    """The function that a token stands for. The graph in which its node was made keeps it alive."""
 
     __slots__ = ("__weakref__", "call", "token")
 
@@ -66,7 +66,7 @@ def _shapes(c: Inference) -> list[Shape]:
 
 @op("PyFunc", shape=_shapes, result=_types, gradient=None, stateful=True, asynchronous=True, work=0)
 def py_func_op(input: Sequence[Any], *, token: str, Tout: Types, name: str | None = None) -> Any:
-    """What the function `token` gives for the inputs, as numpy arrays and scalars. See `py_func`."""
+    """The results of the function `token` for the inputs, as numpy arrays and scalars. See `py_func`."""
 
 
 @op("PyFuncStateless", shape=_shapes, result=_types, gradient=None, asynchronous=True, work=0)

@@ -53,7 +53,8 @@ def recv(
     shape: ShapeLike,
     name: str | None = None,
 ) -> Tensor:
-    """What the `_Send` with the same key hands over; a dead token stays dead. Without a `dtype` there is no output."""
+    """The value that the `_Send` with the same key hands over; a dead token stays dead. Without a `dtype` there is no
+    output."""
 
 
 # ---- The nodes that take a tensor to host memory and bring it back (paper section 4.1). A pass makes them.
@@ -66,4 +67,4 @@ def swap_out(value: TensorLike, *, name: str | None = None) -> Tensor:
 
 @op("_SwapIn", shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
 def swap_in(value: TensorLike, *, name: str | None = None) -> Tensor:
-    """What `_SwapOut` took to the host, in the device's memory again, as soon as it may be used there."""
+    """The tensor that `_SwapOut` took to the host, in the device's memory again, as soon as it may be used there."""

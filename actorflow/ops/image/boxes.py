@@ -116,7 +116,7 @@ def draw_bounding_boxes(
 
     Args:
         images: float32 or float16 `[batch, height, width, channels]`, of 1, 3 or 4 channels from 0 to 1.
-        boxes: float32 `[batch, n, 4]`. What lies outside of the image is left out.
+        boxes: float32 `[batch, n, 4]`. A part outside of the image is left out.
         colors: float32 `[k, channels]`, taken in turn; ten colours of TensorFlow's unless given.
 
     Raises:
@@ -199,8 +199,8 @@ def sample_distorted_bounding_box(
         use_image_if_no_bounding_boxes: whether the image is the object where there is none; else that is an error.
 
     Returns:
-        Where the box begins and its size, both `[3]` for `slice_`, and the box as float32 `[1, 1, 4]`. The numbers that are
-        drawn are other ones than TensorFlow's.
+        The beginning of the box and its size, both `[3]` for `slice_`, and the box as float32 `[1, 1, 4]`. The numbers
+        that are drawn are other ones than TensorFlow's.
 
     Raises:
         ValueError: ranges that can't be. InvalidArgumentError in the run: no object, or one outside of the image.

@@ -59,7 +59,7 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A window of each image around a point of its own (`tf.image.extract_glimpse`). What lies outside is random noise.
+    """A window of each image around a point of its own (`tf.image.extract_glimpse`). Pixels outside are random noise.
 
     Args:
         input: images, float32 `[batch, height, width, channels]`.

@@ -86,7 +86,7 @@ def crop_and_resize_grad_image(
     method: str = "bilinear",
     name: str | None = None,
 ) -> Tensor:
-    """What each pixel gets of the slopes of the crops; `image_size` is the shape of the images."""
+    """The share of each pixel in the slopes of the crops; `image_size` is the shape of the images."""
 
 
 @op(
@@ -107,7 +107,7 @@ def crop_and_resize_grad_boxes(
     method: str = "bilinear",
     name: str | None = None,
 ) -> Tensor:
-    """What the sides of each box get of the slopes of the crops."""
+    """The share of each box's sides in the slopes of the crops."""
 
 
 @_crop_and_resize.gradient

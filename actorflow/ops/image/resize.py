@@ -139,7 +139,7 @@ def resize_bilinear_grad(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """What a pixel of the original gets of the slopes of `ResizeBilinear`."""
+    """The share of each pixel of the original in the slopes of `ResizeBilinear`."""
 
 
 @op("ResizeBicubicGrad", shape=_original, dtypes=FLOATING, types={"grads": float32}, result=T, work=_WORK)
@@ -151,14 +151,14 @@ def resize_bicubic_grad(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """What a pixel of the original gets of the slopes of `ResizeBicubic`."""
+    """The share of each pixel of the original in the slopes of `ResizeBicubic`."""
 
 
 @op("ResizeAreaGrad", shape=_original, dtypes=FLOATING, types={"grads": float32}, result=T, work=_WORK)
 def resize_area_grad(
     grads: TensorLike, original_image: TensorLike, *, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """What a pixel of the original gets of the slopes of `ResizeArea`."""
+    """The share of each pixel of the original in the slopes of `ResizeArea`."""
 
 
 @op("ResizeNearestNeighborGrad", shape=_resized, dtypes=REAL, types=_SIZE, result=T, work=_WORK)
@@ -170,7 +170,8 @@ def resize_nearest_neighbor_grad(
     half_pixel_centers: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """What a pixel of the original, whose height and width are `size`, gets of the slopes of `ResizeNearestNeighbor`."""
+    """The share of each pixel of the original, whose height and width are `size`, in the slopes of
+    `ResizeNearestNeighbor`."""
 
 
 def _options(node: Operation) -> dict[str, Any]:

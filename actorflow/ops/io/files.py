@@ -1,6 +1,6 @@
 """Files as ops: read, write, and list them on the worker (paper section 4.5).
 
-Where the process confines its nodes to some roots, a path outside of them raises PermissionDeniedError in the run.
+If the process confines its nodes to some roots, a path outside of them raises PermissionDeniedError in the run.
 """
 
 from __future__ import annotations

@@ -291,8 +291,8 @@ def barrier_take_many(
 ) -> Any:
     """Takes complete elements, in the order in which their keys were first seen: their numbers, keys and components.
 
-    Waits until there are so many. Raises OutOfRangeError in the run where the barrier is closed and can't have them; with
-    `allow_small_batch` a closed one gives what it has."""
+    Waits until there are that many. Raises OutOfRangeError in the run where the barrier is closed and can't have them;
+    with `allow_small_batch` a closed one gives what it has."""
 
 
 @op("BarrierClose", shape=no_output, types=_HANDLE, result=None, gradient=None, stateful=True)

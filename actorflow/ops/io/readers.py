@@ -121,7 +121,7 @@ def reader_reset(reader_handle: RefLike, *, name: str | None = None) -> Operatio
 
 @op("ReaderSerializeStateV2", shape=scalar, types=_HANDLE, result=string, gradient=None, stateful=True)
 def reader_serialize_state(reader_handle: RefLike, *, name: str | None = None) -> Tensor:
-    """Where the reader stands, as a scalar string for `reader_restore_state`."""
+    """The state of the reader, as a scalar string for `reader_restore_state`."""
 
 
 @op(
@@ -137,14 +137,14 @@ def reader_restore_state(reader_handle: RefLike, state: TensorLike, *, name: str
 
 
 class Records(NamedTuple):
-    """What a read gives."""
+    """The outputs of a read."""
 
     key: Any
     value: Any
 
 
 class RecordVectors(NamedTuple):
-    """What a read of several records gives."""
+    """The outputs of a read of several records."""
 
     keys: Any
     values: Any
@@ -152,7 +152,7 @@ class RecordVectors(NamedTuple):
 
 @public("af")
 class ReaderBase:
-    """What all readers have (`tf.ReaderBase`). `queue` is a queue of scalar strings, or its handle."""
+    """The common part of all readers (`tf.ReaderBase`). `queue` is a queue of scalar strings, or its handle."""
 
     def __init__(self, reader_ref: Tensor) -> None:
         self.reader_ref = reader_ref
@@ -191,7 +191,7 @@ class ReaderBase:
         return reader_num_work_units_completed(self.reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Where the reader stands (counts, file, place in it), as a scalar string."""
+        """The state of the reader (counts, file, place in it), as a scalar string."""
         return reader_serialize_state(self.reader_ref, name=name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:

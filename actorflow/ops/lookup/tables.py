@@ -37,7 +37,7 @@ def _pairs(c: Inference) -> list[Shape]:
 
 
 def _found(c: Inference) -> Shape:
-    """Where values are scalars the shape of the keys; else the classes know it."""
+    """The shape of the keys if values are scalars; else the classes know it."""
     return c.shapes[1] if c.shapes[2] == () else None
 
 

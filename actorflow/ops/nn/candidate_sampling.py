@@ -145,7 +145,7 @@ def _hits(c: Inference) -> list[Shape]:
 def compute_accidental_hits_op(
     true_classes: TensorLike, sampled_candidates: TensorLike, *, num_true: int, name: str | None = None
 ) -> Candidates:
-    """Where a sampled class is a true one. See `compute_accidental_hits`."""
+    """The places at which a sampled class is a true one. See `compute_accidental_hits`."""
 
 
 @public("af.nn", "tf.random")

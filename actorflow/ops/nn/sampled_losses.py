@@ -22,7 +22,7 @@ from actorflow.ops.nn.embedding import embedding_lookup
 from actorflow.ops.nn.losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from actorflow.public import public
 
-# What takes an accidental hit out of a softmax, TensorFlow's -FLT_MAX.
+# The number that takes an accidental hit out of a softmax, TensorFlow's -FLT_MAX.
 _NEVER = -3.4028234663852886e38
 
 

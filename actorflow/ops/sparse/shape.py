@@ -220,7 +220,7 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
     source = sparse_of(sp_input)
     with composite(None, "SparseResetShape", source.values):
         if new_shape is None:
-            # Where there is no element, the least of all numbers becomes 0 as 1 is added to what is no less than -1.
+            # If there is no element, the least of all numbers becomes 0 as 1 is added to what is no less than -1.
             none = zeros([1, 1], dt.int64) - 1
             padded = concat([none * reshape(_ones(source.dense_shape), [1, -1]), source.indices], 0)
             return SparseTensor(source.indices, source.values, maximum(reduce_max(padded, 0) + 1, 0))

@@ -191,7 +191,7 @@ def sparse_accumulator_take_gradient(
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds of accumulators have."""
+    """The common part of both kinds of accumulators."""
 
     def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Tensor) -> None:
         self._dtype = as_dtype(dtype)

@@ -1,8 +1,8 @@
 """Save and Restore as nodes (paper section 3.3).
 
-`SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. What `af.train.Saver` makes is
-`TakeVariables`, which takes the values of all variables of one task at one instant, `SaveVariables`, which writes them beside
-the running steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
+`SaveV2` and `RestoreV2` are TensorFlow's: tensors in and out of a checkpoint. `af.train.Saver` makes `TakeVariables`,
+which takes the values of all variables of one task at one instant, `SaveVariables`, which writes them beside the
+running steps, `CommitCheckpoint`, which makes one checkpoint of what the tasks have written, and `RestoreVariables`.
 `ReadNonce` tells which folder a task has. The package `actorflow.checkpoint` has their kernels.
 """
 

@@ -88,8 +88,8 @@ class CriticalSection:
     def execute(self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
         """Builds what `fn()` builds so that it runs while no other execution of this section does.
 
-        Whatever is computed outside and used inside is computed before the section is entered. The results, tensors in
-        lists, tuples and dictionaries, are there when the section has been left.
+        A tensor that is computed outside and used inside is computed before the section is entered. The results,
+        tensors in lists, tuples and dictionaries, are there when the section has been left.
 
         Args:
             exclusive_resource_access: the variables used inside are used in no other section.

@@ -35,7 +35,8 @@ GRADIENTS = ("grad", "delta")
 
 
 class Functions(Protocol):
-    """What a formula may use beside `+`, `-`, `*` and `/`. Numbers of Python have the type of what stands beside them."""
+    """The functions that a formula may use beside `+`, `-`, `*` and `/`. Numbers of Python have the type of what stands
+    beside them."""
 
     def sqrt(self, x: Any) -> Any: ...
 

@@ -1,6 +1,6 @@
 """Ops on single byte strings, elementwise: joining, parts, case, patterns, numbers (`tf.strings`).
 
-An element may hold any bytes. Where an op wants characters (`unit="UTF8_CHAR"`, `encoding="utf-8"`, patterns), the bytes
+An element may hold any bytes. If an op wants characters (`unit="UTF8_CHAR"`, `encoding="utf-8"`, patterns), the bytes
 are read as UTF-8. None of these ops has a gradient.
 """
 

@@ -102,7 +102,7 @@ class PlanBuilder:
         return found
 
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
-        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. What is placed on another
+        """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. A node of another
         task is computed here, on the first device."""
         device = self.devices.get(node.device) or next(iter(self.devices.values()))
         if (launching := as_asynchronous(device)) is not None:
@@ -140,7 +140,7 @@ class PlanBuilder:
 
 
 def _memory(device: Device, options: Options) -> Memory | None:
-    """What the passes that save memory may know of a device; None where they have nothing to do."""
+    """The facts that the passes that save memory may know of a device; None if they have nothing to do."""
     found = device.allocator.statistics()
     budget: int | None = getattr(device, "budget", None)
     budget = found.budget if budget is None else budget

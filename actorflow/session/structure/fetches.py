@@ -22,7 +22,7 @@ _FETCHED = "Fetch a tensor, an operation, the name of one, or a list, tuple or d
 
 
 class Fetches:
-    """What to fetch. `tensor_ids` are the tensors, each once; `targets` the operations that only have to run.
+    """The fetches of a run. `tensor_ids` are the tensors, each once; `targets` the operations that only have to run.
 
     `build(values)` puts values of the endpoints into the structure that was asked for; an operation gives None.
     """
@@ -107,7 +107,7 @@ def _owned(value: Any) -> Any:
 
 
 def _identity_of(resource: Operation) -> np.ndarray[Any, Any]:
-    """What fetching a queue's handle gives, or that of another resource: its container and its name in there."""
+    """The value of a fetched handle of a queue or another resource: its container and its name in there."""
     attrs = resource.attrs
     names = (attrs.get("container") or "", attrs.get("shared_name") or resource.name)
     identity = np.array([name.encode() for name in names], dtype=object)

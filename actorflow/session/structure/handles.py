@@ -102,7 +102,7 @@ class Handles:
         return self._deleters[device]
 
     def forgotten(self) -> list[tuple[Operation, dict[Tensor, list[bytes]]]]:
-        """What has to run, so that the tensors are forgotten whose handles are gone, once there are some."""
+        """The ops that have to run, so that the tensors are forgotten whose handles are gone, once there are some."""
         if len(self.dead) < _MOST_DEAD:
             return []
         dead, self.dead = self.dead, []

@@ -34,7 +34,7 @@ def note(error: BaseException, lines: Iterable[str]) -> None:
 
 
 def noted(error: BaseException) -> list[str]:
-    """What was waited for, a line for each."""
+    """The waits that were noted, a line for each."""
     return [line for text in getattr(error, "__notes__", ()) for line in text.splitlines()]
 
 

@@ -27,7 +27,7 @@ class WaitingStep:
 
 
 def joined(lines: Iterable[Sequence[str]]) -> list[str]:
-    """One step's report from those of its tasks. What waits for another task's tensor comes last, without what is said twice."""
+    """One step's report from those of its tasks. A wait for another task's tensor comes last, and no line twice."""
     groups: dict[tuple[str, ...], None] = {}
     for some in lines:
         group: list[str] = []

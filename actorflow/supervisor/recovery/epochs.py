@@ -12,7 +12,7 @@ FILE = "supervisor.json"
 
 
 class EpochStore:
-    """Where the number of the present epoch is kept. Without a folder it is kept by the tasks alone."""
+    """The store of the number of the present epoch. Without a folder it is kept by the tasks alone."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = folder

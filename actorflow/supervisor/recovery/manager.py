@@ -289,7 +289,7 @@ class RecoveryManager:
         return all(self._told.get(task) == (self.epoch, self.monitor.incarnation(task)) for task in self.monitor.lives)
 
     async def _again(self, error: Exception) -> None:
-        """The restore failed. Where that was a loss the next round begins anyway, else there are some more tries."""
+        """The restore failed. If that was a loss the next round begins anyway, else there are some more tries."""
         pause = self.may_retry(_RESTORE)
         if pause is None:
             self._fail(error)

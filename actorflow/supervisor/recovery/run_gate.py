@@ -109,5 +109,5 @@ class RunGate:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says first."""
+    """The first line of an error's text."""
     return (str(error).splitlines() or [type(error).__name__])[0]

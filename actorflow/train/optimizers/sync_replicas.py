@@ -52,9 +52,9 @@ class SyncReplicasOptimizer(Optimizer):
     `chief`), unless `worker_index` says it; without either, gradients are added as they come. Two workers of one number
     would count as one. With backups the first gradients that come are added, in the same order.
 
-    Where TensorFlow hands out tokens through a queue, from which a quick worker may take one too many and go on with
-    variables of before, workers here wait for the step itself: each gives so many gradients for a step as are needed, one
-    unless `replicas_to_aggregate` is larger than `total_num_replicas`, and a late one goes on at the present step.
+    TensorFlow hands out tokens through a queue, from which a quick worker may take one too many and go on with
+    variables of before. Workers here wait for the step itself: each gives as many gradients for a step as are needed,
+    one unless `replicas_to_aggregate` is larger than `total_num_replicas`, and a late one goes on at the present step.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class SyncReplicasOptimizer(Optimizer):
         self._runner: QueueRunner | None = None
         self._accumulators: list[ConditionalAccumulatorBase] = []
         self.local_step_init_op: Operation
-        """What a worker that is not the chief runs first."""
+        """The op that a worker that is not the chief runs first."""
         self.chief_init_op: Operation
-        """What the chief runs first, when the variables have values; also after a restore."""
+        """The op that the chief runs first, when the variables have values; also after a restore."""
         self.ready_for_local_init_op: Tensor
         """The names of global variables without a value: none is left when workers may begin."""
 

@@ -170,7 +170,7 @@ class Restoring:
         self._by_way = reader is None or _COUNTER in self._names
         self._done: dict[int, str] = {}
 
-    # What is done
+    # Actions
 
     def restore(self) -> None:
         """Gives values to all eager variables that are reached by now and have none yet. Raises ValueError where one does not
@@ -213,7 +213,7 @@ class Restoring:
                 Checkpoint._session(session).run(variable.initializer)
         self.run_restore_ops(session)
 
-    # What is asked
+    # Questions
 
     def assert_consumed(self) -> Restoring:
         """Raises AssertionError unless all values of the checkpoint, and all variables, found each other."""

@@ -47,7 +47,7 @@ def folder_of(prefix: str) -> str:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """What the folder's file `checkpoint` says, None where there is none (`tf.train.get_checkpoint_state`).
+    """The state in the folder's file `checkpoint`, None if there is none (`tf.train.get_checkpoint_state`).
 
     Raises:
         DataLossError: it is damaged. Taken for none, it would make a program begin again that has checkpoints.

@@ -55,7 +55,7 @@ def _turn() -> anyio.Lock:
 
 
 def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -> Any:
-    """What `start` gives for an asynchronous session, to be awaited; for a blocking one its result."""
+    """The coroutine of `start` for an asynchronous session, to be awaited; for a blocking one its result."""
     if isinstance(session, blocking.Session):
         return session._call(lambda: start(session._session))
     return start(session)
@@ -421,7 +421,7 @@ class Saver:
         await machine.on_thread(check)
         await session.run(self._restore_op, {self._prefix: path})
 
-    # What is kept
+    # The checkpoints that are kept
 
     @property
     def last_checkpoints(self) -> list[str]:

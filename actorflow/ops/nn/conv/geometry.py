@@ -135,8 +135,8 @@ def check_attributes(op: str, rank: int, data_format: str, padding: str, **steps
 
 
 def groups(channels: int, filters: Sequence[int | None], of: str) -> int:
-    """In how many groups filters [window..., in, out] take so many channels: each group of `in` channels makes an equal part
-    of the outputs. 1 where the filters are not known.
+    """The number of groups in which filters [window..., in, out] take `channels` channels: each group of `in` channels
+    makes an equal part of the outputs. 1 where the filters are not known.
 
     Raises:
         ValueError: the groups do not divide the channels, or the outputs, without a rest.

@@ -219,7 +219,7 @@ def conv3d_backprop_filter_op(
 
 
 def attributes_of(node: Operation) -> dict[str, Any]:
-    """What the ops of one rank share."""
+    """The attributes that the ops of one rank share."""
     names = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
     return {name: node.attrs[name] for name in names if name in node.attrs}
 
