@@ -1,4 +1,4 @@
-"""What actorflow costs, measured beside TensorFlow in graph mode.
+"""The costs of actorflow, measured beside TensorFlow in graph mode.
 
     python -m benchmarks                            everything
     python -m benchmarks chains mlp --quick         two families, fewer rounds

@@ -20,7 +20,7 @@ _GIGABYTE = 1 << 28
 
 
 def first_of_another_task(af: Any, elements: int) -> Work:
-    """A step that takes the first of so many floats, which are another task's."""
+    """A step that takes the first of `elements` floats, which are another task's."""
     graph = af.Graph()
     with graph.as_default():
         with af.device("/job:worker/task:0"):

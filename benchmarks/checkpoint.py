@@ -1,8 +1,8 @@
 """Saving and restoring half a gigabyte of variables, and training that goes on beside a save.
 
 Our save ends when all is on the disk; the peer's when the system has taken its bytes. So that the one's bytes don't wait in the
-other's queue, each call begins with an empty one. Both keep one checkpoint and remove the one before. What is restored was
-written a moment ago, so it is read from the system's memory.
+other's queue, each call begins with an empty one. Both keep one checkpoint and remove the one before. The restored
+files were written a moment ago, so they are read from the system's memory.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Work:
 
     A call takes the next of `batches` in a cycle, so that no side profits from being fed the same object again.
 
-    In a suite, `answer` is what both sides have to agree on, by default the fetches. Where a call does the same thing
+    In a suite, `answer` is what both sides have to agree on, by default the fetches. If a call does the same thing
     several times, `copies` holds the operations that end each of them, of which `fetches` is the last, so that the time
     of one is that of a call less that of a call of the first alone, by the number of the others.
     """
@@ -56,8 +56,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The same call on both sides, timed in rounds that alternate between two processes. The figure is a ratio. Where it `polls`,
-    our asynchronous side runs on the event loop that clients of a cluster may take, `actorflow.new_event_loop`."""
+    """The same call on both sides, timed in rounds that alternate between two processes. The figure is a ratio. If it
+    `polls`, our asynchronous side runs on the event loop that clients of a cluster may take,
+    `actorflow.new_event_loop`."""
 
     name: str
     work: str

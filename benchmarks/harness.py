@@ -62,7 +62,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What each side measured in one turn, and how busy the machine was with other things."""
+    """The measurements of each side in one turn, and how busy the machine was with other things."""
 
     samples: tuple[dict[str, float], ...]
     other_cpu: float
@@ -114,7 +114,7 @@ def timed_result(path: str, work: str, note: str, sides: tuple[Side, ...], pairs
 
 
 def rounds(workers: list[Worker], options: Options, *, swapped: bool, beside: Busy | None = None) -> list[Round]:
-    """The rounds that count, of workers that have warmed up. What runs `beside` them is no disturbance.
+    """The rounds that count, of workers that have warmed up. Processes `beside` them are no disturbance.
 
     Raises:
         WorkerError: a worker crashed.

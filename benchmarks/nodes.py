@@ -4,9 +4,9 @@ kernels called in sequence.
 Coalescing and fusion are off, so that every node is a task of its own, with the kernel that is called in sequence; the
 figure with coalescing on stands beside it. Nodes are counted in the graph that the fetches need, without constants and
 placeholders. Folding and the merging of equal nodes stay on, and make the figure a little better than the truth where they
-find something. What asyncio takes to make a task and await it, on the same loop, tells how fast the machine is: a node's
-task does that and the rest of the runtime's work. All are timed in turns, and the half of the turns counts in which the
-machine's speed varied least.
+find something. The time in which asyncio makes a task and awaits it, on the same loop, tells how fast the machine is: a
+node's task does that and the rest of the runtime's work. All are timed in turns, and the half of the turns counts in
+which the machine's speed varied least.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TASKS = 3
 SIZE = 160
 _RUNS = 9
-"""So many runs of a plan are timed before its costs are taken for measured."""
+"""The number of runs of a plan that are timed before its costs are taken for measured."""
 
 
 @af.op("BenchmarkHold", shape=unchanged, gradient=None, work=lambda c: 4e8)

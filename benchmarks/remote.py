@@ -73,7 +73,7 @@ def no_op(library: Any) -> Work:
 
 
 def read(elements: int) -> Build:
-    """The fetch of a variable of so many floats."""
+    """The fetch of a variable of `elements` floats."""
 
     def build(library: Any) -> Work:
         graph = library.Graph()
@@ -86,7 +86,7 @@ def read(elements: int) -> Build:
 
 
 def push(elements: int) -> Build:
-    """Adds what is fed to a variable of so many floats, and fetches it."""
+    """Adds the feed to a variable of `elements` floats, and fetches it."""
 
     def build(library: Any) -> Work:
         graph = library.Graph()
@@ -160,7 +160,7 @@ def _peer(build: Build, consume: bool) -> Iterator[Call]:
 
 @asynccontextmanager
 async def _our_workers(count: int) -> AsyncIterator[Call]:
-    """So many clients that step together; each has its own session, at one server or the other."""
+    """`count` clients that step together; each has its own session, at one server or the other."""
     import anyio
 
     af = our_library()

@@ -40,7 +40,7 @@ class Opened:
     copies: int = 1
 
     def sample(self, whole: dict[str, float], base: dict[str, float] | None) -> dict[str, float]:
-        """Of one copy, in µs. Where noise hides what the copies take, a call by their number."""
+        """Of one copy, in µs. If noise hides the time of the copies, a call by their number."""
         if base is None:
             return whole
         more = {key: whole[key] - base[key] for key in ("median", "mean", "min")}
@@ -105,7 +105,7 @@ def peer(build: Build) -> Iterator[Opened]:
 
 
 def bound(cores: int | None) -> None:
-    """Keeps this process on so many processors. Both libraries count them when they are loaded."""
+    """Keeps this process on `cores` processors. Both libraries count them when they are loaded."""
     if cores is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 

@@ -1,4 +1,5 @@
-"""What the figures have to reach. A ratio is ours by the peer's, so that 0.3 means less than a third of its time.
+"""The targets that the figures have to reach. A ratio is ours by the peer's, so that 0.3 means less than a third of its
+time.
 
 Steps and ops have to reach theirs with the extras `onednn` and `jit`; without them only a bound of the worst op holds.
 """
@@ -109,7 +110,7 @@ WITHOUT_EXTRAS: Mapping[str, Target] = {"ops/worst": Target(4)}
 
 
 def target(name: str) -> Target | None:
-    """What the figure has to reach in this interpreter, if anything."""
+    """The target that the figure has to reach in this interpreter, if any."""
     extras = environment.extras()
     more = WITH_EXTRAS if "onednn" in extras and "jit" in extras else WITHOUT_EXTRAS
     return TARGETS.get(name) or more.get(name)

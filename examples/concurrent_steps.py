@@ -23,7 +23,7 @@ LATENCY = 0.02
 
 
 class Service:
-    """What is asked from the kernel. `most` is the largest number of requests that were open at once."""
+    """The service that asks the kernel. `most` is the largest number of requests that were open at once."""
 
     def __init__(self) -> None:
         self.open = self.most = 0

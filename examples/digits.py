@@ -63,7 +63,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Result:
-    """What a training gave."""
+    """The result of a training."""
 
     history: list[Epoch]
     test_accuracy: float

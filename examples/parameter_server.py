@@ -116,9 +116,9 @@ def open_session(target: str, graph: af.Graph) -> af.Session:
 
 
 async def work(target: str, mode: str, worker: int, steps: int) -> Counter[int]:
-    """What a worker does. Worker 0 is the chief: it gives variables their first values, and others wait for that.
+    """The program of a worker. Worker 0 is the chief: it gives variables their first values, and others wait for that.
 
-    Gives how many steps found the parameters changed so many times while they computed their gradients."""
+    Counts the steps by how often the parameters changed while they computed their gradients."""
     model = build(mode, worker)
     chief = worker == 0
     points, sides = dataset()

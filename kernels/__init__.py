@@ -1,4 +1,4 @@
-"""What each op computes on each device type.
+"""The kernels: each op's computation on each device type.
 
 A kernel is an implementation of an op that the core declares. Importing this package imports all its modules, and so
 registers all of them; the core finds it through the entry point group `actorflow.kernels`. Modules import the core as

@@ -220,8 +220,8 @@ def generated(root: Path = ROOT) -> dict[Path, str]:
     mine = {path: names for path, names in found.items() if path.partition(".")[0] == "af"}
     theirs = {path: names for path, names in found.items() if path.partition(".")[0] == "tf"}
     files = {
-        CORE / "index.py": table(mine, "Where actorflow's public names are"),
-        COMPAT / "index.py": table(theirs, "Where TensorFlow's names are that actorflow does not have so"),
+        CORE / "index.py": table(mine, "The modules of actorflow's public names"),
+        COMPAT / "index.py": table(theirs, "The modules of TensorFlow's names that actorflow does not have so"),
         CORE / "registry" / "standard.py": entry_points(root),
     }
     for path, names in found.items():

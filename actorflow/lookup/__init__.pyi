@@ -8,8 +8,8 @@
     print(await session.run(ids))
 
 A table is a node whose state lives on a device, under its container and name, as a queue does; with `af.device` that may be a
-task of a cluster. What asks the table goes to the same device. Tables that are filled once get their content from an
-initializer; those that change are in the checkpoints of their session.
+task of a cluster. A node that asks the table goes to the same device. Tables that are filled once get their content
+from an initializer; those that change are in the checkpoints of their session.
 
 initializers.py   where the content of a table comes from: tensors, or the lines of a file
 tables.py         `StaticHashTable`, which is filled once, and `MutableHashTable`

@@ -57,7 +57,7 @@ def top_k(xp: Any, x: Any, k: Any) -> Any:
 
 @functools.lru_cache(64)
 def _beginnings(height: int, width: int) -> Any:
-    """Where each row begins in a matrix of so many rows and columns, as a column."""
+    """The beginning of each row in a matrix of `height` rows and `width` columns, as a column."""
     return np.arange(0, height * width, width)[:, None]
 
 

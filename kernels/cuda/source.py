@@ -39,8 +39,8 @@ _FUNCTIONS = CALLED | {"sqrt", "floor", "ceil", "rint"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What `ElementwiseKernel` is made of. Its outputs are the recipe's fresh ones, or the operands that are written over, in
-    the order of the recipe's outputs; its inputs are the other operands in theirs."""
+    """The parts of an `ElementwiseKernel`. Its outputs are the recipe's fresh ones, or the operands that are written
+    over, in the order of the recipe's outputs; its inputs are the other operands in theirs."""
 
     inputs: str
     outputs: str
@@ -70,7 +70,7 @@ def literal(data: bytes, dtype: str) -> str:
 
 
 def _expression(step: Instruction, given: Sequence[str], kind: str) -> str:
-    """What an instruction computes; `kind` is the type of its last argument."""
+    """The expression that an instruction computes; `kind` is the type of its last argument."""
     op = step.op
     if op == "const":
         return literal(step.value, step.dtype)
@@ -128,7 +128,7 @@ _MADE: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def made_once(xp: Any, key: Any, make: Any) -> Any:
-    """What `make()` gave for `key` and the array module `xp` when it was first asked for."""
+    """The result of `make()` for `key` and the array module `xp` when it was first asked for."""
     known = _MADE.setdefault(xp, {})
     found = known.get(key)
     if found is None:

@@ -1,8 +1,8 @@
 """Optimizers' dense updates on a GPU: one launch each, which reads and writes the variable and its slots once.
 
-The formulas are the rows of `actorflow.ops.state.training`. What the CPU computes once for all elements, such as
-Adam's rate, each thread computes for itself: its operands are on the GPU, and a kernel that waits for memory has the time.
-Halves, and a variable that is its own slot, are left to the kernels for every device.
+The formulas are the rows of `actorflow.ops.state.training`. A value that the CPU computes once for all elements, such
+as Adam's rate, each thread computes for itself: its operands are on the GPU, and a kernel that waits for memory has the
+time. Halves, and a variable that is its own slot, are left to the kernels for every device.
 """
 
 from __future__ import annotations

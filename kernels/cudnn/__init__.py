@@ -1,7 +1,7 @@
 """Kernels that call cuDNN, for GPUs: convolutions and batch normalization, with their gradients.
 
 They stand beside those that compute with CuPy, and are chosen where NVIDIA's Python package of the library is there (extra
-`cudnn`). Whatever the library lacks, CuPy's kernel computes. Pools are CuPy's: that package has no call for them.
+`cudnn`). If the library lacks a kernel, CuPy's computes. Pools are CuPy's: that package has no call for them.
 
 binding.py   whether cuDNN is there, and the handle of each GPU
 conv.py      convolutions on GPUs by cuDNN, of two and three dimensions, in groups and of single channels, with their gradients

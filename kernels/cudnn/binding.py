@@ -55,7 +55,7 @@ def _not_used(reason: object) -> None:
 
 @dataclass(slots=True)
 class Handle:
-    """cuDNN's handle of one GPU. Whoever uses it holds the `lock`, for it has one stream at a time."""
+    """cuDNN's handle of one GPU. A user of it holds the `lock`, for it has one stream at a time."""
 
     raw: Any
     lock: threading.Lock = field(default_factory=threading.Lock)

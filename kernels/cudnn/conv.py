@@ -147,7 +147,7 @@ def to_weights(xp: Any, x: Any, dy: Any, geometry: Geometry) -> Any:
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Nothing empty. What else is wrong with the shapes, the kernel that is replaced says."""
+    """Nothing empty. Other faults of the shapes are told by the kernel that is replaced."""
     return all(shape is None or prod(shape) > 0 for shape in shapes)
 
 
@@ -170,7 +170,8 @@ def _to_weights(xp: Any, x: Any, sizes: Any, dy: Any, attrs: dict[str, Any], dep
 
 
 def _register(prefix: str, depthwise: bool, cupy_forward: Any, cupy_images: Any, cupy_weights: Any) -> None:
-    """The three kernels of images of two dimensions. What cuDNN does not take, CuPy does, or says what is wrong with it."""
+    """The three kernels of images of two dimensions. If cuDNN does not take a case, CuPy does, or says what is wrong
+    with it."""
 
     @kernel(prefix, **_OPTIONS)
     def convolve(

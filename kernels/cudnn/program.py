@@ -1,7 +1,7 @@
 """Operations of cuDNN: how they are described, the plans that the library makes of them, and their runs.
 
 A description says all that a plan depends on: the operation, its tensors' sizes, strides and types, its attributes. Plans are
-kept by description and GPU. What the library does not support is kept too, so that it is asked once.
+kept by description and GPU. An operation that the library does not support is kept too, so that it is asked once.
 
 **Precision.** A float32 convolution multiplies float32 numbers: engines that round inputs to TF32 (all that use tensor cores for
 float32), or down to halves, are refused. So are Winograd's and Fourier's transforms, whose errors grow with the largest element
@@ -73,7 +73,8 @@ class Operation:
 
 
 class Plan:
-    """What cuDNN made of an operation for one GPU. Its runs take their workspace from the memory of the array module."""
+    """The plan that cuDNN made of an operation for one GPU. Its runs take their workspace from the memory of the array
+    module."""
 
     def __init__(self, cudnn: Any, handle: Handle, operation: Operation) -> None:
         """Raises whatever the frontend does where the library lacks it."""

@@ -35,7 +35,7 @@ class Stack:
         return Stack(self, item)
 
     def pop(self) -> tuple[Stack, Any]:
-        """What is below the top, and the top. Raises InvalidArgumentError where there is none."""
+        """The stack below the top, and the top. Raises InvalidArgumentError where there is none."""
         if self._below is None:
             raise InvalidArgumentError("An element is taken from an empty list.")
         return self._below, self._item

@@ -42,7 +42,7 @@ def extract_glimpse(
 
 
 def _begin(offset: float, size: int, window: int, centered: bool, normalized: bool) -> int:
-    """Where a window begins in its image, along one dimension."""
+    """The beginning of a window in its image, along one dimension."""
     at = offset * size if normalized else offset
     if centered:
         at = at / 2 + size / 2

@@ -30,7 +30,7 @@ def _check(images: Any, boxes: Any, numbers: Any) -> None:
 
 
 def _places(low: Any, high: Any, count: int, size: int) -> Any:
-    """Where the pixels of a crop lie in its image, along one dimension."""
+    """The positions of the pixels of a crop in its image, along one dimension."""
     if count == 1:
         return np.array([0.5 * (low + high) * (size - 1)], np.float32)
     step = (high - low) * (size - 1) / (count - 1)

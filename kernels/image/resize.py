@@ -17,7 +17,7 @@ from actorflow.registry.kernel import kernel
 
 Taps: TypeAlias = "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]"  # indices and weights, [new size, taps]
 _FLOAT = np.float32
-_TABLE = 1024  # TensorFlow looks the weights of its cubic function up at so many places
+_TABLE = 1024  # The number of places at which TensorFlow looks the weights of its cubic function up
 
 
 def _scale(old: int, new: int, align: bool) -> Any:
@@ -25,7 +25,7 @@ def _scale(old: int, new: int, align: bool) -> Any:
 
 
 def _places(old: int, new: int, align: bool, half: bool) -> Any:
-    """Where the new pixels are among the old ones."""
+    """The positions of the new pixels among the old ones."""
     at, scale = np.arange(new, dtype=_FLOAT), _scale(old, new, align)
     return (at + _FLOAT(0.5)) * scale - _FLOAT(0.5) if half else at * scale
 

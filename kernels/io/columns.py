@@ -19,7 +19,7 @@ from actorflow.records.features import NUMBERS
 from actorflow.records.wire import BYTES, BrokenMessageError, varints
 
 FEWEST = 8
-"""From so many messages on it is quicker than message by message."""
+"""From this number of messages on it is quicker than message by message."""
 
 _LONGEST_VARINT = 5
 """Bytes of a length: five hold 34 bits and a message has 31."""
@@ -159,7 +159,8 @@ class _Messages:
         return self._bytes[np.repeat(begin - before, sizes) + np.arange(sizes.sum())]
 
     def _field(self, at: Any, end: Any, key: int) -> tuple[Any, Any]:
-        """Where the content of the field at each place begins and ends. Each field has this key and lies before `end`."""
+        """The beginning and the end of the content of the field at each place. Each field has this key and lies before
+        `end`."""
         self._require(self._bytes[at] == key)
         length = np.zeros(len(at), np.int64)
         at = at + 1

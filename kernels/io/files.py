@@ -60,7 +60,7 @@ def _os_errors(path: str, doing: str) -> Iterator[None]:
 
 
 def roots_of(ctx: KernelContext) -> FileRoots:
-    """Where this process may touch files."""
+    """The folders in which this process may touch files."""
     return ctx.resources.file_roots
 
 

@@ -66,7 +66,7 @@ def _opened(contents: Any, formats: tuple[str, ...], ratio: int = 1, truncated: 
 
 
 def _recovered(data: bytes, formats: tuple[str, ...]) -> Any:
-    """What is there of an image that is cut off; the rest is grey or black."""
+    """The present part of an image that is cut off; the rest is grey or black."""
     from PIL import ImageFile
 
     parser = ImageFile.Parser()

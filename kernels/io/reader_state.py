@@ -60,7 +60,7 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
 
 
 def _unpack(stream: Stream, fd: int, packing: str, start: int, want: int) -> Stream:
-    """`stream` from `start` on, with at least `want` bytes unpacked, if there are so many."""
+    """`stream` from `start` on, with at least `want` bytes unpacked, if there are that many."""
     unpacker = Unpacker(packing) if stream.unpacker is None else stream.unpacker.copy()  # the old one may be used again
     offset, parts, ended, position = stream.offset, [stream.unpacked], stream.ended, stream.packed_offset
     os.lseek(fd, position, os.SEEK_SET)
@@ -109,7 +109,7 @@ class ReaderState:
         self._version = object()  # a chunk that was asked for before is of no use any more
 
     def at_work(self) -> str:
-        """What its reads do now, or wait for."""
+        """The actions of its reads now, or their waits."""
         what = "a file's name" if self._stream is None else f"the file {self._stream.path!r}"
         return f"reads with {self.name!r}, one read at a time: it is at {what}"
 

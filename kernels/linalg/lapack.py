@@ -87,7 +87,7 @@ def solve(matrix: Any, right: Any) -> Any:
 
 
 def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> Any:
-    """X with triangle · X = right, or with the adjoint of the triangle. What is on its other side is not read."""
+    """X with triangle · X = right, or with the adjoint of the triangle. The elements on its other side are not read."""
     trtrs = _routine("trtrs", triangle)
     if adjoint and triangle.dtype.kind == "c":
         found, info = trtrs(triangle, right, lower=lower, trans=2)

@@ -23,7 +23,7 @@ def read_pairs(
         path: the file.
         roots: where this process may read.
         columns: for keys and values the number of the column, or one of the two constants, and the type.
-        count: how many lines are read, of which there have to be so many; -1 for all.
+        count: how many lines are read, and the file has to have that many; -1 for all.
         delimiter: between the columns of a line.
         offset: is added to line numbers.
 

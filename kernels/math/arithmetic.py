@@ -75,7 +75,7 @@ def floor_mod_integers(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("TruncateDiv")
 def truncate_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    # What is left after C's remainder is a multiple of y, so that the division rounds nothing.
+    # The difference to C's remainder is a multiple of y, so that the division rounds nothing.
     multiple = x - xp.fmod(x, _nonzero(y))
     return multiple // y if out is None else xp.floor_divide(multiple, y, out=out)
 

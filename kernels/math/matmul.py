@@ -87,5 +87,5 @@ def _einsum(xp: Any, inputs: Any, equation: str) -> Any:
                 f"The shapes don't fit the equation {equation!r}.", details=[f"shape: {v.shape}" for v in inputs]
             )
     result = xp.einsum(equation, *inputs, optimize=len(inputs) > 1)
-    # What only moves dimensions is a view.
+    # An op that only moves dimensions makes a view.
     return result.copy() if result.base is not None else result

@@ -80,7 +80,7 @@ def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> 
 
 
 def _limit(x: Any, largest: bool) -> Any:
-    """What the minimum (maximum) of nothing is: the type's largest (smallest) value."""
+    """The minimum (maximum) of nothing: the type's largest (smallest) value."""
     dtype = dt.as_dtype(x.dtype)
     if dtype.is_floating:
         return float("inf") if largest else float("-inf")

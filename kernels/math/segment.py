@@ -33,7 +33,7 @@ def _rise(ids: Any) -> bool:
 
 
 def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
-    """Where each run of equal ids starts, and the ids of the runs. There is one at least."""
+    """The start of each run of equal ids, and the ids of the runs. There is one at least."""
     if ids.size > _FEW:
         _check_order(_rise(ids))
         new = xp.empty(ids.size, bool)

@@ -222,12 +222,12 @@ def _check_labels(xp: Any, labels: Any, classes: int) -> None:
 
 
 FEW_CLASSES = 64
-"""Up to so many, rows are summed in order, one class after the other."""
+"""Up to this number of classes, rows are summed in order, one class after the other."""
 
 
 _SHORT = 256
-"""Up to so many rows, a vector of them is written out over all classes, which costs less than numpy's walk from one class to
-the next."""
+"""Up to this number of rows, a vector of them is written out over all classes, which costs less than numpy's walk from
+one class to the next."""
 
 
 @functools.lru_cache(64)

@@ -1,7 +1,7 @@
 """Kernels that call oneDNN, for float32 on the CPU: convolutions, pools, products of matrices, their fused forms and batches.
 
 They stand beside numpy's, and are chosen where the library is there (extra `onednn`) and the sizes pay
-(`actorflow.registry.library`). Whatever the library lacks, numpy's kernel computes.
+(`actorflow.registry.library`). If the library lacks a kernel, numpy's computes.
 
 batch.py      batches of products of float32 matrices, each a primitive of its own for all of them, or for half of them where
               two threads share the work

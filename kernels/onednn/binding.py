@@ -134,7 +134,7 @@ class Binding:
         return one, other
 
     def set_threads(self, count: int) -> int:
-        """Lets calls of this thread take so many threads. Returns how many it was before."""
+        """Lets calls of this thread take `count` threads. Returns how many it was before."""
         if self._openmp is None:
             return count
         own: int = self._openmp.omp_get_max_threads()

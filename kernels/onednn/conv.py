@@ -98,7 +98,7 @@ class Geometry:
 
 @functools.lru_cache(1024)
 def _of_some(geometry: Geometry, images: int) -> Geometry:
-    """The same convolution of so many images."""
+    """The same convolution of `images` images."""
     return geometry if images == geometry.images[0] else replace(geometry, images=(images, *geometry.images[1:]))
 
 
@@ -226,7 +226,7 @@ def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builde
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Channels last, and nothing empty. What else is wrong with the shapes, the kernel that is replaced says."""
+    """Channels last, and nothing empty. Other faults of the shapes are told by the kernel that is replaced."""
     return attrs["data_format"] == "NHWC" and all(shape is None or prod(shape) > 0 for shape in shapes)
 
 
@@ -274,8 +274,8 @@ def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any
 
 
 def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: Any, numpy_weights: Any) -> None:
-    """The three kernels of convolutions, or of those of single channels. What the library does not take, numpy does, and
-    says what is wrong with it."""
+    """The three kernels of convolutions, or of those of single channels. If the library does not take a case, numpy
+    does, and says what is wrong with it."""
     options: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can}
 
     @kernel(prefix, pays=_forward_pays, **options)

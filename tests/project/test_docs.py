@@ -138,7 +138,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 import httpx
 """
-# What stands before and after a piece that is no program of its own, by words of it.
+# The lines before and after a piece that is no program of its own, by words of it.
 AROUND = {
     "af.Supervisor(": ("", "assert step == 49"),
     "train_and_evaluate(": (
@@ -181,7 +181,7 @@ async with app.router.lifespan_context(app) as state:
 
 
 def around(piece: str) -> tuple[str, str]:
-    """What stands before and after a piece of the README."""
+    """The lines before and after a piece of the README."""
     (found,) = [both for words, both in AROUND.items() if words in piece]
     return found
 

@@ -24,7 +24,8 @@ def described(docstring: str) -> set[str]:
 
 
 def parameters(function: Any) -> list[str]:
-    """What a caller passes. Each node takes a `name`: it is left out, and so is the object of a method."""
+    """The arguments that a caller passes. Each node takes a `name`: it is left out, and so is the object of a
+    method."""
     return [name for name in inspect.signature(function).parameters if name not in ("self", "cls", "name")]
 
 

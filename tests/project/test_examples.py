@@ -35,7 +35,7 @@ ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "erro
 
 
 def run(name: str, *arguments: str | Path) -> str:
-    """What an example prints; warnings are errors in it."""
+    """The output of an example; warnings are errors in it."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, *arguments],
         env=ENVIRONMENT,

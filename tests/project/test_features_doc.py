@@ -52,7 +52,7 @@ TEXT = """\
 
 
 def faults(name: str, row: dict[str, Any]) -> list[str]:
-    """What is wrong with a row."""
+    """The faults of a row."""
     found = [f"{key}?" for key in row.keys() - {"group", "what", "paper", "tests", "lacks"}]
     named = row.get("tests", [])
     if not named and not row.get("lacks"):

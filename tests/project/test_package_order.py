@@ -1,7 +1,7 @@
 """The packages of the core lie in an order, and each imports only what lies below it.
 
-All imports count: those within functions, and those for type checkers. What runs against the order is listed with its reason,
-here and in docs/explanation/design.md; nothing else may, and what is listed has to be there.
+All imports count: those within functions, and those for type checkers. An import against the order is listed with its
+    reason, here and in docs/explanation/design.md; no other one is allowed, and each listed one has to be there.
 """
 
 from __future__ import annotations

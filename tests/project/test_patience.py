@@ -19,7 +19,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 class Machine:
-    """What the clock and the system say."""
+    """The readings of the clock and the system."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.threads = 0.0, {1: (0.0, 0.0)}

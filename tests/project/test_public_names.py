@@ -119,7 +119,7 @@ def test_a_mark_changes_nothing() -> None:
 
 
 def checked(tmp_path: Path, *lines: str) -> list[str]:
-    """What mypy says of a program, by its lines."""
+    """The findings of mypy for a program, by its lines."""
     program = tmp_path / "program.py"
     program.write_text("\n".join(["import actorflow as af", "import actorflow.compat.v1 as tf", *lines, ""]), "utf-8")
     done = subprocess.run(

@@ -194,8 +194,8 @@ class Stoppable:
 
 @pytest.mark.parametrize("way", ["cancel", "stop"])
 async def test_cancellation_at_any_moment_loses_no_element(way: str, seed: int) -> None:
-    """Consumers are stopped after some turns of the loop, also when they have just got what they waited for. What was put
-    in comes out once, in order."""
+    """Consumers are stopped after some turns of the loop, also when they have just got what they waited for. Elements
+    that were put in come out once, in order."""
     draw = random.Random(seed)
     queue = SharedQueue(QueueCore("q", Fifo(), 3), QueueSpec("FIFOQueueV2", "q", 3, (af.int64,), ((),)))
     got: list[int] = []

@@ -141,7 +141,7 @@ async def test_what_waits_has_a_task_of_its_name(probe: Probe) -> None:
 
 
 async def test_a_node_is_waited_for_and_not_cancelled(probe: Probe) -> None:
-    """What asyncio does to all tasks as it ends does no harm."""
+    """The cancellation of all tasks by asyncio as it ends does no harm."""
     x = af.placeholder(af.float32, [4])
     y = heavy_hold(x, name="held") * 2.0
     async with af.Session(coalesce=False) as session:

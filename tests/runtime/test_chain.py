@@ -73,7 +73,7 @@ def _pair(xp: Any, x: Any, *, tag: str) -> Any:
 
 @pytest.fixture
 def hops(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was given to the device's thread."""
+    """The work that was given to the device's thread."""
     found: list[Any] = []
     submit = CpuDevice.submit
 
@@ -87,7 +87,7 @@ def hops(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def costs_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is measured."""
+    """The costs stay as declared, whatever is measured."""
     monkeypatch.setattr(Cost, "add", lambda self, nanoseconds: None)
 
 

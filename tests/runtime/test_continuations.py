@@ -52,7 +52,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 async def until_waiting(count: int = 1) -> None:
-    """Returns when so many wait."""
+    """Returns when `count` wait."""
     while len(waiting) < count:
         arrived.clear()
         await arrived.wait()

@@ -78,7 +78,7 @@ def limit() -> Iterator[Callable[[float], None]]:
 
 
 def expected(made: RandomGraph) -> list[list[Any]]:
-    """What the oracle gives for each request, and at the end the variables."""
+    """The oracle's results for each request, and at the end the variables."""
     graph = made.graph
     oracle = Interpreter(graph)
     oracle.run([graph.get_operation_by_name(made.initializer)])

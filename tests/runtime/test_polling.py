@@ -19,7 +19,7 @@ HEARD: list[Any] = [("key", 1)]
 
 
 class Scripted(PollingSelector):
-    """Something comes so many seconds after each `select`, on a clock of its own. `slept` counts the looks that wait."""
+    """An event comes some seconds after each `select`, on a clock of its own. `slept` counts the looks that wait."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, cores: int = 2, alone: bool = False) -> None:
         self.now = self.comes = 0.0

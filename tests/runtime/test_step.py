@@ -681,7 +681,7 @@ def test_f49_a_tensor_is_sent_once_to_each_device(graph: af.Graph) -> None:
 
 
 def test_a_step_needs_no_particular_queue() -> None:
-    """What the queues of these tests share with a deque."""
+    """The methods that the queues of these tests share with a deque."""
     queue = Shuffled(3)
     items: list[Callable[[], int]] = [lambda i=i: i for i in range(5)]  # type: ignore[misc]
     for item in items:

@@ -1,4 +1,4 @@
-"""Admission: so many steps run, so many wait in their order, the rest are refused with a time to come back."""
+"""Admission: a number of steps run, a number wait in their order, the rest are refused with a time to come back."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
-    """What `work(i)` gives on as many threads at once."""
+    """The results of `work(i)` on `count` threads at once."""
     results: list[Any] = [None] * count
     failures: list[BaseException] = []
     barrier = threading.Barrier(count)
@@ -217,7 +217,7 @@ def test_threads_share_a_session(graph: af.Graph, count: int) -> None:
 
 
 def test_a_thread_waits_only_for_its_own_call(graph: af.Graph, probe: probes.Probe) -> None:
-    """Whoever drives the loop when its call is done leaves it to the others."""
+    """The thread that drives the loop when its call is done leaves it to the others."""
     x = af.placeholder(af.float32, [])
     gated = probes.wait(x, tag="gate")
     opener = probes.log(x, tag="open")

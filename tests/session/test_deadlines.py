@@ -51,7 +51,7 @@ Way = Callable[[af.Session, Any, float], Awaitable[None]]
 
 
 async def report_of(way: Way, session: af.Session, fetch: Any, slack: float, seconds: float = 0.5) -> str:
-    """What the TimeoutError says, with all that led to it. It comes in time."""
+    """The text of the TimeoutError, with all that led to it. It comes in time."""
     begun = anyio.current_time()
     with pytest.raises(TimeoutError) as caught:
         await way(session, fetch, seconds)

@@ -1,4 +1,5 @@
-"""`py_func`: functions of Python as nodes. What they get and give, on which thread, and what their errors become."""
+"""`py_func`: functions of Python as nodes. Their arguments and results, on which thread they run, and what their errors
+become."""
 
 from __future__ import annotations
 

@@ -611,7 +611,7 @@ FED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("fed", FED)
 @pytest.mark.parametrize("view", VIEWS)
 async def test_results_are_the_callers_alone(graph: af.Graph, view: str, fed: str, size: int) -> None:
-    """What comes out can't be written, what went in can, and neither shows in the other or in a variable."""
+    """Results can't be written, feeds can, and neither shows in the other or in a variable."""
     owned = np.arange(16.0, dtype=np.float32).reshape(4, 4)
     owned = np.tile(owned, (size, size))
     given = FED[fed](owned)

@@ -24,7 +24,7 @@ from actorflow.session import step_runner as steps_module
 
 __all__ = ["probe"]
 
-SIZE = 50_000  # numpy lets go of the interpreter while it adds so many
+SIZE = 50_000  # The number of elements from which numpy lets go of the interpreter while it adds
 
 
 @af.op("TestHalves", shape=lambda c: [], result=None, gradient=None, stateful=True, writes=True, work=probes.HEAVY)

@@ -70,7 +70,7 @@ async def main(world: World) -> Counter[str]:
 
 
 def run(seed: int, faults: Faults | None = FAULTS) -> tuple[Counter[str], str]:
-    """What became of the steps, and the digest of the trace."""
+    """The ends of the steps, and the digest of the trace."""
     trace = Trace()
     ends = simulate(main, seed=seed, hosts=[*HOSTS, "client"], faults=faults, trace=trace, limit=1000)
     return ends, trace.digest

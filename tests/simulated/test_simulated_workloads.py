@@ -35,7 +35,7 @@ from actorflow.session.step_runner import DeferredCall
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 CHUNK = 28
-"""So many seeds make a test. One that fails is named, and the others go on."""
+"""The number of seeds of a test. One that fails is named, and the others go on."""
 
 
 @pytest.fixture(autouse=True)

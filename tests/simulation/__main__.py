@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def quiet() -> None:
-    """What servers log under faults is what they are there for."""
+    """Servers log faults, and these runs make them on purpose."""
     logging.getLogger("actorflow").setLevel(logging.CRITICAL)
 
 

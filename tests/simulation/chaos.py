@@ -104,7 +104,7 @@ class Chaos:
                 return
 
     def _end_aims(self) -> None:
-        """What has not found its phase happens now."""
+        """A fault that has not found its phase happens now."""
         aimed, self._aimed = self._aimed, []
         for fault in aimed:
             self._world.call_later(self._chance.uniform(0, 1), self._happen, fault.kind)
@@ -177,7 +177,7 @@ class Chaos:
         world.call_later(3.0 if torn else _FALLBACK, die)
 
     def _fail_writes(self, name: str, seconds: float) -> None:
-        """The disk fails for a while. What counts is the operation that does."""
+        """The disk fails for a while. The operation that fails is the one that counts."""
         files, world = self._world.host(name).files, self._world
         self._left -= 1
         self._world.say(f"the disk of {name} fails for {seconds:.6f}")

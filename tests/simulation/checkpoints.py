@@ -1,5 +1,5 @@
 """Checkpoints only: variables of many types on two servers get the values of one generation after the other, are saved, and
-restored whenever something is lost and now and then besides. What is restored is one generation, in all bits, on both."""
+restored whenever something is lost and now and then besides. A restore gives one generation, in all bits, on both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RESTORE_EVERY = 7
 
 
 def values_of(generation: int) -> list[Any]:
-    """What the variables hold in a generation."""
+    """The values of the variables in a generation."""
     base = (np.arange(_SIZE) * 7 + generation * 13) % 101
     return [
         np.array([b"%d" % n for n in base[:20]], object) if kind is np.str_ else base.astype(kind) for kind in _KINDS

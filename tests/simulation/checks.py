@@ -23,7 +23,7 @@ def check_documented(error: BaseException) -> None:
 
 
 def leaks(server: Server) -> list[str]:
-    """What a server that has been left alone still keeps of its clients; none where all is well."""
+    """The state that a server that has been left alone still keeps of its clients; none if all is well."""
     worker, links = server.worker, server.links
     alive = [*links.inbound.values(), *(link for link in links.outbound.values() if link.alive)]
     strangers = [link.task for link in links.inbound.values() if not link.alive or link.task.startswith("/client")]
@@ -56,7 +56,7 @@ def leaks(server: Server) -> list[str]:
 
 
 def lost_on_the_way(world: World) -> list[str]:
-    """What the ends of connections that live have lost between them, after a rest; none where all is well."""
+    """The losses that the ends of live connections have between them, after a rest; none if all is well."""
     found: list[str] = []
     for station in world.network.stations.values():
         for end in station.ends:

@@ -20,7 +20,7 @@ _PAUSE = 0.08
 
 @dataclass
 class Book(Notes):
-    """What is noted of the counters of a model."""
+    """The notes of the counters of a model."""
 
     ledgers: list[Ledger]
     writers: int

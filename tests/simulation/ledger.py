@@ -60,7 +60,7 @@ class Ledger:
         self._pending.discard(number)
 
     def restored(self, number: int) -> None:
-        """The counter's value is that of a checkpoint. What is in flight may still be asked of the new epoch."""
+        """The counter's value is that of a checkpoint. Steps in flight may still be asked of the new epoch."""
         self._life += 1
         self._pending.clear()
         bounds = self._saves[number]

@@ -81,7 +81,7 @@ async def goes_round(run: Run, book: Book, k: int, target: str) -> None:
 
 
 def expected(limit: int) -> int:
-    """What a loop gives."""
+    """The result of a loop."""
     x = 1
     for i in range(limit):
         x = 2 * x + i

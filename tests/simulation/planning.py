@@ -25,13 +25,13 @@ _MOST = 4000
 
 
 class _Memory:
-    """What functions have given, by what they were given. It keeps both, so that an object's `id` stays its own."""
+    """The results of functions, by their arguments. It keeps both, so that an object's `id` stays its own."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[Any, Any]] = {}
 
     def recall(self, key: Hashable, held: Any, work: Callable[[], Any]) -> Any:
-        """What `work()` gave for this key before, or gives now. `held` is what the key takes the `id` of."""
+        """The result of `work()` for this key before, or now. `held` is what the key takes the `id` of."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= _MOST:

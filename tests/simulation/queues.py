@@ -48,7 +48,7 @@ def model() -> Model:
 
 @dataclass
 class Traffic:
-    """What has gone into the queue and come out of it. A life is the server that the queue was in."""
+    """The elements that have gone into the queue and come out of it. A life is the server that the queue was in."""
 
     asked: int = 0
     enqueued: dict[int, object] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """`supervised`: the chief of a workload: the real `Supervisor`, and whoever starts it again when it has ended with an error.
 
-It saves checkpoints, begins an epoch after each loss, and restores the last checkpoint in it, under all faults. What it does
-is told to the run, and to the book of the workload's counters, at the moment at which it does it.
+It saves checkpoints, begins an epoch after each loss, and restores the last checkpoint in it, under all faults. Its
+actions are told to the run, and to the book of the workload's counters, at the moment of each.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ M = TypeVar("M", bound="Made")
 
 
 class Made(Protocol):
-    """What a workload's chief has made: a graph with a global step."""
+    """The graph that a workload's chief has made, with a global step."""
 
     graph: af.Graph
 
 
 class Notes:
-    """Who wants to know of checkpoints, by the global step that they are of; 0 stands for initial values too."""
+    """The listener that wants to know of checkpoints, by the global step that they are of; 0 stands for initial values
+    too."""
 
     def save_begins(self, step: int) -> None:
         """A checkpoint may come to be from now on."""
@@ -106,7 +107,8 @@ class Watched(af.Supervisor):
 
 @functools.cache
 def graph_of(make: Callable[[], M], folder: str) -> tuple[M, ModelState]:
-    """What `make()` gives, and the supervisor's nodes beside. It is the same in each process of each seed, so it is made once."""
+    """The result of `make()`, and the supervisor's nodes beside. It is the same in each process of each seed, so it is
+    made once."""
     made = make()
     return made, ModelState(made.graph, folder, max_to_keep=3)
 
@@ -118,9 +120,9 @@ async def supervised(
     notes: Notes | None = None,
     **options: Any,
 ) -> None:
-    """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. Where that ends with
-    a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so also where
-    it has ended in the middle of a loss before anything was saved."""
+    """Runs `train` under a supervisor, in a graph as a program makes it whenever its process is started. If that ends
+    with a documented error, such as that of a disk that does not take the number of an epoch, there is another one; so
+    also if it has ended in the middle of a loss before anything was saved."""
     made, model = graph_of(make, run.folder)
     while True:
         assert model.saver is not None

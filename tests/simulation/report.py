@@ -11,7 +11,7 @@ from simulation.phases import PHASES
 from simulation.seeds import Outcome
 
 TABLE_SEEDS = 2000
-"""From so many seeds on each kind of fault must have met each phase."""
+"""From this number of seeds on each kind of fault must have met each phase."""
 
 
 class Report:

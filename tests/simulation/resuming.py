@@ -32,9 +32,9 @@ from simulation.training import Model
 JOBS: Mapping[str, list[str]] = {"ps": ["ps0"], "worker": ["w0", "w1"]}
 NAMES = [name for names in JOBS.values() for name in names]
 NEAR = ("kill", "kill amid a save", "kill amid a restore", "two at once", "all at once", "stop", "short stop")
-"""What befalls a cluster on one host, whose supervisor starts tasks again."""
+"""The faults of a cluster on one host, whose supervisor starts tasks again."""
 FAR = ("crash", "silent crash", "two at once far", "freeze", "partition", "one-way partition", "reset", "delay")
-"""What befalls one of several hosts."""
+"""The faults of a cluster of several hosts."""
 _POLICY = RestartPolicy(most=10**6)
 _START_SECONDS = 0.4, 1.2
 _WAIT = 120.0
@@ -105,7 +105,7 @@ class SimulatedCluster(LocalCluster):
 
 @dataclass
 class _Training:
-    """What is seen of the training."""
+    """The visible state of the training."""
 
     steps: int = 0
     saves: int = 0
@@ -223,7 +223,8 @@ class Resuming:
 
 
 def resuming(kind: str, seed: int, *, faults: int = 8, trace: Trace | None = None) -> list[float]:
-    """The virtual seconds from each of so many faults of a kind to the end of the next step. `Trace(print)` shows all."""
+    """The virtual seconds from each of `faults` faults of a kind to the end of the next step. `Trace(print)` shows
+    all."""
     runs: list[Resuming] = []
 
     async def main(world: World) -> None:

@@ -18,16 +18,16 @@ from simulation.phases import PHASES, Phases
 from simulation.tasks import FOLDER, Tasks
 
 DELIVERIES = 1000
-"""A run goes on until so many frames have arrived,"""
+"""A run goes on until this number of frames have arrived,"""
 GOOD = 15
-"""and so many steps have gone well."""
+"""and this number of steps have gone well."""
 DEADLINE = 60.0
 """Far beyond the timeout of any run, with all that a freeze adds to it."""
 T = TypeVar("T")
 CONNECT_SECONDS = 5.0
 STEP_SECONDS = 6.0
 LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPreconditionError)
-"""What a run may end with while faults go on, besides well."""
+"""The errors with which a run may end while faults go on."""
 _CHIEFS_TARGET = "w0"
 _REST = 5.0
 _PERIOD = 0.25
@@ -39,7 +39,7 @@ _MOST_PAUSE = 0.5
 
 
 class Workload(Protocol):
-    """What runs in a cluster, and what has to be true of it."""
+    """The programs that run in a cluster, and the conditions that have to hold of it."""
 
     name: str
     cluster: Mapping[str, Sequence[str]]
@@ -67,10 +67,10 @@ class Tally(Trace):
 
 
 class Run:
-    """What the programs of a workload share. All but the observer's view of it is theirs to keep true."""
+    """The common state of the programs of a workload. All but the observer's view of it is theirs to keep true."""
 
     folder: str = FOLDER
-    """Where checkpoints are."""
+    """The folder of checkpoints."""
 
     def __init__(self, world: World, workload: Workload, *, faults: bool = True, window: float = 4.0) -> None:
         self.world = world
@@ -82,7 +82,7 @@ class Run:
         self.done = False
         """Set by the program that ends the run."""
         self.book: dict[Any, Any] = {}
-        """What programs note for each other and for the end, beside all machines."""
+        """Notes of programs for each other and for the end, beside all machines."""
         self.restores = 0
         self.ends: Counter[str] = Counter()
         """The errors of runs, by their classes; "good" for those without."""
@@ -124,7 +124,7 @@ class Run:
         return self.chaos.is_over and trace.deliveries >= DELIVERIES and self.ends["good"] >= GOOD
 
     async def in_time(self, work: Awaitable[T]) -> T:
-        """What `work` gives, which must be over before its deadline, in one way or another."""
+        """The result of `work`, which must be over before its deadline, in one way or another."""
         with anyio.move_on_after(DEADLINE):
             return await work
         raise AssertionError(f"a run was not over after {DEADLINE:g} virtual seconds")
@@ -156,7 +156,7 @@ class Run:
                     raise error
 
     async def pause(self, programs: int = 1) -> None:
-        """Lets a moment pass while faults go on, so that the steps of so many programs are spread over it."""
+        """Lets a moment pass while faults go on, so that the steps of `programs` programs are spread over it."""
         if self.chaos is not None and not self.chaos.is_over:
             await anyio.sleep(self.spread(_PAUSE * programs))
 

@@ -41,7 +41,8 @@ LINK = Link(delay=0.0005, jitter=0.0003, loss=0.002)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a seed. `failure` is empty where all was right, else what was wrong, with the way to see it again."""
+    """The outcome of a seed. `failure` is empty where all was right, else what was wrong, with the way to see it
+    again."""
 
     seed: int
     workload: str
@@ -116,7 +117,7 @@ def check_load(run: Run, trace: Tally) -> None:
 
 
 def describe(seed: int, workload: Workload, error: BaseException) -> str:
-    """What went wrong in a seed, and how to see it again."""
+    """The error of a seed, and how to see it again."""
     notes = "\n".join(getattr(error, "__notes__", ()))
     where = (
         "".join(traceback.format_exception(error))
@@ -138,7 +139,7 @@ def run_twice(seed: int) -> Outcome:
 
 
 def run_seeds(seeds: Iterable[int], processes: int | None = None, *, twice: bool = False) -> Iterator[Outcome]:
-    """The outcomes of seeds, in their order, run by so many processes (one for each processor unless given)."""
+    """The outcomes of seeds, in their order, run by `processes` processes (one for each processor unless given)."""
     count = processes or os.cpu_count() or 1
     run = run_twice if twice else run_seed
     if count == 1:

@@ -26,7 +26,7 @@ def commit() -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What it ran on."""
+    """The machine on which it ran."""
     return {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",

@@ -18,7 +18,7 @@ from actorflow.transport.base import Limits
 
 DRAIN_SECONDS = 2.0
 FOLDER = "/models"
-"""Where checkpoints are, on the file system that all machines share."""
+"""The folder of checkpoints, on the file system that all machines share."""
 CHANNELS = {"limits": Limits(data_window=1 << 16), "chunk": 8 * 1024}
 """The least window, and small chunks: tensors are small here too, go in many frames, and have to wait for credit."""
 
@@ -62,5 +62,5 @@ class Tasks:
         self._world.host(name).deliver(lambda: self._wanted[name].set())
 
     def target(self, name: str) -> str:
-        """What a session connects to."""
+        """The address that a session connects to."""
         return f"tcp://{name}:1"

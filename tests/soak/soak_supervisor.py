@@ -42,7 +42,7 @@ def _collector() -> None:
 
 
 def look() -> dict[str, float]:
-    """What this process has now."""
+    """The memory, threads and files of this process now."""
     gc.collect()
     return {
         "resident_mib": (machine.resident_bytes(os.getpid()) or 0) / 2**20,
@@ -84,9 +84,9 @@ async def test_f64_f65_an_hour_with_a_kill_a_minute(tmp_path: Path) -> None:
 
 
 def growth(looks: list[dict[str, float]]) -> dict[str, float]:
-    """What has grown. Memory by the median of the slopes between any two looks (Theil and Sen), so that neither a single look
-    decides, nor a step up to a new most that the system does not get back; the rest by the median of the last third less that
-    of the first."""
+    """The figures that have grown. Memory by the median of the slopes between any two looks (Theil and Sen), so that
+    neither a single look decides, nor a step up to a new most that the system does not get back; the rest by the median
+    of the last third less that of the first."""
     hours = np.array([one["seconds"] for one in looks]) / 3600
     memory = np.array([one["resident_mib"] for one in looks])
     third = max(1, len(looks) // 3)

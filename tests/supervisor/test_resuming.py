@@ -18,7 +18,7 @@ FAULTS = 8
 AIM, MOST = 3.0, 4.0
 """Virtual seconds from a fault, or its end, to the end of the next step: in the median, and of any."""
 MOST_OF = {"partition": 6.0, "one-way partition": 6.0}
-"""Where two tasks answer and don't reach each other, tries come with pauses of four heartbeats."""
+"""If two tasks answer and don't reach each other, tries come with pauses of four heartbeats."""
 
 
 @pytest.fixture(autouse=True)

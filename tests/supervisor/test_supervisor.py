@@ -53,7 +53,7 @@ QUICK = RestartPolicy(most=50, first_seconds=0.01, longest_seconds=0.02)
 
 
 def undisturbed(steps: int) -> list[str]:
-    """The book after so many steps in one process."""
+    """The book after `steps` steps in one process."""
     made = program(on_cluster=False)
     with af.blocking.Session(graph=made.graph) as session:
         with made.graph.as_default():
@@ -275,7 +275,7 @@ async def test_f65_f68_random_kills_leave_no_trace_in_the_result(tmp_path: Path,
 
 
 def waiting(made: Program, task: str) -> tuple[Any, Any]:
-    """What waits in a queue on a task, and what fills the queue."""
+    """A wait for a queue on a task, and the op that fills the queue."""
     with made.graph.as_default(), af.device(task):
         queue = af.FIFOQueue(1, [af.float32], [[]], shared_name="q")
         return queue.dequeue(), queue.enqueue(af.constant(1.0))

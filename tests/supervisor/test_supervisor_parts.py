@@ -123,7 +123,7 @@ async def test_f65_a_wait_ends_with_a_loss() -> None:
 
 
 class World:
-    """What a judge asks, under the control of a test. `lacking` are the variables without a value."""
+    """The answers for a judge, under the control of a test. `lacking` are the variables without a value."""
 
     def __init__(self, *, remote: bool = True, is_chief: bool = True, recovery: str = "all", most: int = 3) -> None:
         self.lives = {"/job:ps/task:0": UP, "/job:worker/task:0": UP}
@@ -407,7 +407,7 @@ class Cluster:
 
     @property
     def acts(self) -> list[str]:
-        """What was done, less what tasks were told."""
+        """The actions, less what tasks were told."""
         return [one for one in self.done if isinstance(one, str)]
 
     def told(self, kind: type) -> list[Any]:

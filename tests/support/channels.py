@@ -166,7 +166,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 def bits(token: Any) -> Any:
-    """What makes two tensors bit-equal."""
+    """The bytes, dtype and shape that make two tensors bit-equal."""
     array = np.asarray(token)
     if array.dtype == object:
         return array.shape, array.ravel().tolist()

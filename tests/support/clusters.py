@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ones."""
+    """`count` different free ports."""
     with ExitStack() as stack:
         found = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in found:
@@ -30,7 +30,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def make_spec(jobs: Mapping[str, int], transport: str) -> ClusterSpec:
-    """Addresses for so many tasks of each job."""
+    """Addresses for the given number of tasks of each job."""
 
     ports = iter(free_ports(sum(jobs.values())))
 

@@ -6,7 +6,7 @@ from actorflow.transports.protocol.connection import Connection
 
 
 def disagreements(one: Connection, other: Connection) -> list[str]:
-    """What was lost between two ends, in sentences; none where all is well. Something may be under way while it is not."""
+    """The losses between two ends, in sentences; none if all is well. Something may be under way while it is not."""
     return [line for sender, receiver in ((one, other), (other, one)) for line in _lost(sender, receiver)]
 
 

@@ -24,7 +24,8 @@ LARGE = 40_000
 
 @dataclass
 class Talk:
-    """What became of one channel, as each side saw it. An end is the name of the error, "good", or None: the process died."""
+    """The life of one channel, as each side saw it. An end is the name of the error, "good", or None: the process
+    died."""
 
     posted: int = 0
     answered: int = 0
@@ -117,7 +118,8 @@ async def main(world: World) -> Book:
 
 
 def check(book: Book, living: int) -> None:
-    """What was received is a beginning of what was posted, in order and once; and whatever was not, somebody was told."""
+    """The received messages are a beginning of the posted ones, in order and once; and of each other one, a side was
+    told."""
     for key, talk in book.items():
         assert talk.answered <= talk.received <= talk.posted, (key, talk)
         assert len(set(talk.tokens)) == len(talk.tokens) and set(talk.tokens) <= set(range(1, talk.posted + 1)), key

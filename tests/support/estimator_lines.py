@@ -41,7 +41,7 @@ def quiet(**options: Any) -> af.estimator.RunConfig:
 
 
 def expected(steps: int, order: Callable[[int], Any] = lambda step: list(batches())[step % 4]) -> Any:
-    """What `steps` of plain numpy make of w and b."""
+    """The values that `steps` of plain numpy make of w and b."""
     w, b = np.zeros((2, 1)), np.zeros(1)
     for step in range(steps):
         features, labels = order(step)

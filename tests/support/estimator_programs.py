@@ -22,7 +22,7 @@ ROWS, INPUTS = 24, 3
 
 
 def configuration(seed: int) -> dict[str, Any]:
-    """What one seed stands for."""
+    """The configuration of one seed."""
     draw = random.Random(seed)
     return {
         "model": draw.choice(["line", "net", "classes"]),

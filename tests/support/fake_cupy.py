@@ -1,8 +1,9 @@
 """A GPU that exists in a test only: as much of CuPy as the CUDA device calls, with work that completes late and out of order.
 
 `FakeCupy()` stands in for the module. Streams are queues that a driver carries out one piece at a time: in order within a
-stream, in an order drawn from a seed between streams, at once (a thread) or when the test says so (`manual`). What a piece of
-work computes is known when it is launched, because shapes are asked for then; whether it may be *used* is checked:
+stream, in an order drawn from a seed between streams, at once (a thread) or when the test says so (`manual`). The
+result of a piece of work is known when it is launched, because shapes are asked for then; whether it may be *used* is
+checked:
 
 - each block of memory remembers who wrote and read it last, in vector time. A launch in another stream that no event has
   put behind them raises `Race`; so does the reuse of a block by the pool;
@@ -15,9 +16,9 @@ work computes is known when it is launched, because shapes are asked for then; w
   runs over the same memory, whoever that belongs to by now. Events, copies from the host and products fail in such a stream,
   as CuPy's do.
 
-Several of them over one `FakeHost` are processes of one host. What one shows by a handle, another opens; the checks above hold
-across them. To open one's own handle, or what has been closed, fails. To close memory that a copy still reads, or to give memory
-back to the driver that somebody has open, fails the test.
+Several of them over one `FakeHost` are processes of one host. Memory that one shows by a handle, another opens; the
+checks above hold across them. To open one's own handle, or what has been closed, fails. To close memory that a copy
+still reads, or to give memory back to the driver that somebody has open, fails the test.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class CUDARuntimeError(RuntimeError):
 
 
 class CUDADriverError(RuntimeError):
-    """What CuPy raises where it launches."""
+    """The error that CuPy raises as it launches."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"CUDA_ERROR {status}")
@@ -499,7 +500,7 @@ class _Stream:
         self.place = gpu.place()
         self.clock: Clock = {self.number: 0}
         self.recorded: list[_Recorded] | None = None
-        """What was launched since a capture began."""
+        """The launches since a capture began."""
         self.spoilt = False
 
     def begin_capture(self, mode: Any = None) -> None:
@@ -655,7 +656,7 @@ class _Memory:
 
 
 class _Malloced(_Memory):
-    """What one call of cudaMalloc gives. It goes back with this object."""
+    """The memory of one call of cudaMalloc. It goes back with this object."""
 
     def __init__(self, gpu: FakeCupy, size: int) -> None:
         block = gpu.physical(size)
@@ -736,7 +737,7 @@ class _Recorded:
 
 
 class _Graph:
-    """What was captured. It can be launched into any stream, as often as one likes."""
+    """The captured launches. It can be launched into any stream, as often as one likes."""
 
     def __init__(self, gpu: FakeCupy, recorded: list[_Recorded]) -> None:
         self._gpu = gpu
@@ -961,7 +962,7 @@ class _Raw:
 
 
 def _plain(value: Any, stream: _Stream, arrays: list[FakeArray]) -> Any:
-    """What numpy computes with in the place of `value`; arrays of the GPU are added to `arrays`."""
+    """The array with which numpy computes in the place of `value`; arrays of the GPU are added to `arrays`."""
     if isinstance(value, FakeArray):
         assert value.device.id == stream.place, "a kernel uses an array of another GPU"
         arrays.append(value)

@@ -129,7 +129,7 @@ def calls() -> Iterator[tuple[str, Call]]:
 
 
 def answers(tf: Any) -> dict[str, list[Any]]:
-    """What a module answers to each call, as arrays."""
+    """The answers of a module to each call, as arrays."""
     with tf.Graph().as_default():
         made = {name: call(tf) for name, call in calls()}
         fetched = {name: list(found) if isinstance(found, (list, tuple)) else [found] for name, found in made.items()}

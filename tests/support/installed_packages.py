@@ -50,7 +50,7 @@ def environ(paths: str, **more: str) -> dict[str, str]:
 
 
 def run(paths: str, *command: str | Path) -> str:
-    """What a Python program prints that ends well and complains of nothing."""
+    """The output of a Python program that ends well and complains of nothing."""
     done = subprocess.run(
         [sys.executable, *command],
         env=environ(paths), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,

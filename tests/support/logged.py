@@ -1,4 +1,4 @@
-"""What actorflow logs meanwhile, as structlog's own `capture_logs` gives it."""
+"""The log of actorflow during a block, as structlog's own `capture_logs` gives it."""
 
 from __future__ import annotations
 

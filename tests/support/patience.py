@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Iterator
 
 PATIENCE = 600.0  # seconds that a test waits for what must come: as many as the longest that a test of a minute's limit may take
-BACKSTOP = 10  # a test ends after so many times its limit by the wall clock, whatever the machine did
+BACKSTOP = 10  # a test ends after this multiple of its limit by the wall clock, whatever the machine did
 LOOKS = 8  # looks at the processes of a test before its limit; of one that has ended, what it did since the last look is not seen
 
 
 class MachineTime:
     """The seconds that this machine gave to this process and to those below it, from now on.
 
-    Linux says of each thread how long it ran and how long it was ready and did not run. Where it does not say so,
+    Linux says of each thread how long it ran and how long it was ready and did not run. If it does not say that,
     these are seconds of the wall clock.
     """
 

@@ -22,13 +22,13 @@ HEAVY = 1e12  # so much work that a kernel's first run is on the device's thread
 
 
 class Probe:
-    """What the kernels of one test share, by the tag of their node."""
+    """The state that the kernels of one test share, by the tag of their node."""
 
     def __init__(self) -> None:
         self.ran: Counter[str] = Counter()
         self.order: list[str] = []
         self.does: dict[str, Callable[[Any], Any]] = {}
-        """What a node does with its input instead of giving it back."""
+        """The function that a node applies to its input instead of giving it back."""
         self.gates: dict[str, asyncio.Event] = {}
         self.reached: dict[str, asyncio.Event] = {}
         self.held = threading.Event()
@@ -36,7 +36,7 @@ class Probe:
         self.release = threading.Event()
 
     def gate(self, tag: str) -> asyncio.Event:
-        """What the nodes `wait(x, tag=tag)` wait for."""
+        """The event for which the nodes `wait(x, tag=tag)` wait."""
         return self.gates.setdefault(tag, asyncio.Event())
 
     def arrived(self, tag: str) -> asyncio.Event:

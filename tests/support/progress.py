@@ -39,7 +39,7 @@ class Progress:
 
 
 def register(config: pytest.Config) -> None:
-    """Where the environment names a pipe. No process below this one tells."""
+    """Registers the reporter if the environment names a pipe. No process below this one tells."""
     pipe = os.environ.pop(PIPE, None)
     if pipe is not None:
         config.pluginmanager.register(Progress(int(pipe)), "progress")

@@ -1,8 +1,8 @@
 """Random graphs of public ops, and random requests to run parts of them. A seed decides everything.
 
 Whatever order the nodes run in, the values are the same bits: accesses to one variable that don't commute are ordered by
-control edges, and sums of floats are of small whole numbers. What is left free is what a runtime has to get right: a
-snapshot may be used after the update that follows its read, and everything may run on any device, thread or turn.
+control edges, and sums of floats are of small whole numbers. The order is left free, and a runtime has to get it right:
+a snapshot may be used after the update that follows its read, and everything may run on any device, thread or turn.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Request:
-    """What one `run` is asked for, by name, so that it fits each graph of the same seed."""
+    """The fetches and feeds of one `run`, by name, so that it fits each graph of the same seed."""
 
     fetches: list[str]
     feeds: dict[str, Any]

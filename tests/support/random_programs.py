@@ -267,7 +267,7 @@ class _Maker:
 
 
 class Run:
-    """What one run in Python decided and counted, beside its results."""
+    """The decisions and counts of one run in Python, beside its results."""
 
     def __init__(self, program: Program, inputs: Sequence[Any]) -> None:
         self.decisions: list[bool] = []

@@ -1,4 +1,4 @@
-"""A process whose machine is as strange as can be. What a simulation gives in it is what it gives elsewhere.
+"""A process whose machine is as strange as can be. A simulation in it gives the results that it gives elsewhere.
 
 `python strange_machine.py SEED messages|workload SEED...` prints the digest of the trace of each further seed, in a process with
 a large or small number, clocks that jump as on a machine with much else to do, objects at other addresses, and garbage that is

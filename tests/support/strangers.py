@@ -66,7 +66,7 @@ def besiege(port: int, count: int, seconds: float, kinds: Sequence[str]) -> int:
 
 
 def with_wrong_keys(address: str, server_key: str, count: int, seconds: float) -> None:
-    """So many clients whose keys no one knows, at work for `seconds`."""
+    """`count` clients whose keys no one knows, at work for `seconds`."""
     context = zmq.Context()
     try:
         for _ in range(count):

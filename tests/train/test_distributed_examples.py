@@ -53,7 +53,7 @@ def sent(trace: af.Trace) -> list[tuple[str, str]]:
 
 
 def run(name: str, *arguments: str) -> str:
-    """What an example prints; warnings are errors in it."""
+    """The output of an example; warnings are errors in it."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, *arguments],
         env=ENVIRONMENT,

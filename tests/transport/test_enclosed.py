@@ -61,7 +61,7 @@ def test_f51_what_is_large_or_no_plain_number_goes_as_a_token() -> None:
 
 
 def test_f62_what_is_no_tensor_is_refused() -> None:
-    """Whatever a peer makes of it, it is a tensor of as many bytes as came, or InvalidArgumentError."""
+    """The peer makes a tensor of as many bytes as came of it, or raises InvalidArgumentError."""
     for seed in range(300):
         mutator = Mutator(seed)
         (form,) = over_the_wire([np.arange(random.Random(seed).randrange(5), dtype=np.int32)])

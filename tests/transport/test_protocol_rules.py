@@ -65,7 +65,7 @@ def pair(
 
 
 def token_of(of: Connection, edge: int, step: int, tag: bytes = b"", epoch: int = 0) -> list[Any]:
-    """What has come, or comes, for a key."""
+    """The token that has come, or comes, for a key."""
     found: list[Any] = []
     of.inbox.expect(epoch, step, (edge, tag), lambda token, error: found.append(token if error is None else error))
     return found

@@ -22,7 +22,7 @@ KEY = "/device:CPU:0;a:0;/device:SIM:0"
 
 
 class Broken(Exception):
-    """What a step was aborted with."""
+    """The error with which a step was aborted."""
 
 
 @pytest.fixture(params=["local"])

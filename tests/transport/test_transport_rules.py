@@ -1,4 +1,4 @@
-"""What channels count, and what they do at the edges of their rules, over each transport that has a wire."""
+"""The counts of channels, and their behaviour at the edges of their rules, over each transport that has a wire."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ MADE = TransportFactory({name!r}, {scheme!r}, Reach.{reach}, refuse, cost={cost}
 
 
 def forget() -> None:
-    """What was found of plug-ins is looked up again."""
+    """Plug-ins are looked up again."""
     plugins.look_again()
     plugins._broken.clear()
     plugins._told.clear()

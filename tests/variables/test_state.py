@@ -79,7 +79,7 @@ def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """What has to be freed at once must not wait for the garbage collector."""
+    """Objects that have to be freed at once must not wait for the garbage collector."""
     gc.disable()
     yield
     gc.enable()

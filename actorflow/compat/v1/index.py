@@ -1,5 +1,4 @@
-"""The modules of TensorFlow's names that actorflow does not have so: `make names` writes this file from the marks in
-the sources."""
+"""The modules of TensorFlow's names that actorflow does not have so: `make names` writes this file from the marks in the sources."""
 
 from __future__ import annotations
 

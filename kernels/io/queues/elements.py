@@ -18,7 +18,7 @@ from .stores import Element
 
 @dataclass(frozen=True, slots=True)
 class QueueSpec:
-    """What a queue is asked for with. All that share one have to ask for the same."""
+    """The attributes with which a queue is asked for. All that share one have to ask for the same."""
 
     kind: str
     name: str

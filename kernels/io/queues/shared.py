@@ -45,8 +45,8 @@ class SharedQueue(Generic[C]):
     async def perform(self, attempt: A, step: StepHandle) -> A:
         """Returns when `attempt` is done. Raises its error.
 
-        Where the step is stopped, or the task cancelled, first, the attempt is taken back, with its elements if it was just
-        done.
+        If the step is stopped, or the task cancelled, first, the attempt is taken back, with its elements if it was
+        just done.
         """
         with self._lock:
             finished = self.core.submit(attempt)
@@ -102,7 +102,7 @@ class SharedQueue(Generic[C]):
         self._wake(finished)
 
     def look(self, at: Callable[[C], R]) -> R:
-        """What `at` sees of the core."""
+        """The view of `at` on the core."""
         with self._lock:
             return at(self.core)
 

@@ -60,8 +60,8 @@ class Fifo:
 
 
 class Shuffled:
-    """At random: `draw(n)` says which of n. While the queue is open, `min_after_take` elements stay behind, so that each
-    choice is among more than so many."""
+    """At random: `draw(n)` says which of n. While the queue is open, `min_after_take` elements stay behind, so that
+    each choice is among more than that."""
 
     def __init__(self, draw: Draw, min_after_take: int) -> None:
         self._draw = draw

@@ -1,4 +1,4 @@
-"""What an operation on a queue or barrier waits for, in words."""
+"""The waits of operations on a queue or barrier, in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPLETED: Users = (("completed by", ("BarrierInsertMany",)), ("drained by", ("
 
 
 def wait_at(core: QueueCore, attempt: Attempt) -> Wait:
-    """What `attempt` waits for."""
+    """The thing for which `attempt` waits."""
     before = behind(core.before(attempt))
     if isinstance(attempt, Take):
         what = f"waits for {several(attempt.count, 'element')} of {_named(core)}"

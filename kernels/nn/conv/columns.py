@@ -22,7 +22,7 @@ _BLOCK_BYTES = 1 << 20
 _GPU_BLOCK_BYTES = 1 << 26
 """There each block costs launches, and no cache holds it."""
 _SHORT_RUN = 16
-"""Elements that lie together in a window's row; below so many, copies run along the images instead."""
+"""Elements that lie together in a window's row; below this number, copies run along the images instead."""
 
 
 def _block_bytes(xp: Any) -> int:

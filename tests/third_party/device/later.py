@@ -205,7 +205,7 @@ class LaterDevice:
             raise named from error
 
     def wait_for(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives after all that was launched so far. Nothing on the way of a step calls this."""
+        """The result of `work` after all that was launched before. Nothing on the way of a step calls this."""
         if self._ident == threading.get_ident():
             return work()
         return self._thread.submit(work).result()
