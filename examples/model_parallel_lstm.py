@@ -3,8 +3,8 @@
 python examples/model_parallel_lstm.py --layers 3 --steps 15
 
 The network learns to say what it heard two beats ago. Layer 2 computes time t while layer 1 computes t + 1. The tensors
-that cross a cut are small: one output for each time, and its gradient on the way back; the weights stay where they are. The same training on one
-device gives the same bits.
+that cross a cut are small: one output for each time, and its gradient on the way back; the weights stay where they are.
+The same training on one device gives the same bits.
 
 On a cluster, which has to have a worker for each layer:
 

@@ -54,7 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
     config.addinivalue_line("markers", "slow: one of the slowest, as measured in seconds.txt; make test-all runs it")
     register(config)
-    # What nohup or a shell in the background ignores, processes that tests start would ignore too. SIGHUP stays: nohup means it.
+    # A signal that nohup or a shell in the background ignores, processes that tests start would ignore too. SIGHUP
+    # stays: nohup means it.
     for number in (signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -190,7 +191,7 @@ def _say_fd(entry: tuple[int, str]) -> str:
 
 
 def _settled(look: Callable[[], set[Any]], before: set[Any]) -> set[Any]:
-    """What is there now and was not before, when what is about to end has had the time to."""
+    """The things that are there now and were not before, when those that are about to end have had the time to."""
     new = look() - before
     if not new:
         return new
@@ -221,7 +222,7 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def graphs_are_valid_after_each_pass() -> Iterator[None]:
-    """Whatever plan a test makes, the graph is looked at after each of its passes."""
+    """For each plan that a test makes, the graph is looked at after each of its passes."""
     from actorflow.passes.pipeline import validate, watched
 
     with watched(validate):

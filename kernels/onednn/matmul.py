@@ -117,7 +117,7 @@ def _gemm(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bo
 
 
 def _turns(m: int, n: int, k: int, turned_b: bool) -> bool:
-    """The library copies the wide matrix to turn it. Where few rows use it, the transposed product takes less."""
+    """The library copies the wide matrix to turn it. If few rows use it, the transposed product takes less."""
     return turned_b and n >= _WIDE * m and n * k >= _LARGE
 
 

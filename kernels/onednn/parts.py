@@ -1,8 +1,8 @@
 """Parts of a library's work that two threads take in turns: some images of a batch, some rows or columns of a product.
 
 The library's own threads wait for each other several times in a call, and where one of them has lost its core the other
-waits with it. Here a thread that gets none leaves the parts to the caller (`helping`). Where one thread does it all, it does
-so in one call, which takes a little less.
+waits with it. Here a thread that gets none leaves the parts to the caller (`helping`). If one thread does it all, it
+does so in one call, which takes a little less.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_KNOWN = 256
 
 
 def are_shared(library: Binding, flops: float, count: int = 2) -> bool:
-    """Whether work on so many images or rows is done in parts. Where there are more than two cores, the library's own
+    """Whether work on `count` images or rows is done in parts. If there are more than two cores, the library's own
     threads do it."""
     return flops >= WORTH_FLOPS and count > 1 and library.most_threads == 2 and cores() == 2
 
@@ -76,7 +76,7 @@ class Batch:
         fits: Callable[[int, int], bool] | None = None,
         then: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. Where not all images
+        """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. If not all images
         from one to another `fits`, the result is None. `then` changes a part of the result while it is at hand."""
         strange: list[int] = []
 
@@ -105,7 +105,7 @@ class Batch:
 
 
 class Batches:
-    """Batches by what they are made for. What the library can't do is remembered as well."""
+    """Batches by what they are made for. The shapes that the library can't do are remembered as well."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Batch | None] = {}

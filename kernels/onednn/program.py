@@ -30,7 +30,7 @@ _MOST_PROGRAMS = 256
 
 
 class Builder:
-    """What a program is made of, put together."""
+    """The parts of a program, put together."""
 
     def __init__(self, binding: Binding) -> None:
         self.binding = binding
@@ -152,8 +152,8 @@ class _Buffers:
 
 
 class Governed:
-    """What may run on one thread or on all, and does on as many as pay at present. The number of threads is fixed as a
-    program is made, so there is one for each."""
+    """Work that may run on one thread or on all, and does on as many as pay at present. The number of threads is fixed
+    as a program is made, so there is one for each."""
 
     def __init__(self, binding: Binding, make: Callable[[], Callable[..., None]], flops: float) -> None:
         self._binding = binding
@@ -177,7 +177,7 @@ class Governed:
         governor.add(split, perf_counter_ns() - begun)
 
     def plain(self) -> Callable[..., None]:
-        """What a call does, with as little as possible around it where that is one thread's work."""
+        """The work of a call, with as little as possible around it if that is one thread's."""
         if self._governor is not None:
             return self
         make, threads = self._made[1], self._binding.set_threads
@@ -206,7 +206,8 @@ class Governed:
 
 
 class Cache:
-    """Programs by what they are made for: shapes and attributes. What the library can't do is remembered as well."""
+    """Programs by what they are made for: shapes and attributes. The shapes that the library can't do are remembered as
+    well."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Governed | None] = {}

@@ -146,7 +146,7 @@ def random_gamma(xp: Any, shape: Any, alpha: Any, *, seed: int, seed2: int, ctx:
 def gamma(source: Stream, alpha: Any) -> Any:
     """One sample of Gamma(alpha, 1) for each of `alpha`, by Marsaglia and Tsang (2000), in float64.
 
-    In each round, all samples that are not accepted yet draw a normal and then a uniform number. Where alpha < 1, a sample
+    In each round, all samples that are not accepted yet draw a normal and then a uniform number. If alpha < 1, a sample
     of alpha + 1 is multiplied by u^(1/alpha), with a uniform number u that is drawn first."""
     boost = np.empty(alpha.size)
     philox.uniform(53)(source, boost)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 WORTH_SPLITTING = 250_000
-"""Below so many multiplications OpenBLAS itself takes one thread."""
+"""Below this number of multiplications OpenBLAS itself takes one thread."""
 
 _SHORTEST, _LONGEST = 16, 4096
 _MOST_SIZES = 256
@@ -57,7 +57,7 @@ def _ones(dtype: Any) -> Any:
 
 
 class Governor:
-    """What one size of product has cost on one thread and on all."""
+    """The costs of one size of product on one thread and on all."""
 
     __slots__ = ("_many", "_one", "_patience", "_rest")
 

@@ -60,7 +60,7 @@ def _is_fast(xp: Any, x: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An array as a matrix of so many rows, of which the rows or the `columns` are reduced, and the result's shape."""
+    """An array as a matrix of `rows` rows, of which the rows or the `columns` are reduced, and the result's shape."""
 
     rows: int
     columns: bool

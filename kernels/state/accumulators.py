@@ -37,7 +37,7 @@ def _wake(waiters: Iterable[Waiter]) -> None:
 
 
 class Accumulator:
-    """What applied gradients add up to, how many they were, and who waits to take their mean (or sum), in their order.
+    """The sum of applied gradients, their number, and the waiters that take their mean (or sum), in their order.
 
     Gradients of steps before `global_step`, which each taking counts up, are dropped without a word. Gradients of numbered
     workers are added in the order of the workers, whenever they come: those of the first workers go into the total as soon
@@ -166,7 +166,7 @@ class Accumulator:
         return CancelledError(f"The wait for {what} of the accumulator {self.name!r} has been cancelled.")
 
     def _reached(self) -> list[Waiter]:
-        """Who waited for a step that is there now."""
+        """The waiters for a step that is there now."""
         reached = [waiter for after, waiter in self._watchers if after < self.global_step]
         self._watchers = [watcher for watcher in self._watchers if watcher[0] >= self.global_step]
         return reached
@@ -192,7 +192,7 @@ class Accumulator:
             woken = self._serve()
         _wake(woken)
 
-    # What differs between dense gradients and rows
+    # The differences between dense gradients and rows
 
     def checked(self, *gradient: Any) -> Any:
         """The gradient in the form in which it is summed."""

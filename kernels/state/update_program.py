@@ -26,7 +26,7 @@ _ONCE: Mapping[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
     "eq": operator.eq, "gt": operator.gt,
 }  # fmt: skip
-"""What computes instructions over scalars; the array module does where no operator is."""
+"""The functions that compute instructions over scalars; the array module does if no operator is there."""
 
 
 class _Functions:
@@ -109,7 +109,7 @@ class Program:
         return found
 
     def loop(self, numbers: Sequence[Any] | None) -> Loop:
-        """What is to be done with each element; with `numbers`, choices that depend on them are made."""
+        """The work on each element; with `numbers`, choices that depend on them are made."""
         key = None if numbers is None else tuple([bool(numbers[c]) for c in self._chosen]) if self._chosen else ()
         found = self._loops.get(key)
         if found is None:
@@ -148,8 +148,8 @@ class Program:
 
 
 class Loop:
-    """What a run does with each element. The operands of `recipe` are the arrays, and then those of the program's values that
-    `numbers` names. `run` computes it by calls of an array module."""
+    """The work of a run on each element. The operands of `recipe` are the arrays, and then those of the program's
+    values that `numbers` names. `run` computes it by calls of an array module."""
 
     def __init__(self, recipe: Recipe, numbers: Sequence[int]) -> None:
         self.recipe = recipe

@@ -17,7 +17,7 @@ Words: TypeAlias = Any
 """An array of uint64."""
 
 FEWEST = 24
-"""From so many strings on this is quicker than string by string."""
+"""From this number of strings on this is quicker than string by string."""
 
 LONGEST = 64
 """Bytes of the longest string that is hashed here."""

@@ -67,7 +67,7 @@ class Group:
     alternatives: list[list[Group | Repeat]] = field(default_factory=lambda: [[]])
 
     def work(self, size: int) -> Work:
-        """What it may take to match it from one place of a text of `size` characters."""
+        """The work that it may take to match it from one place of a text of `size` characters."""
         total = Work(0, 0)
         for parts in self.alternatives:
             ways = steps = 1
@@ -233,7 +233,7 @@ class _Translation:
         return True
 
     def _character(self) -> tuple[str, bool]:
-        """What follows a backslash, in a class or outside, and whether it is one character."""
+        """The character that follows a backslash, in a class or outside, and whether it is one character."""
         char = self.rest[self.at]
         self.at += 1
         if char in _CLASSES:

@@ -18,7 +18,7 @@ from actorflow.errors import UnimplementedError
 from .re_syntax import translate
 
 MOST_STEPS = 1_000_000_000
-"""So many steps of backtracking Python's `re` may take over one string: about a second at the worst."""
+"""The number of steps of backtracking that Python's `re` may take over one string: about a second at the worst."""
 
 
 class Pattern(Protocol):
@@ -147,7 +147,8 @@ def _library() -> Any:
 
 
 def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
-    r"""What a rewrite with `\0` to `\9` makes of a match. Raises ValueError where it names no group of `pattern`."""
+    r"""The function that makes of a match the text of a rewrite with `\0` to `\9`. Raises ValueError where it names no
+    group of `pattern`."""
     parts: list[bytes | int] = []
     for piece in re.findall(rb"\\.?|[^\\]+", rewrite, re.DOTALL):
         if piece[:1] != b"\\":

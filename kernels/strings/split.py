@@ -56,7 +56,7 @@ def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
         return _matrix(xp, x, lambda value: value.split(between, maxsplit))
 
     def split(value: bytes) -> list[bytes]:
-        # Where no split is allowed, the whole string stays as it is.
+        # If no split is allowed, the whole string stays as it is.
         return [value] if maxsplit == 0 else value.split(None, maxsplit)
 
     return _matrix(xp, x, split)

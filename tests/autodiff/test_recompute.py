@@ -21,7 +21,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 def _chain(x: Any, layers: int, block: int | None) -> Any:
-    """tanh(h + c) `layers` times, in recomputed blocks of so many."""
+    """tanh(h + c) `layers` times, in recomputed blocks of `block` of them."""
 
     def some(h: Any, first: int, count: int) -> Any:
         for i in range(first, first + count):

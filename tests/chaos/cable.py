@@ -43,7 +43,7 @@ class Cable:
         self._thread = threading.Thread(target=self._carry, name="cable", daemon=True)
 
     def command(self, end: int) -> list[str]:
-        """What stands before a command to run it at the left (0) or the right (1)."""
+        """The prefix of a command that runs it at the left (0) or the right (1)."""
         return ["ip", "netns", "exec", self.names[end]]
 
     def __enter__(self) -> Cable:

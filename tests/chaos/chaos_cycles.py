@@ -1,7 +1,7 @@
 """Five hundred kills in a row, with pauses and kernels that hold the interpreter between them (`make chaos`).
 
-`CHAOS` is a factor: 1 takes about half an hour, 0.01 shows that all of it runs. What must never be fails; what takes how long is
-written to benchmarks/results/chaos.json, with what it has to reach. A failure names its seed.
+`CHAOS` is a factor: 1 takes about half an hour, 0.01 shows that all of it runs. An event that must never happen fails;
+the durations are written to benchmarks/results/chaos.json, with their limits. A failure names its seed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def test_f64_f65_f68_kill_cycles(tmp_path: Path) -> None:
 
 
 def keep(begun: float, cycles: int, measured: Measured) -> Path:
-    """Writes what there is after so many cycles."""
+    """Writes the results after `cycles` cycles."""
     command = f"make chaos CHAOS={FACTOR:g} CYCLES={CYCLES}"
     return write("chaos", command, begun, {"seed": SEED, "cycles": cycles, **figures_of(measured)})
 

@@ -1,7 +1,7 @@
 """The faults: what each does to a cluster of real processes, how that is made good, and what it may cause.
 
-`inject` and `heal` are called in turns. What a fault `loses`: "none" means that no task may be found to be lost, "must" that one
-has to be.
+`inject` and `heal` are called in turns. The losses that a fault may cause, `loses`: "none" means that no task may be
+found to be lost, "must" that one has to be.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Kill(Fault):
 
 
 class Freeze(Fault):
-    """SIGSTOP, and SIGCONT after so many seconds."""
+    """SIGSTOP, and SIGCONT after some seconds."""
 
     def __init__(self, seconds: float, loses: str) -> None:
         self.name, self.loses, self.lasts = f"freeze of {seconds:g} s", loses, (seconds, seconds)
@@ -137,7 +137,7 @@ def _network(scene: Scene) -> Network:
 
 
 class Proxy(Fault):
-    """What befalls the bytes of a task on their way."""
+    """The fate of a task's bytes on their way."""
 
     through, transport = "proxy", "zmq"
 

@@ -11,7 +11,7 @@ from actorflow.ops.shape_rules import unchanged
 
 @af.op("ChaosHog", shape=unchanged, gradient=None, stateful=True)
 def hog(seconds: af.TensorLike, *, name: str | None = None) -> af.Tensor:  # type: ignore[empty-body]
-    """Holds the interpreter of its task for so many seconds, and gives them back."""
+    """Holds the interpreter of its task for `seconds`, and gives them back."""
 
 
 @af.kernel("ChaosHog")

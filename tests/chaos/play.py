@@ -23,7 +23,7 @@ _CELL_SECONDS = 150.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a cell gave."""
+    """The outcome of a cell."""
 
     fault: str
     workload: str
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def make_launcher() -> Launcher:
-    """What starts the processes of all cells."""
+    """The launcher of all cells' processes."""
     return Launcher({"OPENBLAS_NUM_THREADS": "1", PREFIX: NAMES})
 
 
@@ -114,7 +114,7 @@ def leaves(error: BaseException) -> list[BaseException]:
 
 
 def _judge(fault: Fault, scene: Scene) -> None:
-    """What is left to say when all is over."""
+    """The verdict when all is over."""
     if fault.loses == "none":
         assert not scene.lost, f"{scene.lost} are said to be lost, but were only held up; {scene.told()}"
     if not fault.may_end_chief:

@@ -26,7 +26,7 @@ CLIENT = "a client"
 
 @dataclass
 class Weather:
-    """What befalls bytes at present. A way is who sends and who receives, tasks or `CLIENT`."""
+    """The present conditions for bytes. A way is who sends and who receives, tasks or `CLIENT`."""
 
     delay: float = 0.0
     """Seconds that each byte takes longer."""
@@ -52,7 +52,7 @@ class End(asyncio.Protocol):
         self.other = other or End(pair, self)
         self.sender = self.receiver = ""
         self.cut_after: int | None = None
-        """So many bytes are still let through; then the connection ends in the middle of them."""
+        """The number of bytes that are still let through; then the connection ends in the middle of them."""
         self._pair = pair
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._size = 0
@@ -204,7 +204,7 @@ class Network:
         self._opened: asyncio.Queue[Pair] = asyncio.Queue()
 
     async def start(self) -> None:
-        """Begins. What makes ways belongs to the task that calls this, and `aclose`."""
+        """Begins. The task that makes ways is the one that calls this, and `aclose`."""
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._lead_on)

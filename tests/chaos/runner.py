@@ -197,7 +197,7 @@ class Chaos:
     # ---- waiting
 
     def _waiting(self) -> list[str]:
-        """Who has waited for a while, so that its step is under way."""
+        """The clients that have waited for a while, so that their steps are in flight."""
         now = time.monotonic()
         return [task for task, since in self._waits_since.items() if now - since > _SETTLED]
 
@@ -229,7 +229,7 @@ class Chaos:
 
 @asynccontextmanager
 async def chaos(folder: Path, seed: int, *, mib: int, save_steps: int, pause: float = 0.0) -> AsyncIterator[Chaos]:
-    """A cluster that trains until the block ends, with so many seconds between steps."""
+    """A cluster that trains until the block ends, with a pause between steps."""
     made = program(mib)
     with Launcher({"OPENBLAS_NUM_THREADS": "1"}) as launcher:
         async with (

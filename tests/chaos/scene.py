@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Scene(Run):
-    """What the programs of a workload share, and the hand that disturbs them.
+    """The common state of the programs of a workload, and the hand that disturbs them.
 
     Args:
         seed: of the hand's chances.
@@ -61,7 +61,7 @@ class Scene(Run):
         self.damaged: set[str] = set()
         """The paths of checkpoints that somebody has damaged; they may be passed over."""
         self.errors: deque[str] = deque(maxlen=8)
-        """What runs have ended with, last."""
+        """The last errors of runs."""
         self.passed_over = 0
         """How many damaged checkpoints were passed over at restores."""
         self.pids: set[int] = set()
@@ -171,7 +171,7 @@ class Scene(Run):
         self.cluster.processes[task].signal(number)
 
     async def goes_on(self, runs: int = 4) -> None:
-        """Waits until all tasks are up, a checkpoint is made, and so many more runs have gone well."""
+        """Waits until all tasks are up, a checkpoint is made, and `runs` more runs have gone well."""
         saves, good = self.saves, self.ends["good"]
         await self.until(lambda: self.saves > saves and self.ends["good"] >= good + runs and self._all_up(), "goes on")
 
@@ -188,7 +188,7 @@ class Scene(Run):
         raise AssertionError(f"stuck where it {what}; {self.told()}")
 
     def told(self) -> str:
-        """What is known, for a failure."""
+        """The known facts, for a failure."""
         if not self.supervisors:
             return "no chief has begun"
         lives = {task: life.state.value for task, life in self.supervisor.lives.items()}

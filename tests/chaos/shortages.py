@@ -31,7 +31,7 @@ def _limit(pid: int, what: int, most: int) -> None:
 
 
 def _address_space(pid: int) -> int:
-    """What a process has mapped, in bytes."""
+    """The mapped memory of a process, in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
 
 
@@ -60,7 +60,7 @@ class MemoryBudget(Fault):
         assert await self._fill(scene, self._SMALL) == self._SMALL // 4
 
     async def _fill(self, scene: Scene, size: int) -> float:
-        """Makes a tensor of so many bytes on the task, and adds it up; once more where a restore comes in between."""
+        """Makes a tensor of `size` bytes on the task, and adds it up; once more if a restore comes in between."""
         with af.Graph().as_default() as graph, af.device(self._task):
             count = af.placeholder(af.int32, [1])
             total = af.reduce_sum(af.fill(count, np.float32(1.0)))

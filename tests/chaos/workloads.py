@@ -42,7 +42,7 @@ class Served:
 
 
 def matrix_of() -> np.ndarray:
-    """What all answers are made of."""
+    """The matrix that all answers are made of."""
     return (np.arange(_ROWS * _COLUMNS) % 7 - 3).reshape(_ROWS, _COLUMNS).astype(np.float32)
 
 

@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).parents[1].joinpath("support", "resumed_training.py")
 
 
 def train(folder: Path, steps: int, kill_at: int = 0) -> dict[str, list[str]]:
-    """What the program printed, by the first word of the line."""
+    """The output of the program, by the first word of the line."""
     done = subprocess.run(
         [sys.executable, PROGRAM, folder, str(steps), str(kill_at)], capture_output=True, text=True, check=False
     )

@@ -28,7 +28,7 @@ class Program:
             self.init = variable.initializer
 
     async def drawn(self, session: af.Session) -> list[Any]:
-        """What the next steps draw."""
+        """The numbers that the next steps draw."""
         return [[value.tolist() for value in await session.run(self.draws)] for _ in range(STEPS)]
 
 

@@ -53,7 +53,7 @@ def run(*command: str | Path, before: Sequence[str] = (), environ: Mapping[str, 
 
 
 def on_cluster(transport: str, script: str | Path, *arguments: str | Path, options: tuple[str, ...] = ()) -> str:
-    """What a script prints that runs beside a cluster of three processes; times are left out."""
+    """The output of a script that runs beside a cluster of three processes; times are left out."""
     if transport == APART:
         with tempfile.TemporaryDirectory() as folder, cluster_apart(Path(folder), "auto", ENVIRONMENT, options) as far:
             return run(script, *arguments, before=far.client, environ=far.environ)

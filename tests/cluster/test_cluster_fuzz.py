@@ -72,7 +72,7 @@ async def check_nothing_is_left(cluster: Sequence[Server]) -> None:
 
 
 async def alone(made: RandomGraph) -> list[list[Any]]:
-    """What a session in this process gives for each request, and at the end the variables."""
+    """The results of a session in this process for each request, and at the end the variables."""
     results = []
     async with af.Session(graph=made.graph) as session:
         await session.run(made.initializer)

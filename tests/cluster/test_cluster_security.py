@@ -202,7 +202,7 @@ async def test_f62_a_process_of_another_cluster_is_not_let_in() -> None:
 
 
 async def test_f62_a_task_cannot_be_taken_for_another() -> None:
-    """Who answers at a task's address has to be that task."""
+    """The process that answers at a task's address has to be that task."""
     async with servers({"worker": 2}, "zmq") as (first, second):
         with pytest.raises(errors.FailedPreconditionError, match="is /job:worker/task:1, but /job:worker/task:0"):
             await first.links.to("/job:worker/task:0", second.address, timeout=5.0)

@@ -65,7 +65,7 @@ def launcher() -> Iterator[Launcher]:
 
 @contextmanager
 def told(*said: str, kinds: tuple[type[BaseException], ...] = (errors.OpError,)) -> Iterator[None]:
-    """What is inside fails within five seconds, and the error has all these words."""
+    """The block fails within five seconds, and the error has all these words."""
     given = MachineTime()
     with pytest.raises(kinds) as caught:
         yield
@@ -245,7 +245,7 @@ anyio.run(main)
 
 
 async def test_f55_a_process_out_of_descriptors_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be accepted is tried again later, and not in each turn of the event loop."""
+    """A connection that can't be accepted is tried again later, and not in each turn of the event loop."""
     monkeypatch.setattr(shm, "_PAUSE_SECONDS", 0.05)
     tried: list[float] = []
 
@@ -274,7 +274,7 @@ async def test_f55_a_process_out_of_descriptors_does_not_spin(monkeypatch: pytes
 
 
 async def test_f55_a_full_disk_ends_no_task(tmp_path: Path, launcher: Launcher) -> None:
-    """What can't be written to a log is lost, and nothing else."""
+    """Lines that can't be written to a log are lost, and nothing else."""
     (tmp_path / "worker-0.log").symlink_to("/dev/full")
     async with LocalCluster({"worker": 1}, launcher=launcher, log_dir=tmp_path) as cluster:
         await ask(cluster.target)
@@ -358,8 +358,8 @@ def _started(pid: int) -> int:
 
 @asynccontextmanager
 async def streaming(size: int, transport: str = "zmq") -> AsyncIterator[Any]:
-    """Two processes of which one sends tensors of so many bytes (0: none) to the other without a pause; gives a function that
-    makes a run without nodes at the second one, and the count of tensors so far."""
+    """Two processes of which one sends tensors of `size` bytes (0: none) to the other without a pause; gives a function
+    that makes a run without nodes at the second one, and the count of tensors so far."""
     graph, idle = af.Graph(), af.Graph()
     with graph.as_default():
         with af.device("/job:worker/task:0"):

@@ -267,7 +267,7 @@ async def test_f55_a_stopped_process_ends_with_the_cluster(launcher: Launcher) -
 
 @pytest.mark.parametrize("fork", [True, False], ids=["forked", "spawned"])
 def test_f55_no_task_outlives_its_parent(fork: bool) -> None:
-    """Whatever becomes of the parent, and also if a task can't run at that moment."""
+    """The task ends, whatever becomes of the parent, and also if it can't run at that moment."""
     script = f"""
 import anyio, signal
 from actorflow.cluster.processes.launcher import Launcher

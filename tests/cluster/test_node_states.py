@@ -1,4 +1,5 @@
-"""What nodes keep between runs ends with the connection that brought them, and a run that needs it says so."""
+"""The state that nodes keep between runs ends with the connection that brought them, and a run that needs it says
+so."""
 
 from __future__ import annotations
 

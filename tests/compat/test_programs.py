@@ -20,7 +20,7 @@ ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "erro
 
 
 def run(name: str, *arguments: str) -> dict[str, float]:
-    """What a program prints, a name and a number on each line; warnings are errors in it."""
+    """The output of a program, a name and a number on each line; warnings are errors in it."""
     done = subprocess.run(
         [sys.executable, PROGRAMS / f"{name}.py", *arguments],
         env=ENVIRONMENT,

@@ -15,7 +15,7 @@ import actorflow.compat.v1 as tf
 
 
 def outcome(body: Callable[[Any], None]) -> unittest.TestResult:
-    """What comes of a test case whose only test is `body`."""
+    """The result of a test case whose only test is `body`."""
     case = type("Case", (tf.test.TestCase,), {"test": body})("test")
     result = unittest.TestResult()
     case.run(result)

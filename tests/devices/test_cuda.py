@@ -1,7 +1,7 @@
 """The GPU device on a fake GPU, whose work completes late, out of order between streams, and not at all if a test wants so.
 
 `fake_cupy.py` raises at each use of memory that no event puts in order, and wherever the host would wait. So a test that only
-runs something here has tested the events. What needs a real GPU is in `tests/gpu`.
+runs something here has tested the events. Tests that need a real GPU are in `tests/gpu`.
 """
 
 from __future__ import annotations

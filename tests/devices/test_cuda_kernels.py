@@ -57,7 +57,7 @@ def function(op: str, device: str) -> Callable[..., Any]:
 
 
 def evaluated(body: str, **given: Any) -> dict[str, Any]:
-    """What a loop's body leaves in the variables."""
+    """The variables that a loop's body leaves."""
     values = {name: (np.atleast_1d(np.asarray(v)).copy(), False) for name, v in given.items()}
     run_elementwise(body, values, max(v.size for v, _ in values.values()))
     return {name: v for name, (v, _) in values.items()}

@@ -74,7 +74,7 @@ class Two:
             return x + np.float32(1)
 
     def carry(self, shared: SharedTensor) -> PeerTensor:
-        """What a channel makes of a token. It holds the sender's part until the receiver's is gone."""
+        """The token that a channel makes of one. It holds the sender's part until the receiver's is gone."""
         token = PeerTensor(shared.shape, shared.dtype, shared.nbytes, shared.description, shared.offset, self.there)
         weakref.finalize(token, self.given_back.append, 1)
         weakref.finalize(token, lambda held: held.clear(), [shared.keep])

@@ -288,7 +288,7 @@ def test_f38_of_many_plans_the_last_ones_are_kept(
 def test_f38_batch_norm_of_one_element_and_fixed_moments_gradient_are_cupys(
     gpu: FakeCupy, installed: Callable[..., FakeCudnn]
 ) -> None:
-    """What cuDNN's formulas have no value for."""
+    """The cases for which cuDNN's formulas have no value."""
     module = installed(gpu)
     rng = np.random.default_rng(3)
     for shape, training in (((1, 1, 1, 3), True), ((2, 4, 4, 3), False)):

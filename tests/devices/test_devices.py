@@ -1,4 +1,4 @@
-"""What every device promises, its names, and how a session uses several of them.
+"""The promises of every device, its names, and how a session uses several of them.
 
 The conformance suite knows a device by the `Device` interface alone: a new kind is added to `DEVICES`.
 """
@@ -532,7 +532,7 @@ async def test_f38_each_device_of_a_session_keeps_its_own_budget() -> None:
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """What a reference cycle holds stays."""
+    """Objects that a reference cycle holds stay."""
     gc.collect()
     gc.disable()
     yield

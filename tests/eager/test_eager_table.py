@@ -67,8 +67,8 @@ def _refused() -> list[Any]:
 
 @pytest.mark.parametrize(("case", "reject"), _refused())
 def test_eager_refuses_what_a_graph_refuses_f119(case: Case, reject: Reject) -> None:
-    """With the class that the graph raises. What a graph says in a run is said at the call here, so that a ValueError may stand
-    for an InvalidArgumentError, which is one; and a placeholder is refused as such."""
+    """With the class that the graph raises. An error that a graph raises in a run is raised at the call here, so that a
+    ValueError may stand for an InvalidArgumentError, which is one; and a placeholder is refused as such."""
     kinds = {ValueError if issubclass(kind, errors.InvalidArgumentError) else kind for kind in reject.errors}
     with eager(), pytest.raises((*kinds, RuntimeError)) as caught:
         (reject.build or case.build)(*[constant(array) for array in _given(case, reject)])

@@ -23,7 +23,7 @@ FOLDERS = ("actorflow", "transports", "devices", "kernels", "checkpoint")
 
 
 def python(code: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """What a process of its own does, without this one's configuration."""
+    """The result of a process of its own, without this one's configuration."""
     return subprocess.run(
         [sys.executable, *options, "-c", code],
         capture_output=True,

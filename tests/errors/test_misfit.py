@@ -1,4 +1,4 @@
-"""What does not fit is told in the same words, whether the graph or only the run knows the shapes."""
+"""Shapes that do not fit are told in the same words, whether the graph or only the run knows them."""
 
 from __future__ import annotations
 

@@ -497,7 +497,7 @@ MISTAKES = [
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str]]:
-    """What each script prints, and its path."""
+    """The output of each script, and its path."""
     folder = tmp_path_factory.mktemp("mistakes")
     paths = {m.name: folder / f"{m.name}.py" for m in MISTAKES}
     for each in MISTAKES:

@@ -27,7 +27,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 def printed(tmp_path: Path, source: str, **environment: str) -> str:
-    """What `python script.py` writes to stderr."""
+    """The text that `python script.py` writes to stderr."""
     script = tmp_path / "script.py"
     script.write_text(dedent(source), encoding="utf-8")
     done = subprocess.run(

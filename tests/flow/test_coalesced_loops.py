@@ -104,7 +104,7 @@ def variable() -> af.Variable:
 
 
 def test_a_loop_that_something_asynchronous_waits_for_does_not_wait_for_it(graph: af.Graph) -> None:
-    """What enters late must not hold the loop up, if it comes only after something that leaves the loop."""
+    """A value that enters late must not hold the loop up, if it comes only after something that leaves the loop."""
     slow = later(af.constant(3), turns=1)
     i, k = while_loop(lambda i, k: i < 5, lambda i, k: (i + 1, k * 2), [af.constant(0), slow])
     assert "NextIteration" in ops_of([later(i, turns=1), k])
@@ -207,7 +207,7 @@ async def test_a_million_iterations(graph: af.Graph) -> None:
 
 
 async def test_a_sum_over_iterations_is_added_up_in_place(graph: af.Graph) -> None:
-    """What the sum begins with, and what it is in between, stay as they are for whoever else has them."""
+    """The first value of the sum, and the values in between, stay as they are for others that hold them."""
     x = af.placeholder(af.float32, [3, 3])
 
     def body(i: Any, total: Any, kept: Any, other: Any) -> Any:

@@ -125,7 +125,7 @@ def test_f78_constant_enters_reach_every_iteration(run: Run) -> None:
 
 
 def test_f78_dead_exits_leave_only_at_the_end(run: Run, probe: Probe) -> None:
-    """What depends on the exit of a loop fires once, whatever the number of iterations."""
+    """A node that depends on the exit of a loop fires once, whatever the number of iterations."""
     n = number()
     i, x = af.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + 2), (0, 0))
     after = probes.log(x, tag="after")

@@ -168,7 +168,7 @@ def test_f38_the_rows_of_the_op_tables_hold(
 def test_f38_the_rows_of_convolutions_and_norms_hold_by_cupy_alone(
     case: Any, make: Callable[..., list[Device]], monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Where cuDNN is installed, the rows above are its own."""
+    """If cuDNN is installed, the rows above are its own."""
     monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
     test_f38_the_rows_of_the_op_tables_hold(case, make, monkeypatch, seed)
 

@@ -945,7 +945,7 @@ def test_each_flipped_bit_raises() -> None:
 
 
 def test_damaged_content_raises_or_gives_a_sound_graph(seed: int) -> None:
-    """Whatever somebody sends under a right checksum, there is a ValueError or a graph that is whole in itself."""
+    """For all content under a right checksum, there is a ValueError or a graph that is whole in itself."""
     rng = np.random.default_rng(seed)
     graph = af.Graph()
     with graph.as_default():

@@ -32,7 +32,7 @@ def here(offset: int = 0) -> Where:
 
 
 async def results(graph: af.Graph, fetches: Any, variables: list[af.Variable], seed: int, orders: int) -> set[str]:
-    """All that runs of `fetches` gave and left in the variables, in so many orders of the ready queue."""
+    """All results of runs of `fetches`, with the variables that they left, in a number of orders of the ready queue."""
     with graph.as_default():
         start = af.global_variables_initializer()
         reads = [v.value() for v in variables]
@@ -334,7 +334,7 @@ async def test_whatever_the_ready_queue_can_make_differ_is_reported(seed: int) -
 
 
 async def test_the_order_in_which_accesses_ran_is_one_that_was_told(seed: int) -> None:
-    """Where two accesses are not reported, all orders of the queue run them in one order."""
+    """If two accesses are not reported, all orders of the queue run them in one order."""
     for number in range(20):
         program = _Program(seed + number)
         reported = {frozenset((r.first.name, r.second.name)) for r in program.graph.lint(program.fetches)}

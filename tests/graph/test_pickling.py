@@ -1,4 +1,4 @@
-"""What a program is given can be pickled and copied, or says in a sentence why not."""
+"""The objects that a program is given can be pickled and copied, or say in a sentence why not."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ BOUND: dict[type, Callable[[], Any]] = {
     af.GradientTape: lambda: af.GradientTape(),
     PartialRun: lambda: PartialRun.__new__(PartialRun),
 }
-"""What belongs to a graph or to this process."""
+"""The objects that belong to a graph or to this process."""
 
 OTHERS = {af.AggregationMethod, af.Defun, af.RegisterGradient, af.GraphKeys, af.losses.Reduction, af.io.TFRecordWriter}
 OTHERS |= {af.train.GreedyLoadBalancingStrategy, af.UnconnectedGradients, af.eager, af.RetracingWarning}
@@ -189,7 +189,7 @@ def graph() -> Iterator[af.Graph]:
 
 
 def parts(value: Any) -> Any:
-    """What makes two objects equal where they do not say so themselves."""
+    """The parts that make two objects equal if they do not say so themselves."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.tolist()
     if isinstance(value, tuple | list):

@@ -27,7 +27,7 @@ THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 
 @pytest.fixture
 def tables() -> Iterator[None]:
-    """What a test registers is forgotten after it."""
+    """Registrations of a test are forgotten after it."""
     plugins.load_kernels()
     ops, kernels = dict(opdef._OPS), {op: list(entries) for op, entries in kernel._KERNELS.items()}
     yield
@@ -63,7 +63,7 @@ def opens() -> None:
 
 
 def run_program(*paths: Path) -> dict[str, Any]:
-    """What the third party's program prints in a process of its own that finds packages in `paths`."""
+    """The output of the third party's program in a process of its own that finds packages in `paths`."""
     root = Path(af.__file__).parent.parent
     done = subprocess.run(
         [sys.executable, "-W", "error", THIRD_PARTY / "program.py"],

@@ -236,7 +236,7 @@ def test_f89_the_sizes_that_are_remembered_are_bounded(threads: Threads) -> None
 
 
 def test_f89_numpys_own_library_keeps_its_threads() -> None:
-    """Where numpy has an OpenBLAS of several threads; elsewhere products are numpy's."""
+    """Only if numpy has an OpenBLAS of several threads; elsewhere products are numpy's."""
     library = blas._library()
     before = library._get() if library else 1
     a = np.ones((80, 80), np.float32)

@@ -71,7 +71,7 @@ def assert_same(given: Any, wanted: Any) -> None:
 
 
 async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
-    """What a run gives when the loops of its regions are there."""
+    """The results of a run when the loops of its regions are there."""
     for _ in range(jit.RUNS):
         await session.run(fetches, feeds)
     assert jit.background.wait(PATIENCE)

@@ -560,7 +560,7 @@ def test_batches_of_products_and_their_halves(
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
             assert len(halves) == (0 if sizes == (1,) else 2), sizes
         assert found is out
-        # What is not in order, or has other sizes, numpy multiplies.
+        # Arrays that are not in order, or have other sizes, numpy multiplies.
         view = x[..., ::-1, :]
         np.testing.assert_allclose(ours(np, view, y, **attrs), numpys(np, view, y, **attrs), rtol=1e-4, atol=1e-4)
     one, other = draw(3, 4, 4), draw(1, 4, 4)

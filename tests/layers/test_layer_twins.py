@@ -27,7 +27,7 @@ CHOSEN_OTHERWISE = {
     "max_pooling3d": "the function gives the operation its own name",
     "average_pooling3d": "the function gives the operation its own name",
 }
-"""Where the operation of the output has another name within the layer's scope."""
+"""The layers whose output's operation has another name within the layer's scope."""
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -31,7 +31,7 @@ _RECORD, _RUN = "FOOTPRINTS_RECORD", "FOOTPRINTS_RUN"
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one test entered, as texts `file:function`, and its seconds."""
+    """The functions that one test entered, as texts `file:function`, and its seconds."""
 
     test: str
     seconds: float
@@ -114,7 +114,7 @@ class Recorder:
 
 
 class Selection:
-    """Runs the tests that are asked for, in their order, and lets each take so many seconds."""
+    """Runs the tests that are asked for, in their order, and lets each take the given number of seconds."""
 
     def __init__(self, path: Path) -> None:
         self._seconds: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))

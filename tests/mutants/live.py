@@ -65,7 +65,7 @@ def _numbered(codes: list[CodeType]) -> Iterator[tuple[tuple[str, int], CodeType
 
 
 def _outside(codes: list[CodeType]) -> list[tuple[Any, ...]]:
-    """What modules and classes do, whatever is in their functions."""
+    """The effects of modules and classes, whatever is in their functions."""
     return [
         (
             code.co_qualname,

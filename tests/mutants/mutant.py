@@ -23,7 +23,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What stays the same while other lines of the file are edited."""
+        """The key that stays the same while other lines of the file are edited."""
         return self.file, self.function, self.was, self.becomes
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ _KEY = ("file", "function", "was", "becomes")
 
 
 def former() -> dict[str, Any]:
-    """What was written last. Raises FileNotFoundError where nothing was."""
+    """The results that were written last. Raises FileNotFoundError where nothing was."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 

@@ -49,7 +49,7 @@ class Server:
         self._lines = os.fdopen(self._replies, encoding="utf-8")
 
     def ask(self, file: Path, old: str, new: str, tests: Mapping[str, float], seconds: float) -> dict[str, Any]:
-        """Runs tests, each of which may take so many seconds, and all of them `seconds`, on a mutant of `file`.
+        """Runs tests, each of which may take its number of seconds, and all of them `seconds`, on a mutant of `file`.
 
         The answer has a `status`: 0 where all passed, 1 where one failed (`test`, and `why`), None where the time was over,
         NOT_LIVE where the mutant needs a new interpreter. Raises RuntimeError where the server is gone.
@@ -108,7 +108,7 @@ class Plugin:
             self._failed = {"status": 1, "test": report.nodeid, "why": why.partition("\n")[0][:300]}
 
     def _forked(self, session: pytest.Session, items: Any, request: Any, functions: Any, name: str) -> dict[str, Any]:
-        """What a child finds. It has a session of its own, so that what it leaves behind can be ended."""
+        """The findings of a child. It has a session of its own, so that what it leaves behind can be ended."""
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:

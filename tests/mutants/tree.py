@@ -54,7 +54,7 @@ class Tree:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes a Python of this environment import the copy."""
+        """The environment in which a Python imports the copy."""
         return os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, (self.root, self.root / "tests", self.root / "tests" / "support"))),
             "TMPDIR": str(self.temporary),

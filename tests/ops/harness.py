@@ -29,7 +29,7 @@ TOLERANCE = {
 
 
 def run(graph: Graph, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any], by: Runner = "session") -> list[Any]:
-    """The values of `fetches`. Who runs the graph is decided here and nowhere else."""
+    """The values of `fetches`. The runner of the graph is decided here and nowhere else."""
     if by == "interpreter":
         return Interpreter(graph).run(fetches, feeds)
     with Session(graph=graph) as session:

@@ -278,7 +278,7 @@ def test_one_thread_does_the_whole_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def decided(balance: helping.Balance, one: int, two: int, times: int) -> list[bool]:
-    """What a balance decides where one thread takes so long and two take so long."""
+    """The decision of a balance if one thread takes `one` and two take `two`."""
     found = []
     for _ in range(times):
         both = balance.divides()

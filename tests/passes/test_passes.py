@@ -53,7 +53,7 @@ def subgraph(
     targets: Sequence[af.Operation] = (),
     device: str = "",
 ) -> Subgraph:
-    """What a run of `fetches` needs of a graph; with `device`, everything is placed there."""
+    """The part of a graph that a run of `fetches` needs; with `device`, everything is placed there."""
     found = [graph.as_graph_element(f) for f in fetches]
     made = prune(
         Subgraph(
@@ -251,7 +251,7 @@ def test_fold_computes_what_hangs_on_constants(graph: af.Graph) -> None:
 
 
 def test_fold_keeps_control_inputs(graph: af.Graph) -> None:
-    """What a folded node waited for, and what the constants it was computed from waited for."""
+    """The nodes that a folded node waited for, and those that the constants it was computed from waited for."""
     x = af.placeholder(af.float32, [], name="x")
     one, two = af.group(x + 1.0, name="one"), af.group(x + 2.0, name="two")
     with af.control_dependencies([one]):

@@ -56,12 +56,12 @@ class Record:
 
 
 def tasks(count: int, job: str = "worker", **facts: Any) -> list[Record]:
-    """One CPU in each of so many tasks of one host."""
+    """One CPU in each of `count` tasks of one host."""
     return [Record(f"/job:{job}/replica:0/task:{i}/device:CPU:0", host="one", **facts) for i in range(count)]
 
 
 def cpus(count: int, **facts: Any) -> list[Record]:
-    """So many CPUs of one process."""
+    """`count` CPUs of one process."""
     return [Record(f"{LOCAL}CPU:{i}", **facts) for i in range(count)]
 
 

@@ -243,7 +243,8 @@ async def _program_runs(seed: int) -> int:
 
 
 def test_f74_random_programs_of_branches_and_loops_run_while_tensors_are_swapped() -> None:
-    """What is in branches and loops stays where it is; what is around them may go, until two programs had some of that."""
+    """Tensors in branches and loops stay where they are; those around them may go, until two programs had some of
+    that."""
     swapped = 0
     for seed in range(FIRST + 8, FIRST + 60):
         swapped += asyncio.run(_program_runs(seed)) > 0

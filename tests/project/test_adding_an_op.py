@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of adding an op works to the letter, in a copy of the project."""
+"""CONTRIBUTING.md's guide to adding an op works to the letter, in a copy of the project."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_the_pictures_are_current() -> None:
 
 
 def test_a_picture_follows_the_code() -> None:
-    """What stands between the marks is drawn again."""
+    """The text between the marks is drawn again."""
     page = "a\n<!-- picture: packages -->\nold\n<!-- end -->\nb"
     drawn = design_pictures.drawn(page)
     assert "old" not in drawn and '["registry"]' in drawn and drawn.startswith("a\n") and drawn.endswith("\nb")

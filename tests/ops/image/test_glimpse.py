@@ -1,4 +1,4 @@
-"""What the table can't test of glimpses: their noise."""
+"""The part of glimpses that the table can't test: their noise."""
 
 from __future__ import annotations
 

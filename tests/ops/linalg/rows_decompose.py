@@ -78,7 +78,7 @@ def power_sums(values: Tensor, step: int) -> Tensor:
 
 
 def lower_to_hermitian(x: Any) -> Any:
-    """What a function that reads the lower triangle alone sees."""
+    """The matrix that a function sees that reads the lower triangle alone."""
     return np.tril(x, -1) + np.conj(np.tril(x, -1)).T + np.diag(np.real(np.diag(x)))
 
 

@@ -41,7 +41,7 @@ _libc = ctypes.CDLL(None)
 
 
 def printf(form: bytes) -> Any:
-    """What C's own printf writes."""
+    """The text that C's own printf writes."""
 
     def reference(value: Any) -> bytes:
         buffer = ctypes.create_string_buffer(400)
