@@ -155,7 +155,7 @@ async def _compared(name: str, options: Options) -> dict[str, float]:
 async def _simulated(session: Any, graph: af.Graph) -> float:
     """How long the step of a session's placement takes by the simulation, with the costs that its runs have shown."""
     from actorflow.cluster.graph_partitioner import RemoteDevice
-    from actorflow.placement.makespan import makespan
+    from actorflow.placement.simulation.makespan import makespan
     from actorflow.placement.measuring import measurements
 
     devices = [RemoteDevice(d.name, d.type, d.spec, "one") for d in session.list_devices()]

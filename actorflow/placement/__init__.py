@@ -7,13 +7,11 @@ explain.py          `explain`: why a node is on its device, as text
 feasible.py         feasible devices: those that meet what all nodes of a group ask for and have kernels for them (paper section
                     4.3)
 groups.py           groups: nodes that share a device because they have to, or because it costs nothing (paper section 4.3)
-link_costs.py       links: what it takes to get a tensor from one device to another, as placement expects it
-makespan.py         the simulated execution of a graph: how long a placement takes, and a greedy placement by the way (paper
-                    section 3.2.1)
 measuring.py        from what workers have measured to what placement takes: times and sizes for each node (paper section 3.2.1)
 place.py            placement: a device for each node of the whole graph, once and for good (paper sections 3.2.1 and 4.3)
 placer.py           `Placer`: the placement of one session, as it grows with its graph
 schedule_recvs.py   when Recvs start: as late as costs no time, so that what arrives does not lie about until it is used (paper
                     section 5.2)
-workload.py         `Workload`: a graph as the simulation of its execution wants it, numbers for names
+search/             the search for a better placement than the greedy one: thousands of simulated steps, from several starts
+simulation/         the simulated execution of a graph: what placements are judged by
 """

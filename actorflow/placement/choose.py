@@ -11,9 +11,12 @@ from actorflow.placement import affinity
 from actorflow.placement.cost_model import Measurements, expected_bytes
 from actorflow.placement.feasible import Candidate, is_bound
 from actorflow.placement.groups import Choices, Joint, UnionFind
-from actorflow.placement.link_costs import LinkCosts
-from actorflow.placement.makespan import Grouping, SimulatedSchedule, simulate
-from actorflow.placement.workload import DeviceSet, Workload, workload
+from actorflow.placement.simulation.greedy import GreedySchedule, Grouping, greedy
+from actorflow.placement.simulation.link_costs import LinkCosts
+from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.workload import DeviceSet, Workload, workload
+
+_TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +96,36 @@ def choose(
     return found
 
 
-def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> SimulatedSchedule:
+def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedule:
     """The greedy schedule, or one that keeps all that is free on one device, where that is as good.
 
     A greedy walk looks one node ahead: it sees no gain in a faster device that pays only after many nodes.
     """
-    chosen: SimulatedSchedule | None = None
+    judge = Simulator(work, machine, grouping.group)
+
+    def tried(grouping: Grouping) -> GreedySchedule:
+        found = greedy(work, machine, grouping)
+        return replace(found, seconds=judge.run(found.at, keep=False).seconds, expected=found.seconds)
+
+    chosen: GreedySchedule | None = None
     for device in _promising(machine, grouping):
         narrowed = [(device,) if device in options else options for options in grouping.options]
         if _too_small(work, machine, grouping, narrowed):
             continue
-        found = simulate(work, machine, replace(grouping, options=narrowed))
+        found = tried(replace(grouping, options=narrowed))
         if chosen is None or found.seconds < chosen.seconds:
             chosen = found
-    greedy = simulate(work, machine, grouping)
-    if chosen is None or greedy.seconds < chosen.seconds:
-        return greedy
-    return replace(chosen, tried=greedy.tried, pulled=greedy.pulled, spread=greedy.seconds)
+    free = tried(grouping)
+    if chosen is None or _is_better(free, chosen):
+        return free
+    return replace(chosen, tried=free.tried, pulled=free.pulled, spread=free.seconds)
+
+
+def _is_better(free: GreedySchedule, chosen: GreedySchedule) -> bool:
+    """Whether a schedule is better than another. Of two that are as good, that is better which the walk expected to be."""
+    if free.seconds < chosen.seconds * (1 - _TIE):
+        return True
+    return free.seconds < chosen.seconds * (1 + _TIE) and free.expected < chosen.expected * (1 - _TIE)
 
 
 def _promising(machine: DeviceSet, grouping: Grouping) -> list[int]:
@@ -158,7 +174,7 @@ def _remember(
     found: Mapping[str, str],
     names: Sequence[str],
     group: Sequence[int],
-    schedule: SimulatedSchedule,
+    schedule: GreedySchedule,
     devices: Sequence[Candidate],
     together: Iterable[Joint],
 ) -> None:

@@ -11,7 +11,7 @@ from actorflow.graph.node import Node
 from actorflow.placement.choose import Reason
 from actorflow.placement.feasible import Candidate, is_bound, types_of
 from actorflow.placement.groups import Joint, UnionFind, required
-from actorflow.placement.link_costs import task_of
+from actorflow.placement.simulation.link_costs import task_of
 from actorflow.registry import kernel
 
 _MOST = 8

@@ -21,7 +21,7 @@ from actorflow.placement.choose import Reason, choose
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate, Feasible, able, feasible, types_of
 from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
+from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
 
 __all__ = ("UnionFind", "place")
 

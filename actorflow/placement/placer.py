@@ -10,9 +10,9 @@ from actorflow.placement.choose import Reason
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.feasible import Candidate, has_state
-from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
 from actorflow.placement.measuring import NodeMeasurement, measurements
 from actorflow.placement.place import place
+from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
 
 
 class Placer:

@@ -31,8 +31,8 @@ from actorflow.placement.choose import Reason
 from actorflow.placement.cost_model import Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
-from actorflow.placement.makespan import makespan
+from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
+from actorflow.placement.simulation.makespan import makespan
 from actorflow.placement.place import place
 from actorflow.registry import kernel, plugins
 

@@ -1,12 +1,9 @@
-"""The simulated execution of a graph: how long a placement takes, and a greedy placement by the way (paper section 3.2.1).
+"""The greedy placement: a simulated execution that decides on its way where groups go (paper section 3.2.1).
 
 Nodes are taken in the order in which they become ready, and of those that do so at one time the one with the longest way to
-the end first, as the runtime does. Each goes into a queue: that of its device, or for short kernels that of its process's
-event loop. A node whose group has no device yet is tried on each one that is allowed, and takes the one on which it ends
-first; its whole group stays there.
-
-A step begins on the first device and ends when that one has what no one uses, to give it to the client. So another device
-costs two messages at least, and what is cheap stays on the first.
+the end first. Each goes into a queue: that of its device, or for short kernels that of its process's event loop. A node whose
+group has no device yet is tried on each one that is allowed, and takes the one on which it ends first; its whole group stays
+there. How long the step takes then, `Simulator` says: here shorter work may go before what came earlier, where that has to wait.
 """
 
 from __future__ import annotations
@@ -17,13 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from actorflow.analysis.cooperative import yield_interpreter
-from actorflow.graph.node import Node
-from actorflow.placement.affinity import Uses, initial, run_once
-from actorflow.placement.cost_model import UNMEASURED, Measurements
-from actorflow.placement.feasible import Candidate
-from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.link_costs import DEFAULT_LINKS, LinkCosts
-from actorflow.placement.workload import DeviceSet, Workload, workload
+from actorflow.placement.simulation.simulator import ranks
+from actorflow.placement.simulation.workload import DeviceSet, Workload
 
 _CHEAP = 1e-6
 _MOST_GAPS = 16
@@ -39,10 +31,11 @@ class DeviceEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedSchedule:
+class GreedySchedule:
     """seconds: from the begin of the step to its end. at: the device of each group. begun, ended: of each node, in seconds.
     tried: for each group that the simulation decided, what it compared. pulled: for each group that left the choice to its users,
-    the node that took it along. spread: the greedy schedule's seconds, where another one was taken."""
+    the node that took it along. spread: the greedy schedule's seconds, where another one was taken. expected: what the walk
+    itself took for `seconds`."""
 
     seconds: float
     at: Sequence[int]
@@ -51,6 +44,7 @@ class SimulatedSchedule:
     tried: Mapping[int, tuple[DeviceEstimate, ...]]
     pulled: Mapping[int, int]
     spread: float | None = None
+    expected: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +108,9 @@ class _Simulation:
             if device >= 0:
                 self.used[device] += self.held[g]
         self.queues = [_Queue() for _ in range(machine.queues)]
-        self.starts = [machine.links[0][d].latency for d in range(len(machine.devices))]
+        self.starts = [machine.links[0][d].latency for d in range(len(machine.names))]
         self.now = 0.0
-        self.committed = [0.0] * len(machine.devices)
+        self.committed = [0.0] * len(machine.names)
         self.received: dict[tuple[int, int, bool], float] = {}
         self.begun = [0.0] * len(work.names)
         self.ended = [0.0] * len(work.names)
@@ -124,9 +118,9 @@ class _Simulation:
         self.tried: dict[int, tuple[DeviceEstimate, ...]] = {}
         self.pulled: dict[int, int] = {}
 
-    def run(self) -> SimulatedSchedule:
+    def run(self) -> GreedySchedule:
         work, group, at, ended = self.work, self.group, self.at, self.ended
-        rank = _ranks(work, self.machine)
+        rank = ranks(work, self.machine)
         waits = [len(edges) for edges in work.inputs]
         ready = [0.0] * len(waits)
         heap = [(0.0, -rank[i], i) for i, count in enumerate(waits) if not count]
@@ -151,7 +145,7 @@ class _Simulation:
         for g in range(len(at)):
             if at[g] < 0:
                 self._settle(g, self.options[g][0])
-        return SimulatedSchedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
+        return GreedySchedule(self._returned(), at, self.begun, ended, self.tried, self.pulled)
 
     def _floats(self, i: int, g: int) -> bool:
         """Whether a node leaves it to its users where its group goes: it depends on nothing but its group, and costs nothing
@@ -193,7 +187,7 @@ class _Simulation:
         if not self.work.inputs[i]:
             return self.starts[device] + self.work.fed[i] / self.machine.links[0][device].bandwidth
         latest = 0.0
-        for source, nbytes, is_data in self.work.inputs[i]:
+        for source, nbytes, is_data, _ in self.work.inputs[i]:
             g = self.group[source]
             there = self.at[g]
             when = self.ended[source]
@@ -240,7 +234,7 @@ class _Simulation:
         self._settle(g, best)
 
     def _execute(self, i: int, device: int) -> None:
-        for source, nbytes, is_data in self.work.inputs[i]:
+        for source, nbytes, is_data, _ in self.work.inputs[i]:
             g = self.group[source]
             if is_data and self.at[g] < 0:
                 self._settle(g, device)
@@ -286,48 +280,6 @@ class _Simulation:
         return max(self.options[g], key=room)
 
 
-def _ranks(work: Workload, machine: DeviceSet) -> list[float]:
-    """For each node the length of the longest way to the end, on devices and links of mean speed."""
-    latency, per_byte = machine.mean_link()
-    slowness = sum(1.0 / speed for speed in machine.speed) / len(machine.speed)
-    rank = [seconds * slowness for seconds in work.seconds]
-    rest = [0.0] * len(rank)
-    for i in reversed(work.order):
-        rank[i] += rest[i]
-        for source, nbytes, _ in work.inputs[i]:
-            way = rank[i] + latency + nbytes * per_byte
-            if way > rest[source]:
-                rest[source] = way
-    return rank
-
-
-def simulate(work: Workload, machine: DeviceSet, grouping: Grouping) -> SimulatedSchedule:
-    """Runs `work`, and decides on its way where groups with several devices go."""
+def greedy(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedule:
+    """Runs `work`, and decides on its way where groups with several devices go. `seconds` is its own expectation."""
     return _Simulation(work, machine, grouping).run()
-
-
-def makespan(
-    nodes: Mapping[str, Node],
-    placed: Mapping[str, str],
-    devices: Sequence[Candidate],
-    *,
-    measured: Measurements = UNMEASURED,
-    links: LinkCosts = DEFAULT_LINKS,
-) -> SimulatedSchedule:
-    """The simulated execution of a placement; `seconds` is how long the step takes. All nodes run once, but what only makes
-    initial values takes no time. `begun` and `ended` are in the order of the nodes' names.
-
-    Raises:
-        KeyError: a node is on none of `devices`.
-    """
-    machine = DeviceSet(devices, links)
-    names = sorted(name for name in nodes if name in placed)
-    groups = UnionFind()
-    for name, other, _ in required(nodes, nodes.values()):
-        groups.join(name, other)
-    uses = Uses(nodes, [nodes[name] for name in names])
-    once = run_once(uses, initial(uses, groups))
-    work = workload(nodes, names, (), once, machine, measured)
-    at = [(machine.index[placed[name]],) for name in names]
-    grouping = Grouping(range(len(names)), at, [False] * len(names), [0.0] * len(devices))
-    return simulate(work, machine, grouping)

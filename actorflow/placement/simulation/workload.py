@@ -16,7 +16,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
 from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
 from actorflow.placement.feasible import Candidate
-from actorflow.placement.link_costs import LinkCost, LinkCosts, task_of
+from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts, task_of
 from actorflow.registry import opdef
 
 INLINE = 0.0007
@@ -25,11 +25,13 @@ one has its device's own thread. See `actorflow.runtime.diagnostics.costs`."""
 
 
 class WorkloadEdge(NamedTuple):
-    """What a node waits for: a node's number, the bytes that a transfer would move, and whether it is a tensor."""
+    """What a node waits for: a node's number, the bytes that a transfer would move, whether it is a tensor, and which
+    output of that node."""
 
     source: int
     nbytes: float
     is_data: bool
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,12 @@ class Workload:
 class DeviceSet:
     """The devices as numbers: speeds, budgets, links, and which queue a kernel gets into. The first one begins each step.
 
-    `loop` is the number of the queue of each device's event loop, `queues` that of all queues.
+    `loop` is the number of the queue of each device's event loop, `queues` that of all queues. `threaded` says how many seconds a
+    kernel has to take to get the device's own thread.
     """
 
     def __init__(self, devices: Sequence[Candidate], links: LinkCosts) -> None:
-        self.devices = devices
+        self.names = [device.name for device in devices]
         self.index = {device.name: i for i, device in enumerate(devices)}
         self.speed = [float(getattr(device, "speed", None) or 1.0) for device in devices]
         self.budget = [budget_of(device) for device in devices]
@@ -66,11 +69,11 @@ class DeviceSet:
         tasks = list(dict.fromkeys(task_of(device.spec) for device in devices))
         self.queues = len(devices) + len(tasks)
         self.loop = [len(devices) + tasks.index(task_of(device.spec)) for device in devices]
-        self._launches = [bool(getattr(device, "asynchronous", False)) for device in devices]
+        self.threaded = [0.0 if getattr(device, "asynchronous", False) else INLINE for device in devices]
 
     def queue(self, device: int, seconds: float) -> int:
         """The number of the queue in which a kernel of `seconds` waits: its device's, or that of the process's loop."""
-        return device if seconds >= INLINE or self._launches[device] else self.loop[device]
+        return device if seconds >= self.threaded[device] else self.loop[device]
 
     def mean_link(self) -> tuple[float, float]:
         """Latency and seconds a byte, averaged over all pairs of devices."""
@@ -121,7 +124,7 @@ def workload(
                 if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":
                     continue  # it has no device, is on each one, or comes from the turn before
                 size = sizes[source][tensor_id.port] if tensor_id.port < len(sizes[source]) else 0.0
-                edges.append(WorkloadEdge(source, size, True))
+                edges.append(WorkloadEdge(source, size, True, tensor_id.port))
             edges += [WorkloadEdge(index[control], 0.0, False) for control in node.controls if control in index]
         inputs.append(edges)
         for edge in edges:

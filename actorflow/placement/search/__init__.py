@@ -1,0 +1,12 @@
+"""The search for a better placement than the greedy one: thousands of simulated steps, from several starts.
+
+The simulation that tries placements is the one that judges them. A small space is enumerated, a larger one annealed by moves on
+the critical path of the present schedule. Pure and seeded: the same problem, number of trials and seed give the same placement.
+
+annealing.py    simulated annealing over placements, by proposals and a number of trials or seconds
+memory.py       `MemoryRule`: a placement fits into the devices' memory, or it is none
+moves.py        proposals of changes: what lies on the critical path goes to other devices
+problem.py      `SearchProblem` and `SearchResult`: what is searched and what was found, as plain numbers
+search.py       `search`: enumeration or annealing, from the greedy placement, single devices, splits and the present one
+starts.py       where a search starts: placements that are good by construction
+"""

@@ -1,0 +1,311 @@
+"""`Simulator`: the simulated execution of a placement, event by event, and again from where a change begins to matter.
+
+A device's thread takes of the nodes that are ready the one with the longest way to the end, as the runtime does
+(`actorflow.runtime.ready_line`); an event loop runs short kernels, and the two ends of a transfer, in the order in which they
+come. A tensor goes once to each device that wants it. A step begins on the first device, and ends when that one has what no
+node uses, to give it to the client. So another device costs two messages at least.
+
+`Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
+gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are
+those of a whole simulation, to the bit.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from actorflow.analysis.cooperative import yield_interpreter
+from actorflow.placement.simulation.workload import DeviceSet, Workload
+
+_SNAPSHOTS = 16
+_PAUSE = 63
+_END, _ARRIVAL, _READY, _DISPATCH = range(4)
+"""The kinds of events, in the order in which those of one time are taken: what ends makes others ready, and all of these
+are in line before a thread takes the first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """All that a simulation still has to know before the events of `time`."""
+
+    time: float
+    events: list[tuple[float, int, float, int, int]]
+    waits: list[int]
+    ready: list[float]
+    free: list[float]
+    lines: list[list[tuple[float, int]]]
+    last: list[int]
+    seconds: float
+    final: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A simulated step. Times are in seconds from its begin.
+
+    seconds: from its begin to its end. at: the device of each group. begun, ended, ready: of each node; `ready` is when all that
+    it waits for is there. cause: the node whose output came last; -1 for none. before: the node for which it waited in
+    the queue then; -1 for none. last: the node that ended the step; -1 for none.
+    """
+
+    seconds: float
+    at: Sequence[int]
+    begun: Sequence[float]
+    ended: Sequence[float]
+    ready: Sequence[float]
+    cause: Sequence[int]
+    before: Sequence[int]
+    last: int
+    _snapshots: Sequence[_Snapshot] = ()
+
+    def critical(self) -> list[int]:
+        """The nodes that the step's length consists of, from the last to the first: each waited for the next one's output, or
+        until that one left the queue."""
+        found: list[int] = []
+        node = self.last
+        while node >= 0 and len(found) < len(self.begun):
+            found.append(node)
+            waited = self.begun[node] > self.ready[node] and self.before[node] >= 0
+            node = self.before[node] if waited else self.cause[node]
+        return found
+
+
+class Simulator:
+    """Runs `work` on placements, which say the device of each group; `group` says the group of each node."""
+
+    def __init__(self, work: Workload, machine: DeviceSet, group: Sequence[int]) -> None:
+        self.work = work
+        self.machine = machine
+        self.group = group
+        self.rank = ranks(work, machine)
+        self._least = [seconds / max(machine.speed) for seconds in work.seconds]
+        for i in reversed(work.order):
+            self._least[i] += max((self._least[user] for user in work.users[i]), default=0.0)
+        self._waits = [len(edges) for edges in work.inputs]
+        outputs: list[dict[tuple[bool, int], tuple[float, list[int]]]] = [{} for _ in work.names]
+        for i, edges in enumerate(work.inputs):
+            for source, nbytes, is_data, port in edges:
+                outputs[source].setdefault((is_data, port), (nbytes, []))[1].append(i)
+        self._outputs = [[(nbytes, tuple(users)) for nbytes, users in found.values()] for found in outputs]
+        self.members: list[list[int]] = [[] for _ in range(max(group, default=-1) + 1)]
+        for i, g in enumerate(group):
+            self.members[g].append(i)
+        self._links = [[(link.latency, 1.0 / link.bandwidth, link.overhead) for link in row] for row in machine.links]
+        self._every = max(2 * len(work.names) // _SNAPSHOTS, 64)
+        """So many events lie between two snapshots."""
+
+    @property
+    def bound(self) -> float:
+        """Seconds that no placement goes below: the longest way without transfers, and what the threads together take."""
+        work, machine = self.work, self.machine
+        fastest = max(machine.speed)
+        heavy = sum(s for s in work.seconds if machine.queue(0, s / fastest) < len(machine.names))
+        return max(max(self._least, default=0.0), heavy / sum(machine.speed))
+
+    def run(self, at: Sequence[int], *, keep: bool = True) -> Timeline:
+        """The step with group g on device `at[g]`. Without `keep` there are no snapshots for `rerun`."""
+        found = self._simulated(list(at), None, (), math.inf, keep)
+        assert found is not None
+        return found
+
+    def rerun(self, base: Timeline, changes: Mapping[int, int], limit: float = math.inf) -> Timeline | None:
+        """The step of `base` with the groups in `changes` on other devices; None where it takes `limit` seconds or more."""
+        at = list(base.at)
+        first = math.inf
+        inputs, ended, fed = self.work.inputs, base.ended, self.work.fed
+        for g, device in changes.items():
+            at[g] = device
+            for i in self.members[g]:
+                edges = inputs[i]
+                first = min(first, min([-1.0 if fed[e.source] else ended[e.source] for e in edges], default=-1.0))
+        usable = [snapshot for snapshot in base._snapshots if snapshot.time <= first]
+        return self._simulated(at, base if usable else None, usable, limit)
+
+    def _simulated(
+        self, at: list[int], base: Timeline | None, snapshots: Sequence[_Snapshot], limit: float, keep: bool = True
+    ) -> Timeline | None:
+        """A whole simulation, or one that goes on from the last of the snapshots of `base`."""
+        work, machine, group, rank, least = self.work, self.machine, self.group, self.rank, self._least
+        seconds_of, fed, outputs, links = work.seconds, work.fed, self._outputs, self._links
+        speed, loop, threads, threaded = machine.speed, machine.loop, len(machine.names), machine.threaded
+        push, pop = heapq.heappush, heapq.heappop
+        where = [at[g] for g in group]
+        if base is None:
+            count = len(where)
+            waits, ready = self._waits.copy(), [0.0] * count
+            begun, ended = [0.0] * count, [0.0] * count
+            cause, before = [-1] * count, [-1] * count
+            free = [0.0] * machine.queues
+            lines: list[list[tuple[float, int]]] = [[] for _ in range(threads)]
+            last = [-1] * machine.queues
+            events = self._first_events(where, waits, ready, cause)
+            seconds, final = 0.0, -1
+        else:
+            begun, ended = list(base.begun), list(base.ended)
+            cause, before = list(base.cause), list(base.before)
+            from_ = snapshots[-1]
+            waits, ready, free, last = from_.waits.copy(), from_.ready.copy(), from_.free.copy(), from_.last.copy()
+            lines, events = [line.copy() for line in from_.lines], from_.events.copy()
+            seconds, final = from_.seconds, from_.final
+        kept = list(snapshots)
+        taken, due = 0, self._every if keep else math.inf
+        now = -1.0
+        while events:
+            if taken >= due and events[0][0] > now:
+                due = taken + self._every
+                kept.append(
+                    _Snapshot(
+                        events[0][0],
+                        events.copy(),
+                        waits.copy(),
+                        ready.copy(),
+                        free.copy(),
+                        [line.copy() for line in lines],
+                        last.copy(),
+                        seconds,
+                        final,
+                    )
+                )
+            now, kind, _, i, q = pop(events)
+            taken += 1
+            if not taken & _PAUSE:
+                yield_interpreter()
+            if kind == _READY:
+                device = where[i]
+                took = seconds_of[i] / speed[device]
+                if took >= threaded[device]:
+                    push(lines[device], (-rank[i], i))
+                    if free[device] <= now:
+                        push(events, (now, _DISPATCH, 0.0, -1, device))
+                    continue
+                q = loop[device]
+                start = free[q] if took and free[q] > now else now
+                if start + least[i] >= limit:
+                    return None
+                if start > now:
+                    before[i] = last[q]
+                else:
+                    before[i] = -1
+                begun[i] = start
+                if took:
+                    free[q] = start + took
+                    last[q] = i
+                    push(events, (start + took, _END, -rank[i], i, -1))
+                    continue
+                q = -1
+            elif kind == _DISPATCH:
+                line = lines[q]
+                if free[q] > now or not line:
+                    continue
+                i = pop(line)[1]
+                if now + least[i] >= limit:
+                    return None
+                begun[i] = now
+                before[i] = last[q] if now > ready[i] else -1
+                last[q] = i
+                free[q] = end = now + seconds_of[i] / speed[q]
+                push(events, (end, _END, -rank[i], i, q))
+                continue
+            elif kind == _ARRIVAL:
+                port, device = divmod(q, threads)
+                there = self._taken(free, last, loop[device], now, links[where[i]][device][2], i)
+                if port == len(outputs[i]):  # the client's
+                    if there > seconds:
+                        seconds, final = there, i
+                    continue
+                for user in outputs[i][port][1]:
+                    if where[user] == device:
+                        if there > ready[user] or cause[user] < 0:
+                            ready[user], cause[user] = max(there, ready[user]), i
+                        waits[user] -= 1
+                        if not waits[user]:
+                            push(events, (ready[user], _READY, -rank[user], user, -1))
+                continue
+            ended[i] = now  # an _END, or what takes no time
+            device = where[i]
+            if q >= 0 and lines[q]:
+                push(events, (now, _DISPATCH, 0.0, -1, q))
+            mine = outputs[i]
+            if not mine:
+                if device:
+                    latency, per_byte, overhead = links[device][0]
+                    sent = self._taken(free, last, loop[device], now, overhead if work.output[i] else 0.0, i)
+                    if work.output[i]:
+                        push(events, (sent + latency + work.output[i] * per_byte, _ARRIVAL, -rank[i], i, 0))
+                    elif sent + latency > seconds:
+                        seconds, final = sent + latency, i
+                elif now > seconds:
+                    seconds, final = now, i
+                continue
+            if fed[i]:
+                continue
+            for port, (nbytes, users) in enumerate(mine):
+                abroad: list[int] | None = None
+                for user in users:
+                    there_ = where[user]
+                    if there_ == device:
+                        if now > ready[user] or cause[user] < 0:
+                            ready[user], cause[user] = max(now, ready[user]), i
+                        waits[user] -= 1
+                        if not waits[user]:
+                            push(events, (ready[user], _READY, -rank[user], user, -1))
+                    elif abroad is None:
+                        abroad = [there_]
+                    elif there_ not in abroad:
+                        abroad.append(there_)
+                if abroad is not None:
+                    for there_ in abroad:
+                        latency, per_byte, overhead = links[device][there_]
+                        sent = self._taken(free, last, loop[device], now, overhead, i)
+                        place = port * threads + there_
+                        push(events, (sent + latency + nbytes * per_byte, _ARRIVAL, -rank[i], i, place))
+        if seconds >= limit:
+            return None
+        return Timeline(seconds, at, begun, ended, ready, cause, before, final, kept)
+
+    def _first_events(
+        self, where: Sequence[int], waits: list[int], ready: list[float], cause: list[int]
+    ) -> list[tuple[float, int, float, int, int]]:
+        """What waits for nothing, or for what the client brings to each device."""
+        work, links, rank = self.work, self._links[0], self.rank
+        events = []
+        for i, edges in enumerate(work.inputs):
+            latency, per_byte, _ = links[where[i]]
+            if not edges:
+                ready[i] = latency + work.fed[i] * per_byte
+            for edge in edges:
+                if work.fed[edge.source]:
+                    ready[i] = max(ready[i], latency + work.fed[edge.source] * per_byte)
+                    cause[i] = edge.source
+                    waits[i] -= 1
+            if not waits[i]:
+                events.append((ready[i], _READY, -rank[i], i, -1))
+        heapq.heapify(events)
+        return events
+
+    @staticmethod
+    def _taken(free: list[float], last: list[int], queue: int, now: float, seconds: float, node: int) -> float:
+        """Takes time of an event loop for a transfer of what `node` gives; returns the end of it."""
+        if not seconds:
+            return now
+        end = max(free[queue], now) + seconds
+        free[queue], last[queue] = end, node
+        return end
+
+
+def ranks(work: Workload, machine: DeviceSet) -> list[float]:
+    """For each node the length of the longest way to the end, on devices and links of mean speed."""
+    latency, per_byte = machine.mean_link()
+    slowness = sum(1.0 / speed for speed in machine.speed) / len(machine.speed)
+    rank = [seconds * slowness for seconds in work.seconds]
+    rest = [0.0] * len(rank)
+    for i in reversed(work.order):
+        rank[i] += rest[i]
+        for source, nbytes, _, _ in work.inputs[i]:
+            way = rank[i] + latency + nbytes * per_byte
+            if way > rest[source]:
+                rest[source] = way
+    return rank

@@ -1,0 +1,89 @@
+"""The simulated execution of a placement: what waits for what, and that a part of it gives what the whole gives."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from workloads import LINKS, Record, posed, random_problem, step
+
+from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.placement.simulation.simulator import Simulator
+
+MS = 1e-3
+FREE = LinkCosts(host=LinkCost(0.0))
+
+
+def simulator(
+    seconds: list[float],
+    edges: list[tuple[int, int]],
+    devices: int,
+    links: LinkCosts,
+    nbytes: list[float] | None = None,
+) -> Simulator:
+    problem = posed(step(seconds, edges, nbytes), [Record(i) for i in range(devices)], links)
+    return Simulator(problem.work, problem.machine, problem.grouping.group)
+
+
+def test_f43_a_thread_takes_the_longest_way_to_the_end_first() -> None:
+    """n1 and n2 come into the line while n0 runs; n2, which comes later, leads to n3 and goes first."""
+    found = simulator([4 * MS, 1 * MS, 2 * MS, 3 * MS, 9 * MS, 5 * MS], [(1, 5), (2, 3), (3, 4)], 3, FREE).run(
+        [0, 1, 1, 0, 0, 0]
+    )
+    assert found.begun[2] == 0.0, "it leads to 12 ms of work, and n1 to 5"
+    assert found.begun[1] == pytest.approx(2 * MS)
+    late = simulator([2 * MS, 6 * MS, 3 * MS, 1 * MS], [(0, 3)], 1, FREE).run([0] * 4)
+    assert [late.begun[i] for i in (1, 0, 2, 3)] == pytest.approx([0.0, 6 * MS, 8 * MS, 11 * MS])
+
+
+def test_f43_what_runs_is_not_interrupted() -> None:
+    """n1 has the longer way to the end, but is ready only when n2 has begun."""
+    found = simulator([1 * MS, 9 * MS, 2 * MS], [(0, 1)], 2, FREE).run([1, 0, 0])
+    assert found.begun[2] == 0.0 and found.begun[1] == pytest.approx(2 * MS)
+    assert found.before[1] == 2 and found.cause[1] == 0
+    assert found.critical() == [1, 2]
+
+
+def test_f43_an_event_loop_takes_short_kernels_as_they_come() -> None:
+    found = simulator([0.1 * MS, 0.2 * MS, 0.3 * MS], [], 1, FREE).run([0] * 3)
+    assert found.seconds == pytest.approx(0.6 * MS)
+
+
+def test_f43_a_tensor_goes_once_to_each_device_and_takes_time_of_both_loops() -> None:
+    links = LinkCosts(host=LinkCost(1 * MS, 1e9, 0.1 * MS))
+    found = simulator([1 * MS, 2 * MS, 2 * MS], [(0, 1), (0, 2)], 2, links, [1e6, 0.0, 0.0]).run([0, 1, 1])
+    there = 1 * MS + 0.1 * MS + 1 * MS + 1 * MS + 0.1 * MS
+    assert found.ready[1] == found.ready[2] == pytest.approx(there)
+    assert found.seconds == pytest.approx(there + 4 * MS + 1 * MS), "and word of the end goes back"
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_f43_a_part_of_a_simulation_gives_what_the_whole_gives(number: int) -> None:
+    rng = random.Random(number)
+    problem = random_problem(number, rng.randint(5, 120), rng.choice((2, 4)), LINKS[rng.choice([*LINKS])], together=0.2)
+    simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+    simulator._every = 7
+    groups, devices = len(problem.grouping.options), len(problem.machine.names)
+    base = simulator.run([rng.randrange(devices) for _ in range(groups)])
+    for _ in range(25):
+        changes = {rng.randrange(groups): rng.randrange(devices) for _ in range(rng.choice((1, 1, 3)))}
+        whole = simulator.run([changes.get(g, device) for g, device in enumerate(base.at)])
+        part = simulator.rerun(base, changes)
+        assert part is not None
+        for name in ("seconds", "at", "begun", "ended", "ready", "cause", "before", "last"):
+            assert getattr(part, name) == getattr(whole, name), f"seed {number}: {name}"
+        limit = base.seconds * rng.uniform(0.8, 1.2)
+        limited = simulator.rerun(base, changes, limit)
+        if not math.isclose(whole.seconds, limit, rel_tol=1e-9):
+            assert (limited is None) == (whole.seconds > limit), f"seed {number}"
+        if rng.random() < 0.5:
+            base = part
+
+
+def test_f43_no_placement_goes_below_the_bound() -> None:
+    for number in range(20):
+        problem = random_problem(number, 6, 2, LINKS["bus"])
+        simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+        for code in range(64):
+            assert simulator.run([code >> g & 1 for g in range(6)]).seconds >= simulator.bound * (1 - 1e-12)
