@@ -155,8 +155,8 @@ async def _compared(name: str, options: Options) -> dict[str, float]:
 async def _simulated(session: Any, graph: af.Graph) -> float:
     """How long the step of a session's placement takes by the simulation, with the costs that its runs have shown."""
     from actorflow.cluster.graph_partitioner import RemoteDevice
-    from actorflow.placement.simulation.makespan import makespan
     from actorflow.placement.measuring import measurements
+    from actorflow.placement.simulation.makespan import makespan
 
     devices = [RemoteDevice(d.name, d.type, d.spec, "one") for d in session.list_devices()]
     placed = {name: session.placement(name) for name in graph.nodes}

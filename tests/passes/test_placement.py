@@ -31,9 +31,9 @@ from actorflow.placement.choose import Reason
 from actorflow.placement.cost_model import Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.groups import UnionFind, required
+from actorflow.placement.place import place
 from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
 from actorflow.placement.simulation.makespan import makespan
-from actorflow.placement.place import place
 from actorflow.registry import kernel, plugins
 
 LOCAL = "/job:localhost/replica:0/task:0/device:"

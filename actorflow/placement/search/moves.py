@@ -18,7 +18,7 @@ _LONGEST = 64
 
 
 class Proposer(Protocol):
-    """What gives changes to try. `accepted` says what became of the last one."""
+    """Gives changes to try."""
 
     def propose(self, schedule: Timeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
         """New devices for some groups; `path` is the critical path of `schedule`, the end of the step first."""

@@ -36,7 +36,7 @@ class SearchProblem:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search has found. Times are simulated seconds of a step.
+    """The result of a search. Times are simulated seconds of a step.
 
     Attributes:
         at: the device of each group.

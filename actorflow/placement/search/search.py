@@ -15,7 +15,7 @@ from actorflow.placement.search.starts import starts
 from actorflow.placement.simulation.simulator import Simulator, Timeline
 
 MOST_ENUMERATED = 4096
-"""A space with at most so many placements is gone through."""
+"""The largest number of placements that are gone through one by one."""
 _BEST_STARTS = 3
 _FIRST_PART = 0.12
 """Each of the best starts is annealed for this part of the search; the best of these goes on."""
@@ -104,7 +104,7 @@ class _Search:
             self.improvements.append((self.trials, timeline.seconds))
 
     def _progress(self) -> float:
-        """What part of the search is over."""
+        """The part of the search that is over, from 0 to 1."""
         if self.most is not None:
             return self.trials / max(self.most, 1)
         return (self.clock() - self.begun) / self.seconds if self.seconds > 0 else 1.0

@@ -95,7 +95,7 @@ class Simulator:
             self.members[g].append(i)
         self._links = [[(link.latency, 1.0 / link.bandwidth, link.overhead) for link in row] for row in machine.links]
         self._every = max(2 * len(work.names) // _SNAPSHOTS, 64)
-        """So many events lie between two snapshots."""
+        """The number of events between two snapshots."""
 
     @property
     def bound(self) -> float:
@@ -269,7 +269,7 @@ class Simulator:
     def _first_events(
         self, where: Sequence[int], waits: list[int], ready: list[float], cause: list[int]
     ) -> list[tuple[float, int, float, int, int]]:
-        """What waits for nothing, or for what the client brings to each device."""
+        """The events of nodes that wait for nothing, or for feeds, which the client brings to each device."""
         work, links, rank = self.work, self._links[0], self.rank
         events = []
         for i, edges in enumerate(work.inputs):
