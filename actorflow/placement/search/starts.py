@@ -31,7 +31,7 @@ def _with(problem: SearchProblem, wanted: dict[int, int]) -> list[int]:
 
 def _order(problem: SearchProblem, free: Sequence[int]) -> list[int]:
     """The groups in the order of their first nodes that cost something."""
-    place = {}
+    place: dict[int, int] = {}
     for at, i in enumerate(problem.work.order):
         if problem.work.seconds[i] > 0:
             place.setdefault(problem.grouping.group[i], at)
