@@ -2,10 +2,9 @@
 
 columns.py        many Example messages read at once, in step
 decoding.py       decode byte strings
-files.py          touch files, and how they may: below the roots that the process was given, and on threads
+files.py          touch files
 images.py         images, which Pillow decodes and encodes on the host
 parsing.py        parse Example messages, on the host
-reader_state.py   A reader: it takes the names of files from a queue, and gives their records one after another
 readers.py        readers: handles, reads, and the state that a checkpoint keeps
 summaries.py      summaries, on the host
 queues/           queues and barriers: a pure core (`core`, `stores`, `barrier`), the waiting around it (`shared`), and the

@@ -10,6 +10,7 @@ import numpy as np
 from actorflow.dtypes import string
 from actorflow.errors import InvalidArgumentError
 from actorflow.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
+from actorflow.records.reading.reader import ReaderState
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.diagnostics.waits import Wait
@@ -17,7 +18,6 @@ from actorflow.runtime.diagnostics.waits import Wait
 from .files import roots_of
 from .queues.core import Take
 from .queues.shared import SharedQueue
-from .reader_state import ReaderState
 
 _PACKINGS = ("", "ZLIB", "GZIP")
 

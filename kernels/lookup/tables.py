@@ -8,11 +8,12 @@ import numpy as np
 
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
+from actorflow.records.reading.opening import on_thread
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
 from actorflow.runtime.state.resources import one_at_a_time
 
-from ..io.files import on_thread, roots_of, text
+from ..io.files import roots_of, text
 from .content import SavedTable, Table
 from .text_files import read_pairs
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from actorflow.dtypes import DType, string
 from actorflow.errors import InvalidArgumentError
+from actorflow.records.reading.opening import read_all
 from actorflow.records.roots import FileRoots
-
-from ..io.files import read_all
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
 

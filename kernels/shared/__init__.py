@@ -3,7 +3,6 @@
 apart.py         two threads on two cores, also in the moments before the operating system has spread them
 blas.py          how many threads a matrix product takes, decided by what the last ones cost
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
-fair_lock.py     turns: a lock that is waited for on event loops, of whatever threads, and given on in order
 helping.py       A second thread for kernels of numpy, which lets other threads run while it works on large arrays
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's
                  reductions

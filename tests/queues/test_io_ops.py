@@ -16,6 +16,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
 from actorflow.kernels.io import files, images
+from actorflow.records.reading import opening
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +120,7 @@ def test_a_link_that_is_put_in_after_the_check_is_not_followed(tmp_path: Path, m
     for folder in (root / "sub", outside):
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(os.fsencode(folder.name))
-    check = files.check
+    check = opening.check
 
     def swap(path: Any, roots: Any) -> str:
         real = check(path, roots)
@@ -127,9 +128,9 @@ def test_a_link_that_is_put_in_after_the_check_is_not_followed(tmp_path: Path, m
         (root / "sub").symlink_to(outside)
         return real
 
-    monkeypatch.setattr(files, "check", swap)
+    monkeypatch.setattr(opening, "check", swap)
     with pytest.raises(errors.OpError):
-        files.read_all(str(root / "sub/file"), [str(root)])
+        opening.read_all(str(root / "sub/file"), [str(root)])
 
 
 async def test_readers_stay_below_the_roots(tmp_path: Path) -> None:

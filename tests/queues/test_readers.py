@@ -17,7 +17,7 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.kernels.io import reader_state
+from actorflow.records.reading import reader as reader_state
 
 Files = list[Any]
 

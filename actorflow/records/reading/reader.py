@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actorflow.errors import DataLossError, InvalidArgumentError, OpError
+from actorflow.fair_lock import FairLock
 from actorflow.records import wire
 from actorflow.records.formats import Format, Piece, Position, Record
+from actorflow.records.reading.opening import on_thread, opened, read_fully
 from actorflow.records.roots import FileRoots
 from actorflow.records.unpacking import Unpacker
-
-from ..shared.fair_lock import FairLock
-from .files import on_thread, opened, read_fully
 
 CHUNK = 1 << 20
 NextFile = Callable[[], Awaitable[str]]
