@@ -17,6 +17,7 @@ Names are TensorFlow 1's wherever the concept is.
 
 from actorflow import blocking as blocking
 from actorflow import dashboard as dashboard
+from actorflow import data as data
 from actorflow import errors as errors
 from actorflow import estimator as estimator
 from actorflow import export as export
@@ -728,6 +729,7 @@ __all__ = [
     "cumsum",
     "custom_gradient",
     "dashboard",
+    "data",
     "decode_base64",
     "decode_compressed",
     "decode_csv",

@@ -154,6 +154,7 @@ NAMES: dict[str, dict[str, str]] = {
         "cumsum": "actorflow.ops.math.cumulative",
         "custom_gradient": "actorflow.autodiff.custom",
         "dashboard": "actorflow.dashboard:",
+        "data": "actorflow.data:",
         "decode_base64": "actorflow.ops.strings.elementwise",
         "decode_compressed": "actorflow.ops.io.decoding",
         "decode_csv": "actorflow.ops.io.decoding",
@@ -585,6 +586,17 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "af.dashboard": {
         "Dashboard": "actorflow.dashboard.application",
+    },
+    "af.data": {
+        "AUTOTUNE": "actorflow.data.dataset",
+        "Dataset": "actorflow.data.dataset",
+        "DatasetIterator": "actorflow.data.iteration",
+        "DatasetSpec": "actorflow.data.spec",
+        "FixedLengthRecordDataset": "actorflow.data.dataset",
+        "Iterator": "actorflow.data.iterator",
+        "IteratorStatistics": "actorflow.data.statistics",
+        "TFRecordDataset": "actorflow.data.dataset",
+        "TextLineDataset": "actorflow.data.dataset",
     },
     "af.estimator": {
         "BaselineClassifier": "actorflow.estimator.canned.classes",

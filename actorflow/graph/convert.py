@@ -29,13 +29,15 @@ def is_symbolic(value: Any) -> bool:
 
 
 def graph_of(values: Sequence[Any]) -> Graph:
-    """The graph of the first tensor, variable or operation among `values` (lists looked into), else the default one."""
+    """The graph of the first tensor, variable or operation among `values` (lists looked into), else the default one. While a
+    function is traced that takes tensors from around, it is that function's."""
     for value in values:
         if isinstance(value, (list, tuple)):
             if any(is_symbolic(v) for v in value):
                 return graph_of(value)
         elif isinstance(value, (Tensor, Operation)) or is_symbolic(value):
-            graph: Graph = value.graph
+            entered = scopes.entered_graph()
+            graph: Graph = value.graph if entered is None or not entered.takes_outer else entered
             return graph
     return get_default_graph()
 

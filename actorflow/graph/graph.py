@@ -40,6 +40,8 @@ class Graph(Interchange):
     """Whether this is the graph that runs each node as it is made (`actorflow.eager`)."""
     takes_values: ClassVar[bool] = False
     """Whether tensors that have their values may enter nodes: of functions that are traced from eager programs."""
+    takes_outer: ClassVar[bool] = False
+    """Whether tensors of graphs around may enter nodes, which then belong to this graph: of functions of datasets."""
 
     __reduce_ex__ = unpicklable(
         "A graph is not pickled: variables, collections and functions of this process belong to it. Hand over its "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,25 +13,11 @@ from actorflow.dtypes import DType
 from actorflow.errors import (
     InvalidArgumentError,
     OpError,
-    OutOfRangeError,
-    ResourceExhaustedError,
-    UnimplementedError,
-    UnknownError,
 )
 from actorflow.graph.convert import host_array
-from actorflow.ops.flow.py_func import PythonFunction, function_of
+from actorflow.ops.flow.py_func import PythonFunction, function_of, raised
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
-
-_KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
-    (TypeError, InvalidArgumentError),
-    (ValueError, InvalidArgumentError),
-    (StopIteration, OutOfRangeError),
-    (StopAsyncIteration, OutOfRangeError),
-    (MemoryError, ResourceExhaustedError),
-    (NotImplementedError, UnimplementedError),
-    (Exception, UnknownError),
-)
 
 
 @kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)
@@ -58,7 +43,7 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
     except OpError:
         raise
     except Exception as error:
-        raise _raised(function, error) from error
+        raise raised(function, error) from error
     return _results(function, found, Tout)
 
 
@@ -79,16 +64,6 @@ def _given(value: Any) -> Any:
     view = value.view()
     view.flags.writeable = False
     return view
-
-
-def _raised(function: PythonFunction, error: Exception) -> OpError:
-    if isinstance(error.__cause__, StopIteration):
-        error = error.__cause__  # which can't leave a coroutine otherwise
-    kind = next(kind for given, kind in _KINDS if isinstance(error, given))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
-    hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
-    return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
 
 
 def _results(function: PythonFunction, found: Any, types: tuple[DType, ...]) -> Any:

@@ -4,6 +4,7 @@ columns.py        many Example messages read at once, in step
 decoding.py       decode byte strings
 files.py          touch files
 images.py         images, which Pillow decodes and encodes on the host
+iterators.py      iterators of datasets: the next element is waited for without a thread
 parsing.py        parse Example messages, on the host
 readers.py        readers: handles, reads, and the state that a checkpoint keeps
 summaries.py      summaries, on the host

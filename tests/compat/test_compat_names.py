@@ -81,7 +81,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
     "name",
     [
         "contrib",
-        "data",
         "distribute",
         "distributions",
         "keras",

@@ -45,7 +45,7 @@ FORMER = {"af": "actorflow", "tf": "actorflow.compat.v1"}
 
 # Names of TensorFlow's that are not here: their documents say so.
 ABSENT = {
-    "README.md": "keras data contrib saved_model",
+    "README.md": "keras contrib saved_model",
     "differences.md": "function",
 }
 # In CONTRIBUTING.md, `x` and `y` are any module and name.

@@ -29,7 +29,7 @@ ORDER = (
     ("runtime",),
     ("session",),
     ("lint", "cluster", "eager"),
-    ("queues", "lookup", "rnn", "layers", "metrics", "launch"),
+    ("queues", "lookup", "rnn", "layers", "metrics", "launch", "data"),
     ("train",),
     ("feature_column",),
     ("graphdef",),

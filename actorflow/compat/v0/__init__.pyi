@@ -190,6 +190,7 @@ from actorflow.compat.v1 import cumprod as cumprod
 from actorflow.compat.v1 import cumsum as cumsum
 from actorflow.compat.v1 import custom_gradient as custom_gradient
 from actorflow.compat.v1 import dashboard as dashboard
+from actorflow.compat.v1 import data as data
 from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import decode_base64 as decode_base64
 from actorflow.compat.v1 import decode_compressed as decode_compressed
@@ -838,6 +839,7 @@ __all__ = [
     "cumsum",
     "custom_gradient",
     "dashboard",
+    "data",
     "debugging",
     "decode_base64",
     "decode_compressed",

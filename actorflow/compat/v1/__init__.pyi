@@ -41,6 +41,7 @@ from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
 from actorflow.compat.v1 import compat as compat
 from actorflow.compat.v1 import dashboard as dashboard
+from actorflow.compat.v1 import data as data
 from actorflow.compat.v1 import debugging as debugging
 from actorflow.compat.v1 import dtypes as dtypes
 from actorflow.compat.v1 import errors as errors
@@ -821,6 +822,7 @@ __all__ = [
     "cumsum",
     "custom_gradient",
     "dashboard",
+    "data",
     "debugging",
     "decode_base64",
     "decode_compressed",

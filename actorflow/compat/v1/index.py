@@ -33,6 +33,7 @@ NAMES: dict[str, dict[str, str]] = {
         "compat": "actorflow.compat.v1.compat:",
         "create_partitioned_variables": "actorflow.variables.scope",
         "dashboard": "actorflow.compat.v1.dashboard:",
+        "data": "actorflow.compat.v1.data:",
         "debugging": "actorflow.compat.v1.debugging:",
         "dimension_at_index": "actorflow.compat.v1.dimensions",
         "dimension_value": "actorflow.compat.v1.dimensions",
@@ -97,6 +98,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "tf.blocking": {},
     "tf.dashboard": {},
+    "tf.data": {},
     "tf.debugging": {
         "Assert": "actorflow.ops.flow.control",
         "assert_all_finite": "actorflow.ops.flow.numerics:verify_tensor_all_finite",

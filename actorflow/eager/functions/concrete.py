@@ -82,7 +82,8 @@ _shared: weakref.ref[_Loop] | None = None
 _shared_lock = threading.Lock()
 
 
-def _shared_loop() -> _Loop:
+def shared_loop() -> _Loop:
+    """The event loop of all functions and datasets whose callers block."""
     global _shared
     with _shared_lock:
         found = None if _shared is None else _shared()
@@ -117,7 +118,7 @@ class Plans:
         """Runs a coroutine to its end, on the calling thread."""
         if self._loop is None:
             with self.lock:
-                self._loop = self._loop or _shared_loop()
+                self._loop = self._loop or shared_loop()
         call: Callable[..., Any] = self._loop.driver.call
         return call
 

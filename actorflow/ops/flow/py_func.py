@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorflow import machine
 from actorflow.dtypes import DType, as_dtype
-from actorflow.errors import FailedPreconditionError
+from actorflow.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
 from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.graph import Graph
 from actorflow.ops.declare import op
@@ -28,6 +37,13 @@ class PythonFunction:
     def __init__(self, call: Callable[..., Any]) -> None:
         self.call = call
         self.token = machine.fresh_hex(16)  # in no other process the same
+
+    @classmethod
+    def known(cls, call: Callable[..., Any]) -> PythonFunction:
+        """A function that is found by its token as long as someone holds it."""
+        made = cls(call)
+        _known[made.token] = made
+        return made
 
     @property
     def name(self) -> str:
@@ -53,6 +69,30 @@ def function_of(token: str) -> PythonFunction:
             "tasks import.",
         )
     return found
+
+
+_KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+    (StopIteration, OutOfRangeError),
+    (StopAsyncIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (Exception, UnknownError),
+)
+_CALLERS = ("flow/py_func.py", "data/calling.py", "stages/generators.py")
+"""The modules that call functions of Python."""
+
+
+def raised(function: PythonFunction, error: Exception) -> OpError:
+    """The error that stands for what a function of Python raised."""
+    if isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # which can't leave a coroutine otherwise
+    kind = next(kind for given, kind in _KINDS if isinstance(error, given))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith(_CALLERS)]
+    details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
+    hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
+    return kind(f"The function {function.name} raised {type(error).__name__}: {error}", details=details, hint=hint)
 
 
 def _types(c: Inference) -> Types:
@@ -116,18 +156,18 @@ def py_func(
     several = isinstance(Tout, (list, tuple))
     types = tuple([as_dtype(dtype) for dtype in (Tout if several else [Tout])])
     graph = graph_of(list(inp))
-    function = PythonFunction(func)
-    _known[function.token] = function
+    function = PythonFunction.known(func)
     with graph.as_default():
         inputs = [convert_to_tensor(value) for value in inp]
         made = (py_func_op if stateful else py_func_stateless)(inputs, token=function.token, Tout=types, name=name)
-    _keep(graph, function)
+    keep(graph, function)
     if several and len(types) == 1:
         return [made]
     return list(made) if isinstance(made, tuple) else made
 
 
-def _keep(graph: Graph, function: PythonFunction) -> None:
+def keep(graph: Graph, function: PythonFunction) -> None:
+    """Has a graph hold a function of one of its nodes."""
     graph.get_collection_ref(_KEPT).append(function)
 
 

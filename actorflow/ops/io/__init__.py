@@ -1,8 +1,9 @@
-"""Ops of queues, readers, files and formats.
+"""Ops of queues, readers, datasets, files and formats.
 
 decoding.py        from byte strings to tensors: raw bytes, CSV, compressed data, `.npy`, and tensors as messages
 files.py           files as ops: read, write, and list them on the worker (paper section 4.5)
 images.py          images from byte strings, and back, by Pillow (`pip install actorflow[images]`)
+iterators.py       iterators of datasets: handles, what begins them, and the next element
 parsing.py         from Example messages to tensors: `parse_example` and its like, and what describes the features to find
 parsing_rules.py   the ops that parse Example messages
 queues.py          queues as ops: a handle, and operations on it that may wait (paper section 4.6)

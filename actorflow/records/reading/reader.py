@@ -143,6 +143,24 @@ class ReaderState:
                 self.completed += 1
                 self._leave()
 
+    def take_ready(self) -> bytes | None:
+        """The next record, where it was read already."""
+        if not self._records:
+            return None
+        record = self._records.popleft()
+        self._taken = record.next
+        self.produced += 1
+        if self._finished and not self._records:
+            self.completed += 1
+            self._leave()
+        return record.value
+
+    def leave_damaged(self) -> None:
+        """Goes on with the next file, where the next record of this one is damaged."""
+        if self._damage is not None and not self._records:
+            self.completed += 1
+            self._leave()
+
     async def _fill(self, count: int, roots: FileRoots) -> None:
         """Reads until there are `count` records, or no more of the file."""
         while len(self._records) < count and not self._finished and self._damage is None:

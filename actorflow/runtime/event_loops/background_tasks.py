@@ -38,6 +38,18 @@ class BackgroundTasks:
                 {"message": "a task of a server failed", "exception": error, "task": task}
             )
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether any of them has not ended."""
+        return bool(self._tasks)
+
+    def abort(self) -> None:
+        """Cancels what runs, and waits for nothing. It may be called after the end of the loop, where nothing runs."""
+        self.closed = True
+        if not self._loop.is_closed():
+            for task in self._tasks:
+                task.cancel()
+
     async def close(self) -> None:
         """Cancels what runs, and waits for its end."""
         self.closed = True

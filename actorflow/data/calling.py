@@ -1,0 +1,100 @@
+"""How stages call their functions: traced ones by a compiled plan, coroutine functions by awaiting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.data.function import Caller
+from actorflow.data.node import Node, array
+from actorflow.data.spec import Element, Spec, fits, parse
+from actorflow.data.stage import Running
+from actorflow.dtypes import string
+from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.graph.convert import as_array
+from actorflow.ops.flow.py_func import PythonFunction, raised
+
+
+class CoroutineCaller:
+    """A coroutine function with the structure of its arguments and its result."""
+
+    is_traced = False
+
+    def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
+        self._function, self._given, self._spec = function, given, spec
+        self._unpacks = isinstance(given.structure, tuple)
+
+    async def __call__(self, element: Element) -> Element:
+        """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
+        given = self._given.of(
+            [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
+        )
+        try:
+            found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
+        except OpError:
+            raise
+        except Exception as error:
+            raise raised(self._function, error) from error
+        return converted(found, self._spec, f"the function {self._function.name}")
+
+
+def caller(node: Node, running: Running) -> Any:
+    """The caller of a node's function."""
+    if isinstance(node.function, PythonFunction):
+        return CoroutineCaller(node.function, node.inputs[0].spec, node.spec)
+    count = len(node.function.captured)
+    return Caller(node.function, node.tensors[len(node.tensors) - count :], running.roots)
+
+
+def converted(value: Any, spec: Spec, who: str) -> Element:
+    """The leaves of what Python code gave, of the types that were stated. Raises InvalidArgumentError for others.
+
+    Args:
+        value: what it gave.
+        spec: what was stated.
+        who: gave it, for the error.
+    """
+    leaves = parse(value)[0] if isinstance(spec.structure, (tuple, dict)) else [value]
+    if isinstance(value, list) and isinstance(spec.structure, tuple):
+        leaves = value
+    if len(leaves) != len(spec.leaves):
+        raise InvalidArgumentError(
+            f"`generator` yielded an element that did not match the expected structure: {who} gave {value!r:.80}, where "
+            f"{spec!r} was expected."
+            if who.startswith("the generator")
+            else f"{who} gave {value!r:.80}, where {spec!r} was expected."
+        )
+    return tuple([_leaf(given, leaf, who, index) for index, (given, leaf) in enumerate(zip(leaves, spec.leaves))])
+
+
+def _leaf(given: Any, leaf: Any, who: str, index: int) -> Any:
+    kind = type(given)
+    if kind is bytes and leaf.dtype is string and leaf.static_shape in ((), None):
+        return given
+    try:
+        made = np.array(as_array(given, None if isinstance(given, (np.ndarray, np.generic)) else leaf.dtype))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"{who} gave an element that can't become {leaf.dtype}: component {index} is {given!r:.80} ({error})"
+        ) from None
+    if made.dtype != leaf.dtype.numpy_dtype and made.dtype.kind in "biufc" and leaf.dtype.kind in "biufc":
+        made = (
+            made.astype(leaf.dtype.numpy_dtype)
+            if np.can_cast(made.dtype, leaf.dtype.numpy_dtype, "same_kind")
+            else made
+        )
+    if not fits(made, leaf.dtype, leaf.static_shape):
+        raise InvalidArgumentError(
+            f"{who} gave an element of {made.dtype if made.dtype != object else 'string'} and shape {made.shape}, where "
+            f"{leaf.dtype} and shape {leaf.shape} were expected (component {index}).",
+            hint="State output_types and output_shapes, or output_signature, as the elements are.",
+        )
+    return made if made.ndim else made[()]
+
+
+def check_structure(values: Sequence[Any]) -> None:
+    """Raises ValueError where there is nothing in a structure."""
+    if not values:
+        raise ValueError("A dataset's elements have at least one component.")

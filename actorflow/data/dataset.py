@@ -1,0 +1,582 @@
+"""`Dataset`: an immutable description of where elements come from and what is done with them (`tf.data.Dataset`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from actorflow.data.function import trace
+from actorflow.data.iteration import Iterable
+from actorflow.data.node import Node, known_integer, parameter, spec_of
+from actorflow.data.sources import Sources, is_coroutine_function, record_files
+from actorflow.data.spec import DatasetSpec, Spec, batched, most_specific, parse, tensor_leaves
+from actorflow.dtypes import bool as bool_dtype
+from actorflow.dtypes import int64, string
+from actorflow.eager.functions.signature import TensorSpec
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.flow.py_func import PythonFunction
+from actorflow.ops.random.distributions import get_seed
+from actorflow.public import public
+from actorflow.shapes import as_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+AUTOTUNE = -1
+public("af.data", of="AUTOTUNE")
+DEFAULT_CYCLE = 10
+"""How many datasets `interleave` goes through at once unless told: a fixed number, so that the order is that of all machines."""
+
+
+@public("af.data")
+class Dataset(Sources, Iterable):
+    """A description of elements: where they come from, and the stages that they go through (`tf.data.Dataset`).
+
+        dataset = af.data.Dataset.from_tensor_slices((images, labels)).shuffle(1000).batch(32).prefetch(1)
+
+        async for images, labels in dataset:
+            ...
+
+    It holds nothing but the description, and each method gives another one. It is run by `async for`, by `for` under
+    `af.eager()`, or by an iterator in a graph (`make_one_shot_iterator`).
+
+    Functions are called once, with tensors, and become compiled plans. Coroutine functions are called for each element.
+    """
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        """Made by its static methods, such as `Dataset.range(10)`.
+
+        Args:
+            node: the last stage of the description.
+
+        Raises:
+            TypeError: something else is given.
+        """
+        if not isinstance(node, Node):
+            raise TypeError("A Dataset is made by one of its methods, such as Dataset.from_tensor_slices(values).")
+        self.node = node
+
+    def _then(self, kind: str, spec: Spec | None = None, **keywords: Any) -> Dataset:
+        return Dataset(Node(kind, self.node.spec if spec is None else spec, (self.node,), **keywords))
+
+    # Functions of elements
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        output_signature: Any = None,
+    ) -> Dataset:
+        """A function of each element.
+
+            dataset.map(lambda image, label: (af.cast(image, af.float32) / 255.0, label))
+
+            async def fetch(url):
+                return await client.get(url.decode())
+            urls.map(fetch, num_parallel_calls=32)
+
+        If the function raises for an element, the pull of that element raises, and the next one comes after it.
+
+        Args:
+            map_func: a function of tensors, or a coroutine function of arrays. It takes the parts of a tuple as arguments.
+            num_parallel_calls: how many elements it is called with at once; `AUTOTUNE` for a number that is found.
+            deterministic: False where results may come in another order than the elements.
+            name: accepted for compatibility, without effect.
+            output_signature: what a coroutine function gives, a structure of `TensorSpec`; what it gets unless given.
+
+        Raises:
+            TypeError: the function gives something else than tensors and datasets.
+        """
+        tensors: tuple[Any, ...] = ()
+        if is_coroutine_function(map_func):
+            function: Any = PythonFunction.known(map_func)
+            spec = self.node.spec if output_signature is None else Spec(output_signature)
+            tensor_leaves(self.node.spec)
+        else:
+            function, captured = trace(map_func, self.node.spec, "map")
+            spec, tensors = function.spec, tuple(captured)
+        if num_parallel_calls is None:
+            return self._then("map", spec, tensors=tensors, function=function)
+        if known_integer(limit := parameter(num_parallel_calls, int64)) == AUTOTUNE:
+            limit = parameter(16, int64)
+        return self._then(
+            "parallel_map",
+            spec,
+            tensors=(limit, *tensors),
+            function=function,
+            options={"ordered": deterministic is not False},
+        )
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements of which `predicate` is true.
+
+        Args:
+            predicate: a function of tensors that gives a scalar of type bool, or a coroutine function that gives a truth value.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: it gives something else.
+        """
+        if is_coroutine_function(predicate):
+            made = self._then("filter", function=PythonFunction.known(predicate))
+            return made
+        function, captured = trace(predicate, self.node.spec, "filter")
+        if function.spec.structure != TensorSpec((), bool_dtype) and function.spec.structure != TensorSpec(
+            None, bool_dtype
+        ):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is "
+                f"{function.spec.structure!r}."
+            )
+        return self._then("filter", tensors=tuple(captured), function=function)
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements of the datasets that `map_func` makes of each element, one dataset after another.
+
+        Args:
+            map_func: a function of tensors that gives a Dataset.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            TypeError: it gives something else.
+        """
+        return self._interleaved(map_func, "flat_map", 1, 1, 0)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements of the datasets that `map_func` makes of each element, several of them in turn.
+
+            files.interleave(af.data.TFRecordDataset, cycle_length=4)
+
+        Args:
+            map_func: a function of tensors that gives a Dataset.
+            cycle_length: how many datasets are gone through at once; 10 unless given.
+            block_length: how many elements are taken of one in its turn; 1 unless given.
+            num_parallel_calls: where given, each of them is pulled ahead.
+            deterministic, name: accepted for compatibility: the order is always the same one.
+
+        Raises:
+            TypeError: it gives something else than a Dataset.
+            ValueError: a length is smaller than 1.
+        """
+        cycle = DEFAULT_CYCLE if cycle_length in (None, AUTOTUNE) else cycle_length
+        for given, what in ((cycle, "cycle_length"), (block_length, "block_length")):
+            if isinstance(given, int) and given < 1:
+                raise ValueError(f"`{what}` must be > 0, but it is {given}.")
+        block = 1 if block_length is None else block_length
+        return self._interleaved(map_func, "interleave", cycle, block, 0 if num_parallel_calls is None else 4)
+
+    def _interleaved(self, function: Callable[..., Any], what: str, *numbers: Any) -> Dataset:
+        traced, captured = trace(function, self.node.spec, what)
+        if not isinstance(traced.spec.structure, DatasetSpec):
+            raise TypeError(
+                f"Invalid `map_func`. `map_func` must return a `Dataset` object, but it gives {traced.spec.structure!r}."
+            )
+        tensors = (*(parameter(number, int64) for number in numbers), *captured)
+        return self._then("interleave", traced.spec.structure.spec, tensors=tensors, function=traced)
+
+    # Several elements as one, and one as several
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements stacked: each leaf has one more dimension in front.
+
+        Args:
+            batch_size: how many elements.
+            drop_remainder: whether to leave out a last batch that is smaller.
+            num_parallel_calls, deterministic, name: accepted for compatibility, without effect.
+
+        Raises in a run:
+            InvalidArgumentError: elements have different shapes, or the size is smaller than 1.
+        """
+        size, drop = parameter(batch_size, int64), parameter(drop_remainder, bool_dtype)
+        always = known_integer(size) if not isinstance(drop, Tensor) and bool(drop) else None
+        return self._then("batch", batched(self.node.spec, always), tensors=(size, drop))
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: Any = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements of different sizes stacked, filled up to the longest of the batch.
+
+        Args:
+            batch_size: how many elements.
+            padded_shapes: a shape for each leaf, with None or -1 for sizes up to the longest; so for all unless given.
+            padding_values: a value for each leaf, or one for all; 0 or "" unless given.
+            drop_remainder: whether to leave out a last batch that is smaller.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: a shape has another rank, or no shape is given and a rank is not known.
+            TypeError: a padding value has another type.
+        """
+        leaves = tensor_leaves(self.node.spec)
+        shapes = _padded_shapes(self.node.spec, padded_shapes)
+        paddings = _paddings(self.node.spec, padding_values)
+        size, drop = parameter(batch_size, int64), parameter(drop_remainder, bool_dtype)
+        always = known_integer(size) if not isinstance(drop, Tensor) and bool(drop) else None
+        kinds = [TensorSpec((always, *shape), leaf.dtype) for leaf, shape in zip(leaves, shapes)]
+        spec = Spec(self.node.spec.rebuild(kinds))
+        options = {"shapes": [list(shape) for shape in shapes]}
+        return self._then("padded_batch", spec, tensors=(size, drop, *paddings), options=options)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """The rows of each element, one after another: what `batch` did is undone.
+
+        Args:
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: a leaf is a scalar.
+        """
+        for leaf in tensor_leaves(self.node.spec):
+            if leaf.static_shape == ():
+                raise ValueError("Cannot unbatch an element that has a scalar.")
+        rows = [
+            TensorSpec(None if leaf.static_shape is None else leaf.static_shape[1:], leaf.dtype)
+            for leaf in self.node.spec.leaves
+        ]
+        return self._then("unbatch", Spec(self.node.spec.rebuild(rows)))
+
+    def window(
+        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None
+    ) -> Dataset:
+        """Datasets of neighbours, one for each leaf of the elements.
+
+            windows = af.data.Dataset.range(5).window(3, shift=1, drop_remainder=True)
+            windows.flat_map(lambda w: w.batch(3))   # [0 1 2], [1 2 3], [2 3 4]
+
+        Args:
+            size: how many elements a window has.
+            shift: how much further the next one begins; `size` unless given.
+            stride: how far apart its elements are.
+            drop_remainder: whether to leave out last windows that are smaller.
+            name: accepted for compatibility, without effect.
+
+        Raises in a run:
+            InvalidArgumentError: a number is smaller than 1.
+        """
+        numbers = [parameter(number, int64) for number in (size, size if shift is None else shift, stride)]
+        spec = self.node.spec.map(DatasetSpec)
+        return self._then("window", spec, tensors=(*numbers, parameter(drop_remainder, bool_dtype)))
+
+    # Which elements, and in which order
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Elements in random order: each is drawn of a buffer, which is filled up again.
+
+        With equal seeds the order is TensorFlow's, and equal for equal seeds.
+
+        Args:
+            buffer_size: how many elements are drawn from; with as many as there are, each order is as likely.
+            seed: the seed; with a seed of the graph, each stage has another one.
+            reshuffle_each_iteration: whether each iterator, and each round of `repeat`, has another order, unless it is False.
+            name: accepted for compatibility, without effect.
+
+        Raises in a run:
+            InvalidArgumentError: the buffer's size is smaller than 1.
+        """
+        first, second = get_seed(seed)
+        again = parameter(reshuffle_each_iteration is not False, bool_dtype)
+        seeds = [parameter(number, int64) for number in (buffer_size, first, second)]
+        return self._then("shuffle", tensors=(*seeds, again))
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """All elements `count` times; without end where it is None or negative.
+
+        Args:
+            count: how often.
+            name: accepted for compatibility, without effect.
+        """
+        return self._then("repeat", tensors=(parameter(-1 if count is None else count, int64),))
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """The first `count` elements; all where it is negative.
+
+        Args:
+            count: how many.
+            name: accepted for compatibility, without effect.
+        """
+        return self._then("take", tensors=(parameter(count, int64),))
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """All but the first `count` elements; none where it is negative.
+
+        Args:
+            count: how many.
+            name: accepted for compatibility, without effect.
+        """
+        return self._then("skip", tensors=(parameter(count, int64),))
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Each `num_shards`-th element, from the one at `index` on: the part of one of several workers.
+
+        Shard names of files before they are read, rather than records: each worker then reads its own files only.
+
+        Args:
+            num_shards: how many parts.
+            index: which one, from 0 on.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError, and InvalidArgumentError in a run: there is no such part.
+        """
+        if isinstance(num_shards, int) and num_shards < 1:
+            raise ValueError(f"`num_shards` must be >= 1, but it is {num_shards}.")
+        if isinstance(num_shards, int) and isinstance(index, int) and not 0 <= index < num_shards:
+            raise ValueError(f"`index` must be in [0, {num_shards}), but it is {index}.")
+        return self._then("shard", tensors=(parameter(num_shards, int64), parameter(index, int64)))
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Pairs of a number and an element.
+
+        Args:
+            start: the first number.
+            name: accepted for compatibility, without effect.
+        """
+        spec = Spec((TensorSpec((), int64), self.node.spec.structure))
+        return self._then("enumerate", spec, tensors=(parameter(start, int64),))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """The elements of this dataset, then those of another one.
+
+        Args:
+            dataset: the other one.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            TypeError: its elements have other types or another structure.
+        """
+        spec = most_specific(self.node.spec, dataset.node.spec, "the first")
+        return Dataset(Node("concatenate", spec, (self.node, dataset.node)))
+
+    # Between stages
+
+    def prefetch(self, buffer_size: Any, name: str | None = None, max_bytes: Any = None) -> Dataset:
+        """Elements pulled ahead, in a task of their own, while those before them are worked with.
+
+        Args:
+            buffer_size: how many elements at most; `AUTOTUNE` for a number that grows while someone has to wait.
+            name: accepted for compatibility, without effect.
+            max_bytes: how many bytes they have at most; no more is pulled once there are that many bytes.
+        """
+        numbers = (parameter(buffer_size, int64), parameter(-1 if max_bytes is None else max_bytes, int64))
+        return self._then("prefetch", tensors=numbers)
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """The elements of the first round, kept for later ones: in memory, or in a file.
+
+        They are kept once a round has come to its end.
+
+        Args:
+            filename: the file, which another process finds again; in memory unless given.
+            name: accepted for compatibility, without effect.
+        """
+        return self._then("cache", tensors=(parameter(filename, string),))
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """`transformation_func(self)`.
+
+        Args:
+            transformation_func: a function from a Dataset to another one.
+
+        Raises:
+            TypeError: it gives something else.
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"`transformation_func` must return a Dataset, but it gave a {type(made).__name__}.")
+        return made
+
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """The same dataset: TensorFlow's options are of its own threads and passes.
+
+        Args:
+            options, name: accepted for compatibility, without effect.
+        """
+        return self
+
+
+def _padded_shapes(spec: Spec, given: Any) -> list[tuple[int | None, ...]]:
+    """The padded shape of each leaf. Raises ValueError for other ranks."""
+    leaves = tensor_leaves(spec)
+    if given is None:
+        wanted: list[Any] = [None] * len(leaves)
+    elif isinstance(spec.structure, TensorSpec):
+        wanted = [given]
+    else:
+        wanted = _like(spec.structure, given)
+    made = []
+    for leaf, shape in zip(leaves, wanted):
+        known = leaf.static_shape
+        if shape is None:
+            if known is None:
+                raise ValueError("You must provide `padded_shapes` where the rank of a component is not known.")
+            made.append(tuple([None] * len(known)) if None in known else known)
+            continue
+        sizes = as_shape([None if size in (-1, None) else int(size) for size in shape])
+        assert sizes is not None
+        if known is not None and len(known) != len(sizes):
+            raise ValueError(f"The padded shape {sizes} is not compatible with the shape {known} of the component.")
+        if known is not None and any(a is not None and b is not None and a < b for a, b in zip(sizes, known)):
+            raise ValueError(f"The padded shape {sizes} is smaller than the shape {known} of the component.")
+        made.append(tuple(sizes))
+    return made
+
+
+def _like(structure: Any, given: Any) -> list[Any]:
+    if isinstance(structure, dict):
+        return [one for key in sorted(structure) for one in _like(structure[key], given[key])]
+    if isinstance(structure, tuple):
+        if not isinstance(given, (tuple, list)) or len(given) != len(structure):
+            raise TypeError(f"{given!r} has another structure than the elements.")
+        return [one for part, its in zip(structure, given) for one in _like(part, its)]
+    return [given]
+
+
+def _paddings(spec: Spec, given: Any) -> list[Any]:
+    leaves = spec.leaves
+    if given is None:
+        values: Sequence[Any] = [None] * len(leaves)
+    elif isinstance(given, (tuple, dict)):
+        values = parse(given)[0]
+        if len(values) != len(leaves):
+            raise TypeError(f"padding_values has {len(values)} values, but the elements have {len(leaves)} components.")
+    else:
+        values = [given] * len(leaves)
+    made = []
+    for leaf, value in zip(leaves, values):
+        if value is None:
+            value = parameter("" if leaf.dtype is string else 0, leaf.dtype)
+        else:
+            value = parameter(value)
+        if spec_of(value).dtype is not leaf.dtype:
+            if isinstance(value, Tensor) or leaf.dtype is string or spec_of(value).dtype is string:
+                raise TypeError(
+                    f"Mismatched type between padding value {spec_of(value).dtype} and component {leaf.dtype}."
+                )
+            value = parameter(value.item(), leaf.dtype)
+        made.append(value)
+    return made
+
+
+@public("af.data")
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as scalar strings (`tf.data.TFRecordDataset`).
+
+    Args:
+        filenames: a name, several, a tensor, or a dataset of names.
+        compression_type: "", "ZLIB" or "GZIP".
+        buffer_size: accepted for compatibility, without effect.
+        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
+        name: accepted for compatibility, without effect.
+
+    Raises in a run:
+        NotFoundError: there is no such file.
+        DataLossError: a record is damaged or cut off; the error names the file and the offset, and the next file comes after it.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(record_files(filenames, "tfrecord", compression_type, ahead=_at_once(num_parallel_reads)))
+
+
+@public("af.data")
+class TextLineDataset(Dataset):
+    """The lines of files without their ends, as scalar strings (`tf.data.TextLineDataset`).
+
+    Args:
+        filenames: a name, several, a tensor, or a dataset of names.
+        compression_type: "", "ZLIB" or "GZIP".
+        buffer_size: accepted for compatibility, without effect.
+        num_parallel_reads: how many files are read at once, their lines in turn; one after another unless given.
+        name: accepted for compatibility, without effect.
+
+    Raises in a run:
+        NotFoundError: there is no such file.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(record_files(filenames, "lines", compression_type, ahead=_at_once(num_parallel_reads)))
+
+
+@public("af.data")
+class FixedLengthRecordDataset(Dataset):
+    """Records of one length, as scalar strings (`tf.data.FixedLengthRecordDataset`).
+
+    Args:
+        filenames: a name, several, a tensor, or a dataset of names.
+        record_bytes: the size of a record.
+        header_bytes, footer_bytes: what is left out at a file's begin and end.
+        buffer_size: accepted for compatibility, without effect.
+        compression_type: "", "ZLIB" or "GZIP".
+        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
+        name: accepted for compatibility, without effect.
+
+    Raises in a run:
+        NotFoundError: there is no such file.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        sizes = (record_bytes, header_bytes or 0, footer_bytes or 0)
+        super().__init__(record_files(filenames, "fixed", compression_type, sizes, _at_once(num_parallel_reads)))
+
+
+def _at_once(reads: Any) -> int | None:
+    return None if reads is None else DEFAULT_CYCLE if reads == AUTOTUNE else int(reads)

@@ -1,0 +1,214 @@
+"""`Node`: one stage of a dataset's description, a frozen record; and how a description goes over the wire.
+
+A description is a tree of nodes. The tensors in it, such as the size of a batch or what is sliced, are arrays; or tensors of a
+graph, which stand for values that are not known yet. `bind` puts values in the place of those. In that way the same description
+serves a client, a node of a graph that makes an iterator, and a function that makes a dataset of each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from actorflow.data.spec import DatasetSpec, Spec
+from actorflow.dtypes import DTypeLike, as_dtype
+from actorflow.eager.functions.signature import TensorSpec
+from actorflow.eager.tensor import EagerTensor
+from actorflow.graph.convert import as_array, convert_to_tensor, is_symbolic
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.flow.py_func import PythonFunction, function_of
+from actorflow.user_line import Where, user_line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One stage: its `kind`, a name of the table of stages, and what it takes.
+
+    `spec` is what its elements look like, `inputs` are the stages it pulls from, `tensors` its values, `options` plain values,
+    `function` what it calls for each element, `where` the user's line that made it. `shared` holds what all iterators of the
+    stage in this process have in common: the content of a cache, and the generator of its seeds.
+    """
+
+    kind: str
+    spec: Spec
+    inputs: tuple[Node, ...] = ()
+    tensors: tuple[Any, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    function: Any = None
+    where: Where | None = field(default_factory=user_line)
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def number(self, index: int) -> int:
+        """One of its tensors, an integer."""
+        return int(self.tensors[index])
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.where}" if self.where else self.kind
+
+
+def parameter(value: Any, dtype: DTypeLike | None = None) -> Any:
+    """A value of a stage: an array, or a tensor of a graph. Raises TypeError for what is no tensor of that type."""
+    if isinstance(value, EagerTensor):
+        value = value.numpy()
+    elif isinstance(value, Tensor) or is_symbolic(value):
+        tensor = convert_to_tensor(value)
+        if not isinstance(tensor, EagerTensor) and tensor.op.type != "Const":
+            return convert_to_tensor(tensor, dtype)
+        value = tensor.numpy() if isinstance(tensor, EagerTensor) else tensor.op.attrs["value"]
+    if isinstance(value, (list, tuple)) and any(isinstance(part, Tensor) for part in value):
+        tensor = convert_to_tensor(value, dtype)
+        return tensor.numpy() if isinstance(tensor, EagerTensor) else tensor
+    return as_array(value, None if dtype is None else as_dtype(dtype))
+
+
+def spec_of(value: Any) -> TensorSpec:
+    """The type and shape of a parameter."""
+    if isinstance(value, Tensor):
+        return TensorSpec(value.static_shape, value.dtype)
+    return TensorSpec(value.shape, as_dtype(value.dtype))
+
+
+def known_integer(value: Any) -> int | None:
+    """A parameter as an integer, as far as it is known already."""
+    return None if isinstance(value, Tensor) else int(value)
+
+
+def unbound(node: Node, found: dict[Tensor, None] | None = None) -> dict[Tensor, None]:
+    """The tensors of graphs in a description, each once, in order."""
+    found = {} if found is None else found
+    for tensor in node.tensors:
+        if isinstance(tensor, Tensor):
+            found[tensor] = None
+    for below in node.inputs:
+        unbound(below, found)
+    return found
+
+
+def bind(node: Node, values: Mapping[Any, Any]) -> Node:
+    """A description with values in the place of its tensors, and of its `argument` nodes. Others stay the same."""
+    if node.kind == "argument" and node.options["key"] in values:
+        found: Node = values[node.options["key"]]
+        return found
+    inputs = tuple([bind(below, values) for below in node.inputs])
+    tensors = tuple([values.get(t, t) if isinstance(t, Tensor) else t for t in node.tensors])
+    if all(map(_same, inputs, node.inputs)) and all(map(_same, tensors, node.tensors)):
+        return node
+    return replace(node, inputs=inputs, tensors=tensors, shared={})
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other
+
+
+# ---- the wire
+
+
+def encode(node: Node, tensors: dict[Any, int]) -> list[Any]:
+    """A description in terms of msgpack. Its tensors are numbers: of the places that they get in `tensors`, where arrays are
+    known by their identities.
+
+    Raises:
+        FailedPreconditionError, TypeError: it can't leave this process.
+    """
+    function = node.function
+    if function is None:
+        called: Any = None
+    elif isinstance(function, PythonFunction):
+        called = function.token
+    else:
+        called = function.encode(tensors)
+    places = [tensors.setdefault(_key(tensor), len(tensors)) for tensor in node.tensors]
+    return [
+        node.kind,
+        encode_spec(node.spec),
+        [encode(below, tensors) for below in node.inputs],
+        places,
+        dict(node.options),
+        called,
+        list(node.where) if node.where else None,
+    ]
+
+
+class _Array:
+    """An array as a key: by its identity."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Array) and self.array is other.array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+
+def _key(tensor: Any) -> Any:
+    return tensor if isinstance(tensor, Tensor) else _Array(tensor)
+
+
+def value_of(key: Any) -> Any:
+    """The tensor or array behind a key that `encode` made."""
+    return key.array if isinstance(key, _Array) else key
+
+
+def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
+    """The description of `encode`, with these values for its tensors. Raises ValueError for what is none."""
+    try:
+        kind, spec, inputs, places, options, called, where = record
+        function: Any = None
+        if isinstance(called, str):
+            function = function_of(called)
+        elif called is not None:
+            from actorflow.data.function import Function
+
+            function = Function.decode(called, tensors)
+        return Node(
+            str(kind),
+            decode_spec(spec),
+            tuple([decode(below, tensors) for below in inputs]),
+            tuple([tensors[place] for place in places]),
+            MappingProxyType(dict(options)),
+            function,
+            None if where is None else Where(*where),
+        )
+    except (TypeError, IndexError, KeyError) as error:
+        raise ValueError(f"The data is no description of a dataset: {error}") from error
+
+
+def encode_spec(spec: Spec) -> list[Any]:
+    """The leaves of a spec; their structure is the client's own."""
+    return [
+        [encode_spec(leaf.spec)]
+        if isinstance(leaf, DatasetSpec)
+        else [leaf.dtype.name, None if leaf.static_shape is None else list(leaf.static_shape)]
+        for leaf in spec.leaves
+    ]
+
+
+def decode_spec(leaves: Sequence[Any]) -> Spec:
+    """A spec with these leaves as a tuple."""
+    return Spec(
+        tuple(
+            [DatasetSpec(decode_spec(leaf[0])) if len(leaf) == 1 else TensorSpec(leaf[1], leaf[0]) for leaf in leaves]
+        )
+    )
+
+
+def bound_arrays(node: Node) -> None:
+    """Raises RuntimeError where a description has tensors of a graph, whose values are not known here."""
+    for tensor in unbound(node):
+        raise RuntimeError(
+            f"The dataset uses {tensor.name}, a tensor of a graph, so it has no values outside of a run. Make an iterator of it "
+            "there: dataset.make_initializable_iterator()."
+        )
+
+
+def array(value: Any) -> np.ndarray[Any, Any]:
+    """A value as an array, a byte string as an array of objects."""
+    return np.asarray(value, object) if isinstance(value, bytes) else np.asarray(value)

@@ -1,0 +1,183 @@
+"""`Pulling`: the stages of a dataset at work, for those who pull from them one after another; and the resource of a graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from actorflow.data.node import Node
+from actorflow.data.spec import Element, Spec, fits
+from actorflow.data.stage import EndOfSequence, Running, Stage, read_state, write_state
+from actorflow.data.statistics import IteratorStatistics, statistics_of, waiting_of
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError
+from actorflow.fair_lock import FairLock
+from actorflow.records.roots import FileRoots
+from actorflow.runtime.diagnostics.waits import Wait
+
+
+class Pulling:
+    """The stages of a description. They are made with the first pull, on the loop of those who pull."""
+
+    def __init__(self, node: Node, roots: FileRoots = None) -> None:
+        self.node = node
+        self._roots = roots
+        self._turns = FairLock()
+        self._running = Running(roots)
+        self._stage: Stage | None = None
+        self._saved: Any = None
+        self._ended = False
+
+    async def pull(self) -> Element:
+        """The next element. Raises EndOfSequence, also where it was closed."""
+        async with self._turns:
+            if self._ended:
+                raise EndOfSequence
+            running, stage = self._running, self._stage or self._opened()
+            try:
+                return await stage.pull()
+            except EndOfSequence:
+                if running is self._running:
+                    self._ended = True
+                await running.close()
+                raise
+
+    def _opened(self) -> Stage:
+        from actorflow.data import stages  # noqa: F401  (they fill the table)
+
+        made = self._running.stage(self.node)
+        if self._saved is not None:
+            try:
+                made.restore(self._saved)
+            except (TypeError, ValueError, IndexError, AttributeError) as error:
+                raise InvalidArgumentError(
+                    f"The state is none of this dataset ({self.node}): {error}",
+                    hint="A state is for the dataset that it was taken of, with the same stages.",
+                ) from error
+            self._saved = None
+        self._stage = made
+        return made
+
+    def state(self) -> bytes:
+        """Its place, with all that its stages hold."""
+        if self._stage is not None:
+            return write_state([self._ended, self._stage.state()])
+        return write_state([self._ended, self._saved])
+
+    def restore(self, state: bytes) -> None:
+        """Goes to where another one of the same description was; to the beginning for the empty state."""
+        found = read_state(state) if state else [False, None]
+        if not isinstance(found, list) or len(found) != 2:
+            raise InvalidArgumentError(f"The data of {len(state)} bytes is no state of an iterator.")
+        self._running.abort()
+        self._running, self._stage = Running(self._roots), None
+        self._ended, self._saved = bool(found[0]), found[1]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has tasks."""
+        return self._running.is_busy
+
+    def abort(self) -> None:
+        """Ends its tasks without waiting for them."""
+        self._ended = True
+        self._running.abort()
+
+    async def close(self) -> None:
+        """Ends its tasks."""
+        self._ended = True
+        await self._running.close()
+
+    def statistics(self) -> IteratorStatistics:
+        """The work of its stages so far."""
+        return statistics_of(self._stage)
+
+    def reason(self) -> Wait:
+        """For whom a pull waits now, as reports of steps tell it."""
+        return Wait(f"waits for {waiting_of(self._stage)}")
+
+
+class IteratorResource:
+    """An iterator of a graph, on a device. It lives as long as its container; checkpoints keep its state."""
+
+    def __init__(self, name: str, types: tuple[Any, ...], shapes: tuple[Any, ...]) -> None:
+        self.name, self.types, self.shapes = name, types, shapes
+        self.address = "", name
+        """Its container and name."""
+        self._pulling: Pulling | None = None
+        self._saved: bytes | None = None
+        self._lock = threading.Lock()
+
+    def initialize(self, node: Node, roots: FileRoots) -> None:
+        """Begins with a description, at its beginning; or where the checkpoint was that was restored before.
+
+        Raises:
+            InvalidArgumentError: its elements are of other types or shapes.
+        """
+        self._check(node.spec)
+        with self._lock:
+            before, self._pulling = self._pulling, Pulling(node, roots)
+            saved, self._saved = self._saved, None
+            if saved:
+                self._pulling.restore(saved)
+        if before is not None:
+            before.abort()
+
+    def initialize_once(self, make: Callable[[], Node], roots: FileRoots) -> None:
+        """Begins, unless it has begun."""
+        if self._pulling is None:
+            self.initialize(make(), roots)
+
+    def _check(self, spec: Spec) -> None:
+        found = [leaf.dtype for leaf in spec.leaves]
+        if found != list(self.types):
+            raise InvalidArgumentError(
+                f"The iterator {self.name!r} has elements of types {list(map(str, self.types))}, but those of the dataset are "
+                f"{list(map(str, found))}."
+            )
+
+    async def next(self) -> Element:
+        """The next element.
+
+        Raises:
+            EndOfSequence: there are no more.
+            FailedPreconditionError: it has no dataset yet.
+            InvalidArgumentError: the element has another shape than the iterator.
+        """
+        pulling = self._pulling
+        if pulling is None:
+            raise FailedPreconditionError(
+                f"GetNext() failed because the iterator {self.name!r} has not been initialized.",
+                hint="Ensure that you have run the initializer operation for this iterator before getting the next element.",
+            )
+        element = await pulling.pull()
+        for index, (value, dtype, shape) in enumerate(zip(element, self.types, self.shapes)):
+            if shape is not None and not isinstance(value, bytes) and not fits(value, dtype, shape):
+                raise InvalidArgumentError(
+                    f"Component {index} of the element has shape {value.shape}, but the iterator {self.name!r} has {shape}."
+                )
+        return element
+
+    def reason(self) -> Wait:
+        """For whom a pull waits now, as reports of steps tell it."""
+        return Wait("waits for a dataset") if self._pulling is None else self._pulling.reason()
+
+    def statistics(self) -> IteratorStatistics:
+        """The work of its stages so far."""
+        return statistics_of(None) if self._pulling is None else self._pulling.statistics()
+
+    def state(self) -> bytes:
+        """Its place, with all that its stages hold."""
+        return b"" if self._pulling is None else self._pulling.state()
+
+    def restore(self, state: bytes) -> None:
+        """Goes to where it was. Without a dataset yet, it will begin there when it gets one."""
+        if self._pulling is None:
+            self._saved = state
+        else:
+            self._pulling.restore(state)
+
+    def close(self) -> None:
+        """Ends its tasks."""
+        if self._pulling is not None:
+            self._pulling.abort()

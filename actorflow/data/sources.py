@@ -1,0 +1,238 @@
+"""Where datasets come from: the constructors of `Dataset`, and the classes of TensorFlow for records."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorflow.data.node import Node, parameter, spec_of
+from actorflow.data.spec import Spec, declared, parse
+from actorflow.dtypes import DTypeLike, int64, string
+from actorflow.eager.functions.signature import TensorSpec
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.flow.py_func import PythonFunction
+
+if TYPE_CHECKING:
+    from actorflow.data.dataset import Dataset
+
+
+class Sources:
+    """The constructors of `Dataset`."""
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element: `tensors`, a tensor or a structure of them.
+
+            af.data.Dataset.from_tensors(([1, 2], "a"))   # ([1, 2], b"a")
+
+        Args:
+            tensors: values or tensors; tuples and dicts are structures, lists are tensors.
+            name: accepted for compatibility, without effect.
+        """
+        values, spec = _given(tensors)
+        return _made("tensors", spec, tensors=values)
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """The rows of `tensors`: one element for each index of their first dimension.
+
+            af.data.Dataset.from_tensor_slices({"x": [1, 2], "y": ["a", "b"]})   # {"x": 1, "y": b"a"}, ...
+
+        Args:
+            tensors: values or tensors of equal first sizes.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: a tensor is a scalar, or their first sizes differ.
+        """
+        values, spec = _given(tensors)
+        sizes: set[int | None] = set()
+        for leaf in spec.leaves:
+            if leaf.static_shape == ():
+                raise ValueError("Unbatching a tensor is only supported for rank >= 1: a scalar has no slices.")
+            sizes.add(None if leaf.static_shape is None else leaf.static_shape[0])
+        if len(sizes - {None}) > 1:
+            known = sorted(size for size in sizes if size is not None)
+            raise ValueError(f"Dimensions {known} are not compatible: slices need tensors of one first size.")
+        row = spec.map(
+            lambda leaf: TensorSpec(None if leaf.static_shape is None else leaf.static_shape[1:], leaf.dtype)
+        )
+        return _made("slices", row, tensors=values)
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Sequence[Any] | None = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements that a generator gives: an ordinary one, or an asynchronous one, which holds no thread while it waits.
+
+            async def lines():
+                async for message in subscription:
+                    yield message.text
+
+            af.data.Dataset.from_generator(lines, af.string, [])
+
+        An ordinary one runs on a thread, some elements ahead of those who pull. It is called again for each iterator.
+
+        Args:
+            generator: a function that gives an iterable, an iterator or an asynchronous iterator.
+            output_types: the element types, in the structure of the elements.
+            output_shapes: their shapes, in the same structure; unknown unless given.
+            args: what the function is called with: tensors or values, which it gets as arrays.
+            output_signature: a structure of `TensorSpec`, in the place of types and shapes.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            TypeError: `generator` is no function, or neither types nor a signature are given.
+
+        In a run it raises InvalidArgumentError for an element of other types or shapes, after which the next one comes.
+        """
+        if not callable(generator):
+            raise TypeError("`generator` must be callable: a function that gives an iterator.")
+        if output_signature is not None:
+            if output_types is not None or output_shapes is not None:
+                raise TypeError("`output_signature` can not be used together with `output_types` or `output_shapes`.")
+            spec = Spec(output_signature)
+        elif output_types is None:
+            raise TypeError("To create a dataset from a generator, state `output_signature` or `output_types`.")
+        else:
+            spec = declared(output_types, output_shapes)
+        given = tuple([parameter(value) for value in args or ()])
+        return _made("generator", spec, tensors=given, function=PythonFunction.known(generator))
+
+    @staticmethod
+    def range(*args: Any, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
+        """Numbers as Python's `range` gives them: up to `stop`, from `start`, by `step`.
+
+        Args:
+            args: stop; or start and stop; or start, stop and step: integers or scalar tensors.
+            output_type: the element type.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: there are none or more than three numbers.
+        """
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"A range has one to three numbers, but {len(args)} were given.")
+        start, stop, step = ((0, *args, 1) if len(args) == 1 else (*args, 1))[:3]
+        numbers = tuple([parameter(number, int64) for number in (start, stop, step)])
+        return _made("range", Spec(TensorSpec((), output_type)), tensors=numbers)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Elements of several datasets side by side, until the shortest of them ends.
+
+            af.data.Dataset.zip((a, b))             # pairs
+            af.data.Dataset.zip({"x": a, "y": b})   # dicts
+
+        Args:
+            args: a structure of datasets, or several datasets.
+            datasets: the structure, by its name.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            TypeError: there are none, or something else is in the structure.
+        """
+        from actorflow.data.dataset import Dataset
+
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
+        structure = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        parts, rebuild = parse(structure)
+        for part in parts:
+            if not isinstance(part, Dataset):
+                raise TypeError(
+                    f"`zip` joins datasets, but {part!r:.60} is a {type(part).__name__}; lists are not structures."
+                )
+        spec = Spec(rebuild([part.node.spec.structure for part in parts]))
+        return _made("zip", spec, inputs=tuple([part.node for part in parts]))
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
+    ) -> Dataset:
+        """The names of the files that match patterns, as scalar strings. They are looked for when the iterator is made.
+
+        Args:
+            file_pattern: a pattern such as `"/data/*.tfrecord"`, or several.
+            shuffle: whether to give them in random order, which is so unless it is False; else they are sorted.
+            seed: the seed of that order.
+            name: accepted for compatibility, without effect.
+
+        Raises in a run:
+            InvalidArgumentError: there is no such file.
+        """
+        from actorflow.data.stages.shuffling import ALL
+
+        names = _made("files", Spec(TensorSpec((), string)), tensors=(parameter(file_pattern, string),))
+        return names if shuffle is False else names.shuffle(ALL, seed)
+
+
+def _made(kind: str, spec: Spec, **keywords: Any) -> Dataset:
+    from actorflow.data.dataset import Dataset
+
+    return Dataset(Node(kind, spec, **keywords))
+
+
+def _given(structure: Any) -> tuple[tuple[Any, ...], Spec]:
+    """The leaves of a structure as parameters, and what they look like."""
+    parts, rebuild = parse(structure)
+    if not parts:
+        raise ValueError("A dataset's elements have at least one component.")
+    values = tuple([parameter(part) for part in parts])
+    return values, Spec(rebuild([spec_of(value) for value in values]))
+
+
+def record_files(
+    filenames: Any, kind: str, compression_type: Any, sizes: Sequence[Any] = (), ahead: int | None = None
+) -> Node:
+    """The node that reads the records of files.
+
+    Args:
+        filenames: a name, a vector of names, a tensor of them, or a dataset of them.
+        kind: how the files fall into records.
+        compression_type: "", "ZLIB" or "GZIP", or a tensor.
+        sizes: those of records of a fixed length.
+        ahead: how many files are read at once, their records in turn.
+    """
+    from actorflow.data.dataset import Dataset
+
+    if isinstance(filenames, os.PathLike):
+        filenames = os.fspath(filenames)
+    if isinstance(filenames, (list, tuple)):
+        filenames = [os.fspath(name) if isinstance(name, os.PathLike) else name for name in filenames]
+    if isinstance(filenames, Dataset):
+        names = filenames
+        if [leaf.dtype for leaf in names.node.spec.leaves] != [string]:
+            raise TypeError(f"The names of files are strings, but the dataset has elements of {names.element_spec!r}.")
+    else:
+        value = parameter(filenames, None if isinstance(filenames, Tensor) else string)
+        if spec_of(value).dtype is not string:
+            raise TypeError(f"The `filenames` argument must contain strings, but it has {spec_of(value).dtype}.")
+        shape = spec_of(value).static_shape
+        names = Sources.from_tensors(value) if shape == () else Sources.from_tensor_slices(value)
+    numbers = tuple([parameter(size, int64) for size in sizes])
+    packing = (
+        parameter(compression_type or "", string) if not isinstance(compression_type, Tensor) else compression_type
+    )
+    spec = Spec(TensorSpec((), string))
+
+    def records_of(one: Dataset) -> Dataset:
+        return Dataset(Node("records", spec, (one.node,), (packing, *numbers), {"format": kind}))
+
+    if ahead is None:
+        return records_of(names).node
+    return names.interleave(
+        lambda name: records_of(Sources.from_tensors(name)), cycle_length=ahead, num_parallel_calls=ahead
+    ).node
+
+
+def is_coroutine_function(function: Any) -> bool:
+    """Whether a call of it is to be awaited."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

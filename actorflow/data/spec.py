@@ -1,0 +1,198 @@
+"""What the elements of a dataset look like: nested structures whose leaves are types and shapes of tensors, or datasets.
+
+Tuples, named tuples and dicts are structures. Lists are tensors, as in TensorFlow's datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorflow.dtypes import DType, as_dtype
+from actorflow.eager.functions.signature import TensorSpec
+from actorflow.public import public
+from actorflow.shapes import Shape, TensorShape, as_shape, merge
+
+Element = tuple[Any, ...]
+"""The leaves of an element while it goes through the stages: arrays, numpy scalars, `bytes`, and nodes of inner datasets."""
+
+
+@public("af.data")
+class DatasetSpec:
+    """The type of a leaf that is a dataset itself, such as those of `Dataset.window` (`tf.data.DatasetSpec`).
+
+    Args:
+        element_spec: what its elements look like.
+    """
+
+    __slots__ = ("spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self.spec = element_spec if isinstance(element_spec, Spec) else Spec(element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The form of its elements."""
+        return self.spec.structure
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self.spec == other.spec
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r})"
+
+
+class Spec:
+    """What elements look like: `structure` as the user sees it, its `leaves`, and `rebuild`, which makes the structure of other
+    leaves."""
+
+    __slots__ = ("leaves", "rebuild", "structure")
+
+    def __init__(self, structure: Any) -> None:
+        leaves, self.rebuild = parse(structure)
+        for leaf in leaves:
+            if not isinstance(leaf, (TensorSpec, DatasetSpec)):
+                raise TypeError(f"A spec is made of TensorSpec and DatasetSpec, not of a {type(leaf).__name__}.")
+        self.leaves: tuple[Any, ...] = tuple(leaves)
+        self.structure = structure
+
+    def map(self, function: Callable[[Any], Any]) -> Spec:
+        """The same structure with `function` of each leaf."""
+        return Spec(self.rebuild([function(leaf) for leaf in self.leaves]))
+
+    def of(self, element: Sequence[Any]) -> Any:
+        """An element in this structure."""
+        return self.rebuild(element)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and self.structure == other.structure
+
+    def __hash__(self) -> int:
+        return hash(self.leaves)
+
+    def __repr__(self) -> str:
+        return repr(self.structure)
+
+
+def parse(structure: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """The leaves of a structure, dicts by sorted keys, and what puts others into their places."""
+    if isinstance(structure, Mapping):
+        order = list(structure)
+        try:
+            keys = sorted(order)
+        except TypeError:
+            raise TypeError("The keys of a dict of a dataset have to be comparable with each other.") from None
+        leaves, rebuild = _parts([structure[key] for key in keys])
+        kind: Any = type(structure)
+
+        def as_mapping(values: Sequence[Any]) -> Any:
+            made = dict(zip(keys, rebuild(values)))
+            return kind((key, made[key]) for key in order)
+
+        return leaves, as_mapping
+    if isinstance(structure, tuple):
+        leaves, rebuild = _parts(structure)
+        make: Any = type(structure)
+        if hasattr(structure, "_fields"):
+            return leaves, lambda values: make(*rebuild(values))
+        if _is_flat(structure):
+            return leaves, tuple
+        return leaves, lambda values: tuple(rebuild(values))
+    return [structure], lambda values: values[0]
+
+
+def _is_flat(structure: tuple[Any, ...]) -> bool:
+    return not any(isinstance(part, (tuple, Mapping)) for part in structure)
+
+
+def _parts(parts: Sequence[Any]) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
+    parsed = [parse(part) for part in parts]
+
+    def rebuild(values: Sequence[Any]) -> list[Any]:
+        made, at = [], 0
+        for leaves, build in parsed:
+            made.append(build(values[at : at + len(leaves)]))
+            at += len(leaves)
+        return made
+
+    return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
+
+
+def declared(types: Any, shapes: Any = None) -> Spec:
+    """The spec of `output_types` and `output_shapes`, structures of the same form; shapes are unknown unless given."""
+    leaves, rebuild = parse(types)
+    if shapes is None:
+        sizes: list[Any] = [None] * len(leaves)
+    else:
+        sizes = _shapes_like(types, shapes)
+    return Spec(rebuild([TensorSpec(as_shape(size), as_dtype(leaf)) for leaf, size in zip(leaves, sizes)]))
+
+
+def _shapes_like(types: Any, shapes: Any) -> list[Any]:
+    """The shapes at the places of the types: lists and tuples of numbers are shapes where there is a type."""
+    if isinstance(types, Mapping):
+        return [size for key in sorted(types) for size in _shapes_like(types[key], shapes[key])]
+    if isinstance(types, tuple):
+        if not isinstance(shapes, (tuple, list)) or len(shapes) != len(types):
+            raise TypeError(f"The shapes {shapes!r} have another structure than the types {types!r}.")
+        return [size for kind, part in zip(types, shapes) for size in _shapes_like(kind, part)]
+    return [shapes]
+
+
+def types_of(spec: Spec) -> Any:
+    """The element types in the structure (`tf.data.Dataset.output_types`)."""
+    return spec.rebuild([leaf.dtype for leaf in tensor_leaves(spec)])
+
+
+def shapes_of(spec: Spec) -> Any:
+    """The shapes in the structure."""
+    return spec.rebuild([TensorShape(leaf.static_shape) for leaf in tensor_leaves(spec)])
+
+
+def tensor_leaves(spec: Spec) -> tuple[TensorSpec, ...]:
+    """The leaves, where all are tensors. Raises TypeError where one is a dataset."""
+    for leaf in spec.leaves:
+        if isinstance(leaf, DatasetSpec):
+            raise TypeError(
+                "An element has a dataset in it, where tensors are needed: take its elements out with flat_map or interleave."
+            )
+    return spec.leaves
+
+
+def batched(spec: Spec, count: int | None) -> Spec:
+    """Each leaf with one more dimension in front."""
+    return Spec(
+        spec.rebuild([TensorSpec(_longer(leaf.static_shape, count), leaf.dtype) for leaf in tensor_leaves(spec)])
+    )
+
+
+def _longer(shape: Shape, count: int | None) -> Shape:
+    return None if shape is None else (count, *shape)
+
+
+def most_specific(left: Spec, right: Spec, what: str) -> Spec:
+    """A spec that describes elements of both. Raises TypeError where types or structures differ."""
+    if len(left.leaves) != len(right.leaves) or types_of(left) != types_of(right):
+        raise TypeError(f"Incompatible types of datasets: {what} has elements of {left!r}, but the other of {right!r}.")
+    joined = []
+    for one, other in zip(left.leaves, right.leaves):
+        joined.append(TensorSpec(_common(one.static_shape, other.static_shape), one.dtype))
+    return Spec(left.rebuild(joined))
+
+
+def _common(left: Shape, right: Shape) -> Shape:
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple(a if a == b else None for a, b in zip(left, right))
+
+
+def fits(array: Any, dtype: DType, shape: Shape) -> bool:
+    """Whether a value has this type, and a shape that this one allows."""
+    try:
+        merge(array.shape, shape)
+    except ValueError:
+        return False
+    return bool(array.dtype == dtype.numpy_dtype)

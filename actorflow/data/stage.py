@@ -1,0 +1,242 @@
+"""`Stage`: one stage at work; and `Running`, what the stages of one iterator have in common.
+
+One rule makes a stage: **what it has taken and not given yet is in the stage itself whenever it waits**, never in a variable of
+a coroutine alone. So a pull that is cancelled takes nothing away, and the state of all stages can be read at any moment, also in
+the middle of a pull: both leave the next element where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from time import perf_counter
+from typing import Any, TypeVar
+
+import msgpack
+
+from actorflow.data.node import Node, array, decode, encode, value_of
+from actorflow.data.spec import Element
+from actorflow.dtypes import as_dtype
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.records.proto_tensor import read_tensor, write_tensor
+from actorflow.records.roots import FileRoots
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+
+TURN = 1e-3
+"""After how many seconds of work a source lets others have the event loop."""
+
+S = TypeVar("S", bound="type[Stage]")
+STAGES: dict[str, type[Stage]] = {}
+"""The table of stages, by the kind of their nodes."""
+
+
+class EndOfSequence(Exception):
+    """There are no more elements."""
+
+
+class Running:
+    """What the stages of one iterator have in common: its tasks, where it may read files, and whose turn it is on the loop."""
+
+    def __init__(self, roots: FileRoots = None) -> None:
+        self.roots = roots
+        self.at_end: list[Callable[[], None]] = []
+        """Called when the iterator ends, in whatever way."""
+        self._tasks: BackgroundTasks | None = None
+        self._pulls = 0
+        self._until = 0.0
+        self.closed = False
+
+    def start(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
+        """A task of the iterator: it goes on while no one pulls, and ends with the iterator."""
+        if self._tasks is None:
+            self._tasks = BackgroundTasks()
+            self._tasks.closed = self.closed
+        return self._tasks.start(coroutine)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there are tasks."""
+        return self._tasks is not None and self._tasks.is_busy
+
+    def abort(self) -> None:
+        """Cancels all tasks, and waits for none."""
+        self.closed = True
+        if self._tasks is not None:
+            self._tasks.abort()
+        self._ended()
+
+    async def close(self) -> None:
+        """Cancels all tasks, and waits for their ends."""
+        self.closed = True
+        if self._tasks is not None:
+            await self._tasks.close()
+        self._ended()
+
+    def _ended(self) -> None:
+        callbacks, self.at_end = self.at_end, []
+        for callback in callbacks:
+            callback()
+
+    def turn_is_over(self) -> bool:
+        """Whether a source should let others have the event loop before it goes on."""
+        self._pulls += 1
+        if self._pulls & 15:
+            return False
+        now = perf_counter()
+        if now < self._until:
+            return False
+        self._until = now + TURN
+        return True
+
+    def stage(self, node: Node) -> Stage:
+        """A stage for a node, at its beginning. Raises UnimplementedError where there is no such kind."""
+        kind = STAGES.get(node.kind)
+        if kind is None:
+            raise UnimplementedError(f"There is no stage {node.kind!r}.")
+        return kind(node, self)
+
+
+def stage(kind: str) -> Callable[[S], S]:
+    """Puts a class into the table of stages."""
+
+    def register(cls: S) -> S:
+        STAGES[kind] = cls
+        return cls
+
+    return register
+
+
+class Stage:
+    """A stage at work. Others pull from it; it pulls from its `inputs`. Only one pulls at a time."""
+
+    def __init__(self, node: Node, running: Running) -> None:
+        self.node, self.running = node, running
+        self.given = 0
+        """How many elements it has given."""
+        self.seconds = 0.0
+        """How long pulls from it took, those from its inputs included."""
+        self.since: float | None = None
+        """When the pull began that it is busy with."""
+        self.inputs: list[Stage] = []
+        """The stages that it pulls from now."""
+        self.setup()
+
+    def setup(self) -> None:
+        """Its beginning: inputs and what it keeps."""
+
+    def open(self, index: int = 0) -> Stage:
+        """The stage of one of its node's inputs, at its beginning."""
+        return self.running.stage(self.node.inputs[index])
+
+    async def pull(self) -> Element:
+        """The next element. Raises EndOfSequence, or the error of the element, after which the next one comes."""
+        began = self.since = perf_counter()
+        try:
+            element = await self.next()
+            self.given += 1
+            return element
+        finally:
+            self.seconds += perf_counter() - began
+            self.since = None
+
+    async def next(self) -> Element:
+        """The element that `pull` gives; each class has its own."""
+        raise NotImplementedError
+
+    # Its state
+
+    def state(self) -> Any:
+        """Its place, with its inputs, in terms of msgpack."""
+        return [self.own(), [below.state() for below in self.inputs]]
+
+    def restore(self, state: Any) -> None:
+        """Goes to where a fresh stage of the same node was that gave `state`."""
+        own, below = state
+        self.set_own(own)
+        if len(below) != len(self.inputs):
+            raise InvalidArgumentError(f"The state is none of the stage {self.node}.")
+        for one, its in zip(self.inputs, below):
+            one.restore(its)
+
+    def own(self) -> Any:
+        """Its own part of the state."""
+        return None
+
+    def set_own(self, state: Any) -> None:
+        """Takes what `own` gave, and makes those of its `inputs` that are there only in the midst of work."""
+
+
+class OneInput(Stage):
+    """A stage that pulls from one other."""
+
+    def setup(self) -> None:
+        self.inputs = [self.open()]
+        self.input = self.inputs[0]
+
+
+class Source(Stage):
+    """A stage that pulls from none and waits for nothing: `take` gives its next element."""
+
+    def setup(self) -> None:
+        self.index = 0
+
+    async def next(self) -> Element:
+        if self.running.turn_is_over():
+            await asyncio.sleep(0)
+        return self.take()
+
+    def take(self) -> Element:
+        """The next element. Raises EndOfSequence."""
+        raise NotImplementedError
+
+    def own(self) -> Any:
+        return self.index
+
+    def set_own(self, state: Any) -> None:
+        self.index = state
+
+
+# ---- elements in states
+
+
+def pack(element: Element) -> list[Any]:
+    """An element in terms of msgpack."""
+    return [pack_value(value) for value in element]
+
+
+def pack_value(value: Any) -> Any:
+    """A leaf in terms of msgpack: a tensor as a message, a dataset as its description with its tensors."""
+    if isinstance(value, Node):
+        tensors: dict[Any, int] = {}
+        description = encode(value, tensors)
+        return [description, [pack_value(value_of(key)) for key in tensors]]
+    given = array(value)
+    return write_tensor(given, as_dtype(given.dtype))
+
+
+def unpack(state: Sequence[Any]) -> Element:
+    """The element of `pack`."""
+    return tuple([unpack_value(value) for value in state])
+
+
+def unpack_value(state: Any) -> Any:
+    """The leaf of `pack_value`."""
+    if isinstance(state, bytes):
+        found = read_tensor(state)[1]
+        return found if found.ndim else found[()]
+    description, tensors = state
+    return decode(description, [unpack_value(tensor) for tensor in tensors])
+
+
+def write_state(state: Any) -> bytes:
+    """The state of a stage as bytes."""
+    made: bytes = msgpack.packb(state, use_bin_type=True, unicode_errors="surrogateescape")
+    return made
+
+
+def read_state(state: bytes) -> Any:
+    """The state of `write_state`. Raises InvalidArgumentError for what is none."""
+    try:
+        return msgpack.unpackb(state, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
+    except Exception as error:
+        raise InvalidArgumentError(f"The data of {len(state)} bytes is no state of an iterator.") from error

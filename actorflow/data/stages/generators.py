@@ -1,0 +1,150 @@
+"""Elements of generators of Python: asynchronous ones hold no thread, ordinary ones run on a thread, some elements ahead."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from time import perf_counter
+from typing import Any
+
+import anyio
+
+from actorflow import machine
+from actorflow.data.calling import converted
+from actorflow.data.node import array
+from actorflow.data.spec import Element
+from actorflow.data.stage import EndOfSequence, Stage, stage
+from actorflow.errors import OpError
+from actorflow.ops.flow.py_func import raised
+
+MOST_AHEAD = 64
+BURST = 2e-3
+"""For how many seconds a thread makes elements that no one has asked for."""
+_END = object()
+
+
+@stage("generator")
+class Generator(Stage):
+    """The elements of a generator, converted to the types that were stated.
+
+    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped."""
+
+    def setup(self) -> None:
+        self.found: deque[Any] = deque()
+        """Elements, errors and the end, as they came."""
+        self.taken = 0
+        self.drop = 0
+        self.ended = False
+        self.working = False
+        self.generator: Any = None
+        self.news = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+
+    async def next(self) -> Element:
+        while True:
+            if self.ended:
+                raise EndOfSequence
+            while not self.found:
+                self.news.clear()
+                self._work()
+                await self.news.wait()
+            found = self.found.popleft()
+            if found is _END:
+                self.ended = True
+                self.generator = None
+                continue
+            if isinstance(found, Failure):
+                self.ended = True
+                raise found.error if isinstance(found.error, OpError) else raised(self.node.function, found.error)
+            self.taken += 1
+            if self.taken > self.drop:
+                return converted(found, self.node.spec, f"the generator {self.node.function.name}")
+
+    def _work(self) -> None:
+        """Has more elements made, unless that is under way."""
+        if self.generator is None:
+            given = [value[()] if (value := array(tensor)).ndim == 0 else value for tensor in self.node.tensors]
+            try:
+                self.generator = self.node.function.call(*given)
+                if not hasattr(self.generator, "__anext__"):
+                    if hasattr(self.generator, "__aiter__"):
+                        self.generator = self.generator.__aiter__()
+                    else:
+                        self.generator = iter(self.generator)
+            except Exception as error:
+                self._add(Failure(error))
+                return
+        self.asked.set()
+        if not self.working:
+            self.working = True
+            self.running.start(self._pump() if hasattr(self.generator, "__anext__") else self._burst())
+
+    def _add(self, found: Any) -> None:
+        self.found.append(found)
+        self.news.set()
+
+    async def _pump(self) -> None:
+        """Asks an asynchronous generator for an element whenever one is wanted, and closes it in the end."""
+        generator = self.generator
+        try:
+            while True:
+                await self.asked.wait()
+                self.asked.clear()
+                try:
+                    self._add(await generator.__anext__())
+                except StopAsyncIteration:
+                    self._add(_END)
+                    return
+                except Exception as error:
+                    self._add(Failure(error))
+                    return
+        finally:
+            if inspect.isasyncgen(generator):
+                with anyio.CancelScope(shield=True):
+                    await generator.aclose()
+
+    async def _burst(self) -> None:
+        await machine.on_own_thread(self._produce, self.generator)
+        self.working = False
+        self.news.set()
+
+    def _produce(self, generator: Any) -> None:
+        """Takes elements of an ordinary generator, on a thread."""
+        began = perf_counter()
+        for count in range(MOST_AHEAD):
+            try:
+                found: Any = next(generator)
+            except StopIteration:
+                found = _END
+            except Exception as error:
+                found = Failure(error)
+            self.found.append(found)
+            if self.running.closed:
+                return
+            if found is _END or isinstance(found, Failure):
+                break
+            late = perf_counter() - began > BURST
+            if count == 0 or late:
+                try:
+                    self.loop.call_soon_threadsafe(self.news.set)
+                except RuntimeError:  # the loop is closed
+                    return
+            if late:
+                break
+
+    def own(self) -> Any:
+        return [max(self.taken, self.drop), self.ended]
+
+    def set_own(self, state: Any) -> None:
+        self.drop, self.ended = state
+
+
+class Failure:
+    """An error of a generator, in the place of an element."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error

@@ -1,0 +1,64 @@
+"""The records of files: lines, TFRecord, records of a fixed length. The files' names come from its input."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import numpy as np
+
+from actorflow.data.node import array
+from actorflow.data.spec import Element
+from actorflow.data.stage import OneInput, stage
+from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.records.formats import FixedLength, Format, Lines, TFRecords
+from actorflow.records.reading.reader import ReaderState
+
+PACKINGS = ("", "ZLIB", "GZIP")
+
+
+@stage("records")
+class Records(OneInput):
+    """The records of one file after another, read in chunks on a thread."""
+
+    def setup(self) -> None:
+        super().setup()
+        packing = array(self.node.tensors[0]).item().decode()
+        if packing not in PACKINGS:
+            raise InvalidArgumentError(f"A file's compression is '', ZLIB or GZIP, but {packing!r} was given.")
+        self.reader = ReaderState("the dataset", self._format(), packing)
+
+    def _format(self) -> Format:
+        kind = self.node.options["format"]
+        if kind == "lines":
+            return Lines()
+        if kind == "tfrecord":
+            return TFRecords()
+        return FixedLength(*[int(tensor) for tensor in self.node.tensors[1:]])
+
+    async def next(self) -> Element:
+        if self.running.turn_is_over():
+            await asyncio.sleep(0)
+        record = self.reader.take_ready()
+        if record is not None:
+            return (record,)
+        try:
+            _, values = await self.reader.read(1, self._next_file, self.running.roots)
+        except OpError:
+            self.reader.leave_damaged()
+            raise
+        return (values[0],)
+
+    async def _next_file(self) -> str:
+        (name,) = await self.input.pull()
+        given = np.asarray(name, object)
+        if given.ndim:
+            raise InvalidArgumentError(f"The names of files are scalars, but one has the shape {given.shape}.")
+        return os.fsdecode(given.item())
+
+    def own(self) -> Any:
+        return self.reader.state()
+
+    def set_own(self, state: Any) -> None:
+        self.reader.restore(state)

@@ -1,0 +1,85 @@
+"""Stages that let some elements pass, or number them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorflow.data.spec import Element
+from actorflow.data.stage import EndOfSequence, OneInput, stage
+from actorflow.errors import InvalidArgumentError
+
+
+class Counted(OneInput):
+    """A stage that counts what it has pulled."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.index = 0
+
+    def own(self) -> Any:
+        return self.index
+
+    def set_own(self, state: Any) -> None:
+        self.index = state
+
+
+@stage("take")
+class Take(Counted):
+    """The first elements; all where the number is negative."""
+
+    async def next(self) -> Element:
+        count = self.node.number(0)
+        if 0 <= count <= self.index:
+            raise EndOfSequence
+        element = await self.input.pull()
+        self.index += 1
+        return element
+
+
+@stage("skip")
+class Skip(Counted):
+    """All but the first elements; none where the number is negative."""
+
+    async def next(self) -> Element:
+        count = self.node.number(0)
+        if count < 0:
+            raise EndOfSequence
+        while self.index < count:
+            await self.input.pull()
+            self.index += 1
+        return await self.input.pull()
+
+
+@stage("shard")
+class Shard(Counted):
+    """Each n-th element, from one of the first n on."""
+
+    def setup(self) -> None:
+        super().setup()
+        shards, index = self.node.number(0), self.node.number(1)
+        if shards < 1:
+            raise InvalidArgumentError(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
+        if not 0 <= index < shards:
+            raise InvalidArgumentError(
+                f"Index must be between 0 and {shards - 1} (currently index = {index}, num_shards = {shards})."
+            )
+
+    async def next(self) -> Element:
+        shards, index = self.node.number(0), self.node.number(1)
+        while True:
+            element = await self.input.pull()
+            self.index += 1
+            if (self.index - 1) % shards == index:
+                return element
+
+
+@stage("enumerate")
+class Enumerate(Counted):
+    """Each element after its number."""
+
+    async def next(self) -> Element:
+        element = await self.input.pull()
+        self.index += 1
+        return (np.int64(self.node.number(0) + self.index - 1), *element)

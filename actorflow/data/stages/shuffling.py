@@ -1,0 +1,104 @@
+"""`shuffle`: a buffer of which one element is drawn at a time, by TensorFlow's rule and its random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorflow import machine
+from actorflow.data.random import Numbers
+from actorflow.data.spec import Element
+from actorflow.data.stage import EndOfSequence, OneInput, pack, stage, unpack
+from actorflow.errors import InvalidArgumentError
+
+ALL = -2
+"""A buffer for all elements of the input."""
+
+
+class Seeds:
+    """The seeds of one round after another, drawn from the seeds of the stage."""
+
+    def __init__(self, first: int, second: int, changes: bool) -> None:
+        if (first, second) == (0, 0):
+            drawn = machine.current().random_bytes(16)
+            first, second = int.from_bytes(drawn[:8], "little"), int.from_bytes(drawn[8:], "little")
+        self.seeds, self.changes = (first, second), changes
+        self.numbers = Numbers(first, second)
+
+    def next(self) -> tuple[int, int]:
+        """The seeds of the next round: the same ones where it is not shuffled again."""
+        if not self.changes:
+            return self.seeds
+        return self.numbers.next(), self.numbers.next()
+
+
+@stage("shuffle")
+class Shuffle(OneInput):
+    """Elements of a buffer, which is filled up before one of it is drawn."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.size, first, second = (self.node.number(index) for index in range(3))
+        if self.size < 1 and self.size != ALL:
+            raise InvalidArgumentError(f"buffer_size must be greater than zero, but it is {self.size}.")
+        shared = self.node.shared
+        if "seeds" not in shared:
+            shared["seeds"] = Seeds(first, second, bool(self.node.tensors[3]))
+        self.generator: Seeds = shared["seeds"]
+        self.seeds: tuple[int, int] | None = None
+        self.numbers: Numbers | None = None
+        self.ring: list[Element] = []
+        self.start = self.count = 0
+        """The place in the ring at which the buffer's elements begin, and their number."""
+        self.ended = False
+
+    async def next(self) -> Element:
+        if self.numbers is None:
+            self._begin(self.generator.next())
+        pull = self.input.pull
+        try:
+            while not self.ended and (self.size == ALL or self.count < self.size):
+                self._put(await pull())
+        except EndOfSequence:
+            self.ended = True
+        if not self.count:
+            raise EndOfSequence
+        assert self.numbers is not None
+        return self._draw(self.numbers.next() % self.count)
+
+    def _put(self, element: Element) -> None:
+        place = self.start + self.count
+        if self.size != ALL:
+            place %= self.size
+        if place == len(self.ring):
+            self.ring.append(element)
+        else:
+            self.ring[place] = element
+        self.count += 1
+
+    def _draw(self, offset: int) -> Element:
+        """The element `offset` places after the first one, which takes its place."""
+        ring, start = self.ring, self.start
+        place = (start + offset) % len(ring)
+        element, ring[place] = ring[place], ring[start]
+        ring[start] = ()
+        self.start, self.count = (start + 1) % len(ring), self.count - 1
+        return element
+
+    def _begin(self, seeds: tuple[int, int]) -> None:
+        self.seeds, self.numbers = seeds, Numbers(*seeds)
+
+    def own(self) -> Any:
+        drawn = None if self.numbers is None else self.numbers.drawn
+        shared = [*self.generator.seeds, self.generator.numbers.drawn]
+        buffer = [self.ring[(self.start + index) % len(self.ring)] for index in range(self.count)]
+        return [[pack(element) for element in buffer], self.ended, self.seeds, drawn, shared]
+
+    def set_own(self, state: Any) -> None:
+        buffer, self.ended, seeds, drawn, (first, second, rounds) = state
+        self.ring, self.start, self.count = [unpack(element) for element in buffer], 0, len(buffer)
+        if seeds is not None:
+            self._begin((seeds[0], seeds[1]))
+            assert self.numbers is not None
+            self.numbers.skip(drawn)
+        self.generator.seeds, self.generator.numbers = (first, second), Numbers(first, second)
+        self.generator.numbers.skip(rounds)

@@ -1,0 +1,86 @@
+"""The work of the stages of an iterator: which of them is slow, and for whom a pull waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from actorflow.public import public
+from actorflow.user_line import Where
+
+if TYPE_CHECKING:
+    from actorflow.data.stage import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class StageStatistics:
+    """One stage: its kind, the user's line that made it, how many elements it gave, how many seconds pulls took in it alone, and
+    for how long the pull goes on that it is busy with (None where it is idle). `depth` is its place in the tree."""
+
+    kind: str
+    where: Where | None
+    elements: int
+    seconds: float
+    waiting: float | None
+    depth: int
+
+
+@public("af.data")
+@dataclass(frozen=True, slots=True)
+class IteratorStatistics:
+    """The stages of an iterator, the last one first. As text it is a table, with a mark at the slowest stage.
+
+    print(iterator.statistics())
+    """
+
+    stages: tuple[StageStatistics, ...]
+
+    @property
+    def slowest(self) -> StageStatistics | None:
+        """The stage that took the most time itself."""
+        return max(self.stages, key=lambda one: one.seconds, default=None)
+
+    def __str__(self) -> str:
+        if not self.stages:
+            return "no element was pulled yet"
+        slowest = self.slowest
+        lines = [f"{'stage':24}{'elements':>10}{'seconds':>10}  made at"]
+        for one in self.stages:
+            mark = "  <- slowest" if one is slowest else ""
+            busy = "" if one.waiting is None else f"  (in a pull for {one.waiting:.3f} s)"
+            name = "  " * one.depth + one.kind
+            lines.append(f"{name:24}{one.elements:>10}{one.seconds:>10.3f}  {one.where or ''}{busy}{mark}")
+        return "\n".join(lines)
+
+
+def statistics_of(stage: Stage | None) -> IteratorStatistics:
+    """The statistics of a stage and all below it."""
+    found: list[StageStatistics] = []
+    if stage is not None:
+        _collect(stage, 0, perf_counter(), found)
+    return IteratorStatistics(tuple(found))
+
+
+def _collect(stage: Stage, depth: int, now: float, found: list[StageStatistics]) -> None:
+    below = 0.0 if hasattr(stage, "entries") else sum(one.seconds for one in stage.inputs)
+    waiting = None if stage.since is None else now - stage.since
+    found.append(
+        StageStatistics(stage.node.kind, stage.node.where, stage.given, max(0.0, stage.seconds - below), waiting, depth)
+    )
+    for one in stage.inputs:
+        _collect(one, depth + 1, now, found)
+
+
+def waiting_of(stage: Stage | None) -> str:
+    """The stage that a pull is in, the one furthest down, and for how long."""
+    found = stage
+    while found is not None:
+        below = next((one for one in found.inputs if one.since is not None), None)
+        if below is None:
+            break
+        found = below
+    if found is None:
+        return "the dataset's first element"
+    seconds = 0.0 if found.since is None else perf_counter() - found.since
+    return f"the dataset's stage {found.node}, for {seconds:.3f} s"

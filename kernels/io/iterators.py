@@ -1,0 +1,165 @@
+"""Kernels of iterators: their handles, what begins them, and the next element, which is waited for without a thread."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from actorflow.data.node import Node, decode
+from actorflow.data.resource import IteratorResource, Pulling
+from actorflow.data.stage import EndOfSequence
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
+from actorflow.ops.io.iterators import check_single
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.state.resources import one_at_a_time
+from actorflow.shapes import Shape
+
+from .files import roots_of
+
+_BETWEEN = b"\0"
+
+
+def _opened(ctx: KernelContext, container: str, shared: str, types: Any, shapes: Any) -> IteratorResource:
+    name, sizes = shared or ctx.node.name, tuple(shapes) or (None,) * len(types)
+    found = ctx.resources.lookup_or_create(
+        container, name, IteratorResource, lambda: IteratorResource(name, tuple(types), sizes)
+    )
+    if found.types != tuple(types):
+        raise InvalidArgumentError(f"There is an iterator {name!r} already, with elements of types {found.types}.")
+    found.address = container, name
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _record(description: bytes) -> Any:
+    return msgpack.unpackb(description, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
+
+
+def _dataset(description: bytes, components: Sequence[Any]) -> Node:
+    try:
+        return decode(_record(description), list(components))
+    except ValueError as error:
+        raise InvalidArgumentError(str(error)) from error
+
+
+@kernel("IteratorV2")
+@one_at_a_time
+def iterator_v2(
+    xp: Any,
+    *,
+    output_types: tuple[DType, ...],
+    output_shapes: tuple[Shape, ...],
+    container: str,
+    shared_name: str,
+    ctx: KernelContext,
+) -> IteratorResource:
+    return _opened(ctx, container, shared_name, output_types, output_shapes)
+
+
+@kernel("OneShotIterator")
+@one_at_a_time
+def one_shot_iterator(
+    xp: Any,
+    components: Any,
+    *,
+    description: bytes,
+    output_types: tuple[DType, ...],
+    output_shapes: tuple[Shape, ...],
+    container: str,
+    shared_name: str,
+    ctx: KernelContext,
+) -> IteratorResource:
+    found = _opened(ctx, container, shared_name, output_types, output_shapes)
+    found.initialize_once(lambda: _dataset(description, components), roots_of(ctx))
+    return found
+
+
+@kernel("MakeIterator")
+def make_iterator(
+    xp: Any, iterator: IteratorResource, components: Any, *, description: bytes, ctx: KernelContext
+) -> None:
+    iterator.initialize(_dataset(description, components), roots_of(ctx))
+
+
+@kernel("IteratorGetNext")
+async def iterator_get_next(
+    xp: Any,
+    iterator: IteratorResource,
+    *,
+    output_types: tuple[DType, ...],
+    output_shapes: tuple[Shape, ...],
+    step: StepHandle,
+) -> Any:
+    try:
+        with step.waits_for(iterator.reason):
+            element = await iterator.next()
+    except EndOfSequence:
+        raise OutOfRangeError("End of sequence.") from None
+    return element[0] if len(element) == 1 else element
+
+
+@kernel("IteratorToStringHandle")
+def iterator_to_string_handle(xp: Any, iterator: IteratorResource) -> bytes:
+    return _BETWEEN.join(part.encode() for part in iterator.address)
+
+
+@kernel("IteratorFromStringHandleV2")
+@one_at_a_time
+def iterator_from_string_handle(
+    xp: Any,
+    string_handle: Any,
+    *,
+    output_types: tuple[DType, ...],
+    output_shapes: tuple[Shape, ...],
+    ctx: KernelContext,
+) -> IteratorResource:
+    text = np.asarray(string_handle, object).item()
+    container, between, name = text.partition(_BETWEEN)
+    if not between:
+        raise InvalidArgumentError(
+            f"{text!r:.60} is no handle of an iterator: it is what string_handle() gives in a run."
+        )
+    try:
+        found = ctx.resources.lookup(container.decode(), name.decode(), IteratorResource)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"There is no iterator {name.decode()!r} on {ctx.device.name}.",
+            hint="Its string_handle() has to be fetched in the same session, and the iterators have to be on one device.",
+        ) from error
+    if output_types and found.types != tuple(output_types):
+        raise InvalidArgumentError(
+            f"The handle is of an iterator of types {list(map(str, found.types))}, not {list(map(str, output_types))}."
+        )
+    return found
+
+
+@kernel("DatasetToSingleElement")
+async def dataset_to_single_element(
+    xp: Any,
+    components: Any,
+    *,
+    description: bytes,
+    output_types: tuple[DType, ...],
+    output_shapes: tuple[Shape, ...],
+    ctx: KernelContext,
+    step: StepHandle,
+) -> Any:
+    pulling = Pulling(_dataset(description, components), roots_of(ctx))
+    found: list[Any] = []
+    try:
+        with step.waits_for(lambda: pulling.reason()):
+            while len(found) < 2:
+                found.append(await pulling.pull())
+    except EndOfSequence:
+        pass
+    finally:
+        pulling.abort()
+    check_single(len(found))
+    element = found[0]
+    return element[0] if len(element) == 1 else element
