@@ -74,6 +74,11 @@ class Pulling:
         self._ended, self._saved = bool(found[0]), found[1]
 
     @property
+    def ended(self) -> bool:
+        """Whether there are no more elements."""
+        return self._ended
+
+    @property
     def is_busy(self) -> bool:
         """Whether it has tasks."""
         return self._running.is_busy
@@ -167,8 +172,8 @@ class IteratorResource:
         return statistics_of(None) if self._pulling is None else self._pulling.statistics()
 
     def state(self) -> bytes:
-        """Its place, with all that its stages hold."""
-        return b"" if self._pulling is None else self._pulling.state()
+        """Its place, with all that its stages hold. At its end that of a fresh one, so that a later run has input again."""
+        return b"" if self._pulling is None or self._pulling.ended else self._pulling.state()
 
     def restore(self, state: bytes) -> None:
         """Goes to where it was. Without a dataset yet, it will begin there when it gets one."""

@@ -129,7 +129,7 @@ class Graphs:
         if not is_fed(value):
             if epochs is not None:
                 raise ValueError("epochs= goes with an iterable of batches; repeat the Dataset or the queue instead.")
-            return self._build(graph, mode, lambda: tensors(graph, value), None, warm), None
+            return self._build(graph, mode, lambda: tensors(graph, value, mode), None, warm), None
         first = [value]
 
         def again() -> Program[Any]:

@@ -31,10 +31,12 @@ _PAIR = "input_fn should return (features, labels) as a len 2 tuple."
 
 def is_fed(value: Any) -> bool:
     """Whether an input function gave an iterable of batches, and not tensors or arrays."""
+    if is_dataset(value):
+        return False
     if isinstance(value, (AsyncIterable, Iterator)):
         return True
     plain = (tuple, Mapping, str, bytes, np.ndarray, Tensor, Variable)
-    if isinstance(value, plain) or not isinstance(value, Iterable) or is_dataset(value):
+    if isinstance(value, plain) or not isinstance(value, Iterable):
         return False
     return not isinstance(value, list) or not any(isinstance(part, (Tensor, Variable)) for part in nest.flatten(value))
 
@@ -79,10 +81,11 @@ def arguments(function: Callable[..., Any]) -> list[str]:
     return [parameter.name for parameter in found if parameter.kind not in kinds]
 
 
-def tensors(graph: Graph, value: Any) -> tuple[Any, Any]:
-    """Features and labels as tensors of the graph, out of what an input function gave."""
+def tensors(graph: Graph, value: Any, mode: str) -> tuple[Any, Any]:
+    """Features and labels as tensors of the graph, out of what an input function gave. The iterator of a Dataset has the name of
+    the mode: a checkpoint of a training has its place, which an evaluation must not take up."""
     if is_dataset(value):
-        iterator = value.make_initializable_iterator()
+        iterator = value.make_initializable_iterator(shared_name=f"input_{mode}")
         graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
         value = iterator.get_next()
     return pair(value)

@@ -1,0 +1,65 @@
+"""Input functions that give a Dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+
+Dataset = af.data.Dataset
+
+
+class Model:
+    """A model function that notes the numbers it is trained with."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def __call__(self, features: Any, labels: Any, mode: str) -> Any:
+        x = af.reshape(features["x"], [-1])
+        weight = af.get_variable("weight", [], initializer=af.zeros_initializer())
+        predictions = {"y": weight + af.cast(x, af.float32)}
+        if mode == af.estimator.ModeKeys.PREDICT:
+            return af.estimator.EstimatorSpec(mode, predictions=predictions)
+        loss = af.reduce_mean(af.square(predictions["y"] - labels))
+        step = af.train.get_or_create_global_step()
+        note = af.py_func(lambda values: self.seen.extend(values.tolist()), [x], [])
+        with af.control_dependencies([note]):
+            train = af.train.GradientDescentOptimizer(0.0).minimize(loss, step)
+        metric = {"mean": af.metrics.mean(x)}
+        return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train, eval_metric_ops=metric)
+
+
+def numbers(count: int) -> Any:
+    labelled = Dataset.range(count).map(lambda x: ({"x": x}, af.cast(x, af.float32)))
+    return lambda: labelled.batch(2)
+
+
+def test_a_dataset_trains_evaluates_and_predicts(tmp_path: Path) -> None:
+    model = Model()
+    estimator = af.blocking.Estimator(model, str(tmp_path))
+    estimator.train(numbers(7))
+    assert model.seen == list(range(7)) and estimator.get_variable_value("global_step") == 4
+    assert estimator.evaluate(numbers(5))["mean"] == 2.0
+    assert [float(found["y"]) for found in estimator.predict(numbers(3))] == [0.0, 1.0, 2.0]
+    estimator.train(numbers(7))
+    assert model.seen == [*range(7)] * 2, "the input was at its end, so it begins again"
+
+
+def test_a_training_goes_on_with_the_next_element(tmp_path: Path) -> None:
+    """In the middle of an epoch, behind a shuffle; an evaluation in between has its own place."""
+
+    def shuffled() -> Any:
+        return numbers(40)().unbatch().shuffle(16, seed=3).batch(2)
+
+    model = Model()
+    af.blocking.Estimator(model, str(tmp_path)).train(shuffled, steps=7)
+    again = Model()
+    estimator = af.blocking.Estimator(again, str(tmp_path))
+    estimator.evaluate(shuffled)
+    estimator.train(shuffled)
+    assert len(model.seen) == 14
+    assert np.array_equal(np.sort([*model.seen, *again.seen]), np.arange(40))
