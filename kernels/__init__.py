@@ -20,6 +20,8 @@ LIBRARIES = ("cuda", "cudnn", "jit", "onednn")  # packages that load their own m
 
 def _load(package: str, path: Iterable[str]) -> None:
     for found in pkgutil.iter_modules(path):
+        if found.name.startswith("_"):  # the library in C, which `native` loads where it can
+            continue
         module = importlib.import_module(f"{package}.{found.name}")
         if found.ispkg and found.name not in LIBRARIES:
             _load(module.__name__, module.__path__)

@@ -15,12 +15,15 @@ from actorflow.errors import InternalError
 from actorflow.runtime.codegen import llvm
 from actorflow.runtime.codegen.jit_recipe import Operand, Recipe
 
+from ..native.library import loaded
+from ..shared.threads import WORTH_DIVIDING, governed
 from .emit import module_text
 from .rules import RULES, Ruled
-from .team import prepare
 
 _HOLDING = 20_000
 """Up to so many operations a loop holds the interpreter: to give it up and get it back may take longer."""
+_CHUNK = 1 << 15
+"""Elements that a thread takes at a time."""
 _SIZE = ctypes.c_ssize_t
 
 
@@ -49,7 +52,8 @@ class Loop:
     recipe: Recipe
     held: Any
     released: Any
-    shared: Any
+    part: int
+    """The address of `@part`, where the recipe works in place."""
 
     def function(self, elements: int) -> Any:
         """`f(rows, columns, *arrays)` for arrays of so many elements: operands, then fresh outputs. It gives 0, or 1 where it
@@ -65,6 +69,27 @@ class Loop:
         """
         if self.released(rows, columns, *self.in_order(rows, columns, arrays)):
             raise InternalError("A generated loop refuses the arrays that were made for it.")
+
+    def in_place(self, elements: int, arrays: list[Any]) -> None:
+        """Runs a loop that works in place, on as many threads as pay. Its buffers and scalars are in order; its other operands
+        may have to be fitted."""
+        if elements < WORTH_DIVIDING:
+            self._alone(elements, arrays)
+            return
+
+        def run(threads: int) -> None:
+            if threads < 2:
+                self._alone(elements, arrays)
+                return
+            given = self.in_order(1, elements, arrays)
+            addresses = (ctypes.c_void_p * len(given))(*[a.__array_interface__["data"][0] for a in given])
+            loaded().share(self.part, ctypes.addressof(addresses), elements, _CHUNK, threads)
+
+        governed((id(self), elements), run)
+
+    def _alone(self, elements: int, arrays: list[Any]) -> None:
+        if self.function(elements)(1, elements, *arrays):
+            self.fitted(1, elements, *arrays)
 
     def in_order(self, rows: int, columns: int, arrays: Sequence[Any]) -> list[Any]:
         """The arrays, with copies of those operands that are not in order. Raises InternalError as `fitted` does."""
@@ -97,11 +122,7 @@ def _compiled(recipe: Recipe) -> Loop:
     code = llvm.compiled(module_text(recipe))
     objects = [ctypes.py_object] * (len(recipe.operands) + recipe.fresh)
     held, released = (code.bind("loop", _SIZE, _SIZE, *objects, releases=r) for r in (False, True))
-    shared: Any = None
-    if recipe.in_place:
-        shared = code.bind("share", ctypes.c_void_p, _SIZE, _SIZE, *objects, releases=True)
-        prepare()
-    return Loop(recipe, held, released, shared)
+    return Loop(recipe, held, released, code.engine.get_function_address("part") if recipe.in_place else 0)
 
 
 def compiled(recipe: Recipe) -> Loop:

@@ -21,7 +21,6 @@ from actorflow.runtime.codegen.jit_recipe import COMPARISONS, Instruction, Opera
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES as _TYPES
 from .blocks import Phases, arrays_of, blocks_text, phases, stored
-from .team import share_text
 
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _FLOAT_CALLS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "rint": "rint"}
@@ -29,18 +28,17 @@ _FLOAT_TESTS = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt",
 
 
 def module_text(recipe: Recipe) -> str:
-    """A module with `@loop(rows, columns, arrays...)`; where it works in place, also `@share(desk, columns, chunk,
-    arrays...)`.
+    """A module with `@loop(rows, columns, arrays...)`; where it works in place, also `@part(begin, count, addresses)`.
 
     The arrays are those of the operands, then one for each fresh output. `@loop` gives 1, and does nothing, where an operand is
-    no array as it should be. `@share` does the same for arrays that are in order, together with who serves the desk (`team`).
+    no array as it should be. `@part` does some elements of arrays that are in order.
     """
     arrays = arrays_of(recipe)
     plan = phases(recipe)
     parts = [_INTRINSICS, *(_body(recipe, plan, i) for i in range(len(plan.bodies)))]
     parts += [blocks_text(recipe, plan), CHECKS, _loop(recipe, arrays)]
     if recipe.in_place:
-        parts.append(_share(recipe, arrays))
+        parts.append(_part(arrays))
     return "\n".join(parts)
 
 
@@ -250,18 +248,16 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
     return "\n".join([*lines, "no:", "  ret i32 1", "}"])
 
 
-def _share(recipe: Recipe, arrays: Sequence[Operand]) -> str:
-    declared = "".join(f", ptr %d{i}" for i in range(len(arrays)))
-    lines = [f"define internal void @part(i64 %begin, i64 %some{declared}) {{"]
+def _part(arrays: Sequence[Operand]) -> str:
+    """`@part(begin, count, addresses)`: the loop over some elements of arrays in order, for threads that share the work."""
+    lines = ["define void @part(i64 %begin, i64 %some, ptr %addresses) {"]
     given = ""
     for i, array in enumerate(arrays):
         begin = "%begin" if array.layout == "full" else "0"
+        lines.append(f"  %d{i}.at = getelementptr ptr, ptr %addresses, i64 {i}")
+        lines.append(f"  %d{i} = load ptr, ptr %d{i}.at")
         lines.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
         given += f", ptr %e{i}"
     given += ", i64 %some" * sum(array.layout == "full" for array in arrays)
     lines += [f"  call void @blocks(i64 1, i64 %some{given})", "  ret void", "}"]
-    lines.append(share_text(["ptr"] * len(arrays), "together"))
-    objects = "".join(f", ptr %a{i}" for i in range(len(arrays)))
-    lines += [f"define i32 @share(ptr %desk, i64 %columns, i64 %chunk{objects}) {{", *_pointers(arrays)]
-    lines.append(f"  %over = call i32 @together(ptr %desk, i64 %columns, i64 %chunk{declared})")
-    return "\n".join([*lines, "  ret i32 %over", "}"])
+    return "\n".join(lines)

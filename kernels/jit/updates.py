@@ -22,7 +22,6 @@ from actorflow.runtime.codegen.jit_recipe import CALLED
 from ..state import training
 from ..state.update_program import Loop, program_of
 from .compiler import compiled
-from .sharing import run_shared
 from .ufuncs import inner_loop
 
 LEAST = 2000
@@ -63,7 +62,7 @@ def _by_loop(row: Update, inputs: tuple[Any, ...], flag: bool) -> bool:
     if code is None:
         return False
     arrays = [*training.opened(grad, *refs), grad, *[np.asarray(numbers[n], dtype) for n in loop.numbers]]
-    run_shared(code, grad.size, arrays)
+    code.in_place(grad.size, arrays)
     return True
 
 

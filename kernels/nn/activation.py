@@ -11,8 +11,8 @@ from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import APART, ELEMENTWISE, RECORDED
 
 from ..shared.elementwise import at_least, at_most, chosen, scalar, with_vector
-from ..shared.helping import WORTH_SHARING, in_pieces
 from ..shared.reducing import largest, sum_over
+from ..shared.threads import WORTH_DIVIDING, in_pieces
 
 # The constants of self-normalizing networks (Klambauer et al.).
 SCALE = 1.0507009873554804934193349852946
@@ -145,7 +145,7 @@ def _shifted(xp: Any, x: Any, axis: int, out: Any = None) -> Any:
 
 @kernel("Softmax", gpu=RECORDED)
 def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
-    if xp is not np or logits.size < WORTH_SHARING or logits.ndim != 2 or axis not in (-1, 1):
+    if xp is not np or logits.size < WORTH_DIVIDING or logits.ndim != 2 or axis not in (-1, 1):
         return _softmax(xp, logits, axis, out)
     y = np.empty(logits.shape, logits.dtype) if out is None else out
     step = max(1, _BLOCK // logits.shape[1])

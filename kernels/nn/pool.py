@@ -12,7 +12,7 @@ from actorflow.ops.nn.conv.geometry import Span, check_shape, span
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import LAUNCHED, Gpu
 
-from ..shared.helping import WORTH_SHARING, in_pieces
+from ..shared.threads import WORTH_DIVIDING, in_pieces
 from .conv.columns import taps_of
 from .conv.functions import widened
 
@@ -144,7 +144,7 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
             else:
                 into_x[into] += _masked(xp, slopes[at], mine)
 
-    divides = xp is np and x.size >= WORTH_SHARING
+    divides = xp is np and x.size >= WORTH_DIVIDING
     in_pieces(some, -(-len(x) // step), ("max_pool_grad", x.shape, spans) if divides else None)
     return dx
 

@@ -1,4 +1,4 @@
-"""Batches of products of float32 matrices, each a primitive of its own for all of them, or for half of them where two threads
+"""Batches of products of float32 matrices, each a primitive of its own for all of them, or for parts of them where threads
 share the work.
 """
 

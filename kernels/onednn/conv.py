@@ -22,7 +22,7 @@ from ..nn import fused
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
 from .binding import Binding, loaded
-from .parts import Batches, are_shared, half, shared
+from .parts import Batches, are_shared, part_size, shared
 from .program import (
     BIAS,
     DIFF_DST,
@@ -181,28 +181,29 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
 
     x, dy = contiguous(x), contiguous(dy)
     count = len(x)
-    size = half(count)
+    size = part_size(count)
     divides = are_shared(library, geometry.flops, count) and size * prod(geometry.result[1:3]) >= _WORTH_ADDING
     program = program_for(count, 0.0 if divides else geometry.flops)
     if program is None:
         return None
     dw = destination(None, geometry.weights)
-    halves = [program_for(some, 0.0) for some in (size, count - size)] if divides else []
-    if None in halves or not halves:
+    programs = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
+    if None in programs.values() or not programs:
         program(x, dy, dw)
         return dw
-    other: list[Any] = []
+    others: dict[int, Any] = {}
 
     def some(begin: int, end: int) -> None:
         target = dw
         if begin:
-            target = np.empty(geometry.weights, np.float32)
-            other.append(target)
-        part: Any = halves[begin > 0]
+            target = others[begin] = np.empty(geometry.weights, np.float32)
+        part: Any = programs[end - begin]
         part(x[begin:end], dy[begin:end], target)
 
     shared(library, some, count, ("weights", geometry), whole=lambda: program(x, dy, dw))
-    return np.add(dw, other[0], out=dw) if other else dw
+    for begin in sorted(others):
+        dw += others[begin]
+    return dw
 
 
 def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builder, Any]:

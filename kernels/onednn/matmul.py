@@ -15,12 +15,13 @@ from actorflow.registry.kernel import kernel
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
+from ..native.library import loaded as native
 from ..nn import fused
+from ..shared.threads import governed
 from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import are_shared, shared
 from .program import Cache, destination
-from .together import Product
 
 _WORTH_PRODUCTS, _NARROWEST = 1 << 18, 32
 _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
@@ -75,7 +76,7 @@ def product(
     b, turned_b = _stored(b, transpose_b)
     key = (m, n, k, turned_a, turned_b)
     flops = 2.0 * m * n * k
-    if are_shared(library, flops, max(m, n)):
+    if are_shared(library, flops, max(m, n)) and library.addresses() is not None:
         run = _programs.get(key, library, lambda: _in_parts(library, *key), 0.0)
     else:
         run = _programs.get(key, library, lambda: _gemm(library, *key), flops)
@@ -136,17 +137,14 @@ def _turned_part(library: Binding, m: int, n: int, k: int, turned_a: bool) -> Ca
 
 
 def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b: bool) -> Callable[..., None]:
-    """`_gemm` for two threads, of which each takes some rows or some columns of the result."""
-    call, check, ffi = library.lib.dnnl_sgemm, library.check, library.ffi
-    kinds = (b"T" if turned_a else b"N", b"T" if turned_b else b"N")
-    steps = (m if turned_a else k, k if turned_b else n)
+    """`_gemm` for threads of the pool, of which each takes some rows or some columns of the result."""
     turns = _turns(m, n, k, turned_b)
     turned_part = _turned_part(library, m, n, k, turned_a)
     whole = _gemm(library, m, n, k, turned_a, turned_b)
     by_rows = not turns and m >= min(n, _MANY)
     count = m if by_rows else n
     key = ("product", m, n, k, turned_a, turned_b)
-    together = Product(library, (m, n, k), (turned_a, turned_b), by_rows, whole)
+    addresses, pool = library.addresses() or (), native()
 
     def run(a: Any, b: Any, c: Any, alpha: float, beta: float) -> None:
         if turns and beta == 0:
@@ -159,22 +157,23 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
                 lambda: whole(a, b, c, alpha, beta),
             )
             return
-        if together.run(a, b, c, alpha, beta):
-            return
-        left, right, result = (ffi.cast("float *", ffi.from_buffer(x)) for x in (a, b, c))
 
-        def part(begin: int, end: int) -> None:
-            if by_rows:
-                one, other, into = left + begin * (1 if turned_a else k), right, result + begin * n
-                rows, columns = end - begin, n
-            else:
-                one, other, into = left, right + begin * (k if turned_b else 1), result + begin
-                rows, columns = m, end - begin
-            status = call(*kinds, rows, columns, k, alpha, one, steps[0], other, steps[1], beta, into, n)
-            if status:
-                check(status, "a product")
+        def divided(threads: int) -> None:
+            own = library.set_threads(1)
+            try:
+                if threads > 1:
+                    piece = -(-count // (threads * _LINE)) * _LINE
+                    given = (*addresses, turned_a, turned_b, m, n, k, by_rows, piece)
+                    status = pool.call("matmul", threads, *map(int, given), float(alpha), float(beta), a, b, c)
+                    if status is not NotImplemented:
+                        library.check(status, "a product")
+                        return
+                whole(a, b, c, alpha, beta)
+            finally:
+                if own != 1:
+                    library.set_threads(own)
 
-        shared(library, part, count, key, _LINE, lambda: whole(a, b, c, alpha, beta))
+        governed(key, divided)
 
     return run
 

@@ -1,8 +1,8 @@
-"""Parts of a library's work that two threads take in turns: some images of a batch, some rows or columns of a product.
+"""Parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns of a product.
 
-The library's own threads wait for each other several times in a call, and where one of them has lost its core the other
-waits with it. Here a thread that gets none leaves the parts to the caller (`helping`). If one thread does it all, it
-does so in one call, which takes a little less.
+The library's own threads wait for each other several times in a call, and where one of them has lost its core the others
+wait with it. In the pool, a thread that gets no core leaves the parts to the caller. Where one thread does it all, it does
+so in one call, which takes a little less.
 """
 
 from __future__ import annotations
@@ -10,26 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ..shared.helping import cores, in_pieces
+from ..shared.threads import in_pieces, most_threads
 from .binding import Binding, Unsupported
 
 WORTH_FLOPS = 2e7
-"""The work that two threads share; to wake one takes as long as half of it."""
+"""The work that several threads share; to wake one takes as long as half of it."""
 _MOST_KNOWN = 256
 
 
 def are_shared(library: Binding, flops: float, count: int = 2) -> bool:
-    """Whether work on `count` images or rows is done in parts. If there are more than two cores, the library's own
-    threads do it."""
-    return flops >= WORTH_FLOPS and count > 1 and library.most_threads == 2 and cores() == 2
+    """Whether work on so many images or rows is done in parts. Where it is not, the library's own threads do it."""
+    return flops >= WORTH_FLOPS and count > 1 and library.most_threads > 1 and most_threads() > 1
 
 
 def shared(
     library: Binding, work: Callable[[int, int], None], count: int, key: Hashable, even: int = 1, whole: Any = None
 ) -> None:
-    """Calls `work(begin, end)` for each half of `count`, a multiple of `even`, or `whole()` for all; with one thread of the
+    """Calls `work(begin, end)` for each part of `count`, a multiple of `even`, or `whole()` for all; with one thread of the
     library's for each call."""
-    size = half(count, even)
+    size = part_size(count, even)
 
     def part(number: int) -> None:
         own = library.set_threads(1)
@@ -39,22 +38,31 @@ def shared(
             if own != 1:
                 library.set_threads(own)
 
-    in_pieces(part, -(-count // size), key, whole)
+    def all_parts() -> None:
+        own = library.set_threads(1)
+        try:
+            whole()
+        finally:
+            if own != 1:
+                library.set_threads(own)
+
+    in_pieces(part, -(-count // size), key, all_parts if whole is not None else None)
 
 
-def half(count: int, even: int = 1) -> int:
-    return -(-count // (2 * even)) * even
+def part_size(count: int, even: int = 1) -> int:
+    """How many images or rows a part has: there is a part for each thread."""
+    return -(-count // (most_threads() * even)) * even
 
 
 class Batch:
-    """Work that gives something for each image: the program for all of them, and those for the halves of a batch where two
+    """Work that gives something for each image: the program for all of them, and those for parts of a batch where several
     threads share it. `program_for(images, flops)` makes one, or gives None where the library can't do it.
 
     Raises:
         Unsupported: the library can't do it.
     """
 
-    __slots__ = ("_count", "_halves", "_key", "_library", "_program")
+    __slots__ = ("_count", "_key", "_library", "_of_parts", "_program")
 
     def __init__(
         self, key: Hashable, library: Binding, count: int, flops: float, program_for: Callable[[int, float], Any]
@@ -64,9 +72,9 @@ class Batch:
         self._program = program_for(count, 0.0 if divides else flops)
         if self._program is None:
             raise Unsupported(f"{key}")
-        sizes = {half(count), count - half(count)} if divides else set()
-        halves = {size: program_for(size, 0.0) for size in sizes}
-        self._halves: dict[int, Any] = {} if None in halves.values() else halves
+        size = part_size(count)
+        found = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
+        self._of_parts: dict[int, Any] = {} if None in found.values() else found
 
     def run(
         self,
@@ -85,7 +93,7 @@ class Batch:
                 strange.append(begin)
                 return
             part = y[begin:end]
-            self._halves[end - begin](*[a[begin:end] if i in batches else a for i, a in enumerate(given)], part)
+            self._of_parts[end - begin](*[a[begin:end] if i in batches else a for i, a in enumerate(given)], part)
             if then is not None:
                 then(part)
 
@@ -97,7 +105,7 @@ class Batch:
             if then is not None:
                 then(y)
 
-        if self._halves:
+        if self._of_parts:
             shared(self._library, some, self._count, self._key, whole=whole)
         else:
             whole()

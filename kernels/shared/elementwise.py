@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .helping import WORTH_SHARING, in_pieces
+from .threads import WORTH_DIVIDING, in_pieces
 
 _WORTH_BLENDING = 400
 _PIECE = 1 << 17
@@ -26,7 +26,7 @@ def scalar(xp: Any, dtype: Any, value: Any) -> Any:
 def mapped(xp: Any, function: Any, x: Any, out: Any) -> Any:
     """`function(x, out=out)`, which makes each element of the one at the same place of the other. On the host two threads may
     share a large one; a transposed matrix is read in strips, of which a cache holds the lines."""
-    if xp is not np or x.size < WORTH_SHARING or x.shape != out.shape or not out.flags.c_contiguous:
+    if xp is not np or x.size < WORTH_DIVIDING or x.shape != out.shape or not out.flags.c_contiguous:
         return function(x, out=out)
     if x.flags.c_contiguous:
         given, made, size = x.reshape(-1), out.reshape(-1), _PIECE
@@ -78,7 +78,7 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     if y is out:
         condition, x, y = ~condition, y, x  # the one that is added last has to be there still
     whole = condition, x.view(kind), y.view(kind), out.view(kind)
-    if out.size < WORTH_SHARING or not all(one.flags.c_contiguous and one.shape == out.shape for one in whole):
+    if out.size < WORTH_DIVIDING or not all(one.flags.c_contiguous and one.shape == out.shape for one in whole):
         _blend(*whole)
         return out
     flat = [one.reshape(-1) for one in whole]

@@ -70,24 +70,30 @@ def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
     compute(xp, program_of(row, flag), arrays, scalars)
 
 
-def update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
+Sums = Callable[[Any, Any, Any], Any]
+"""`sum_duplicates` of `scatter`, or what does the same."""
+
+
+def update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool, sums: Sums = sum_duplicates) -> None:
     """A sparse update: the formula on the rows that occur, which are put back."""
     count, at = row.refs, row.refs + row.gradient
     refs, scalars, grad, indices = inputs[:count], inputs[count:at] + inputs[at + 2 :], inputs[at], inputs[at + 1]
-    buffers, at, g = _opened_rows(xp, grad, indices, refs)
+    buffers, at, g = _opened_rows(xp, grad, indices, refs, sums)
     rows = [buffer[at] for buffer in buffers]
     compute(xp, program_of(row, flag), [*rows, g], scalars)
     for buffer, changed in zip(buffers, rows):
         buffer[at] = changed
 
 
-def _opened_rows(xp: Any, grad: Any, indices: Any, refs: Sequence[VariableState]) -> tuple[list[Any], Any, Any]:
+def _opened_rows(
+    xp: Any, grad: Any, indices: Any, refs: Sequence[VariableState], sums: Sums
+) -> tuple[list[Any], Any, Any]:
     """The buffers of the variables, the rows to change, each once, and the gradient of each."""
     buffers = [ref.writable() for ref in refs]
     for ref in refs:
         ref.check_shape(buffers[0].shape)
     at, rows = flat_rows(xp, buffers[0], indices, grad)
-    return buffers, *sum_duplicates(xp, at, rows)
+    return buffers, *sums(xp, at, rows)
 
 
 def kernel_of(row: Update, rows: bool, act: Callable[..., None]) -> Callable[..., None]:
@@ -133,7 +139,26 @@ def sparse_adam(
     grad: Any,
     indices: Any,
 ) -> None:
-    (w, mean, square), at, g = _opened_rows(xp, grad, indices, (var, m, v))
+    adam_of_rows(xp, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, indices, sum_duplicates)
+
+
+def adam_of_rows(
+    xp: Any,
+    var: VariableState,
+    m: VariableState,
+    v: VariableState,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Any,
+    indices: Any,
+    sums: Sums,
+) -> None:
+    """Adam's update with a gradient of some rows. The moments of all rows shrink, and all rows move."""
+    (w, mean, square), at, g = _opened_rows(xp, grad, indices, (var, m, v), sums)
     xp.multiply(mean, beta1, out=mean)
     mean[at] += (1 - beta1) * g
     xp.multiply(square, beta2, out=square)

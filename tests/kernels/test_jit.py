@@ -6,7 +6,6 @@ NaNs are equal to each other whatever their bits; everything else is compared bi
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import pickle
 import random
 import threading
@@ -32,9 +31,9 @@ from actorflow.runtime.codegen.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels.jit import compiler, rules, sharing, softmax, team, ufuncs, updates
-from actorflow.kernels.jit import sharing as parallel
-from actorflow.kernels.nn import activation as kernels_nn
+from actorflow.kernels.jit import compiler, rules, ufuncs, updates
+from actorflow.kernels.native.library import loaded
+from actorflow.kernels.shared import threads
 from actorflow.kernels.state.update_program import recipe_of
 from actorflow.runtime.codegen import llvm
 
@@ -289,43 +288,6 @@ def test_no_other_function_passes_for_numpys(monkeypatch: pytest.MonkeyPatch) ->
     assert found is not None and not ufuncs.is_it(np.tanh, np.dtype("f4"), *found)
     monkeypatch.setattr(np, "exp", lambda x: x)
     assert ufuncs.inner_loop.__wrapped__("exp", "f4") is None
-
-
-# ---- cross entropies
-
-
-@pytest.mark.parametrize("index", ["i4", "i8"])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_f91_the_cross_entropy_of_few_classes_has_the_bits_of_its_kernel(dtype: str, index: str) -> None:
-    function = softmax.CrossEntropy(dtype, index)
-    function.work.make()
-    for rows, classes in ((1, 1), (32, 10), (5, 64), (33, 7), (513, 3), (1000, 2)):
-        draw = np.random.default_rng(rows)
-        labels = draw.integers(0, classes, rows).astype(index)
-        for logits in (draw.normal(size=(rows, classes)).astype(dtype) * 9, values(dtype, (rows, classes), rows)):
-            with np.errstate(all="ignore"):
-                wanted = kernels_nn.sparse_softmax_cross_entropy(np, logits, labels)
-                found = function.run(logits, labels)
-            for one, other in zip(found, wanted, strict=True):
-                assert_same(one, other)
-            for wrong in (-1, classes):
-                labels[-1], kept = wrong, labels[-1]
-                assert function.run(logits, labels) is None
-                labels[-1] = kept
-            assert function.run(logits.T.copy().T, labels) is None or 1 in logits.shape
-
-
-async def test_training_with_a_compiled_cross_entropy(graph: af.Graph) -> None:
-    x, labels = af.placeholder(af.float32, [32, 10]), af.placeholder(af.int32, [32])
-    loss = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
-    draw = np.random.default_rng(0)
-    feeds = {x: draw.normal(size=(32, 10)).astype(np.float32), labels: draw.integers(0, 10, 32).astype(np.int32)}
-    await both_ways(graph, [loss, af.gradients(loss, [x])[0]], feeds)
-    async with af.Session(graph=graph) as session:
-        await run_hot(session, loss, feeds)
-        assert softmax.cross_entropy_of("f4", "i4").work.made is not None
-        with pytest.raises(errors.InvalidArgumentError, match=r"label value of 10 .* \[0, 10\)"):
-            await session.run(loss, {**feeds, labels: np.full(32, 10, np.int32)})
 
 
 # ---- loops of iterations
@@ -677,7 +639,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "ftrl": lambda: train.FtrlOptimizer(0.1, l1_regularization_strength=0.01, l2_regularization_strength=0.02),
     "ftrl with shrinkage": lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=0.02),
 }
-SIZES = (N, sharing.WORTH_SHARING + 12_345)
+SIZES = (N, threads.WORTH_DIVIDING + 12_345)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -686,9 +648,9 @@ SIZES = (N, sharing.WORTH_SHARING + 12_345)
 async def test_updates_give_the_bits_of_their_kernels(
     graph: af.Graph, name: str, dtype: str, n: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "cores", lambda: 2)
-    by_loops = []
-    monkeypatch.setattr(updates, "run_shared", lambda *args: (by_loops.append(1), sharing.run_shared(*args))[1])
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    by_loops, in_place = [], compiler.Loop.in_place
+    monkeypatch.setattr(compiler.Loop, "in_place", lambda *args: (by_loops.append(1), in_place(*args))[1])
     rng = np.random.default_rng(seed)
     v = af.Variable(rng.normal(size=n).astype(dtype))
     g = af.placeholder(dtype, [n])
@@ -728,147 +690,42 @@ async def test_a_wrong_gradient_is_refused_as_without_loops(graph: af.Graph) -> 
     assert messages[0] == messages[1]
 
 
-class Desk:
-    """A desk of a team that the test serves, or no one."""
-
-    def __init__(self) -> None:
-        self.words = (ctypes.c_int64 * 3)(0, 0, 1)
-
-    def desk(self) -> int:
-        return ctypes.addressof(self.words)
-
-
-@pytest.fixture
-def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two cores, of which nothing was measured yet."""
-    monkeypatch.setattr(sharing, "cores", lambda: 2)
-    monkeypatch.setattr(sharing, "_balances", {})
-
-
-@pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
-    """Two cores, of which two take part at once."""
-    monkeypatch.setattr(sharing.Balance, "divides", lambda self: True)
-
-
-def shared_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
+def large_update() -> tuple[Any, list[Any], np.ndarray[Any, Any]]:
     loop = compiler.compiled(recipe_of(training.gradient_descent, False, "f4"))
-    n = sharing.WORTH_SHARING + 7
+    n = threads.WORTH_DIVIDING + 7
     w, g = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
     return loop, [w, g, np.asarray(np.float32(0.5))], w - np.float32(0.5)
 
 
-def test_a_helper_without_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
-    loop, arrays, wanted = shared_update()
-    nobody = Desk()
-    monkeypatch.setattr(sharing, "team", nobody)
-    sharing.run_shared(loop, wanted.size, arrays)
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_an_update_is_the_same_on_any_number_of_threads(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "governed", lambda key, work: work(count if loaded() is not None else 1))
+    loop, arrays, wanted = large_update()
+    loop.in_place(wanted.size, arrays)
     np.testing.assert_array_equal(arrays[0], wanted)
-    assert nobody.words[0] == 0, "the job is still on the desk"
 
 
-def test_a_desk_with_another_job_is_left_alone(monkeypatch: pytest.MonkeyPatch, both: None) -> None:
-    loop, arrays, wanted = shared_update()
-    busy = Desk()
-    busy.words[0] = 4096
-    monkeypatch.setattr(sharing, "team", busy)
-    sharing.run_shared(loop, wanted.size, arrays)
-    np.testing.assert_array_equal(arrays[0], wanted)
-    assert busy.words[0] == 4096
-
-
-def test_the_caller_waits_for_the_piece_of_a_helper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A helper that takes much longer for its piece than the caller looks for it has done it all the same."""
-    begun, done = threading.Event(), []
-
-    def piece(begin: int) -> None:
-        if threading.current_thread() is threading.main_thread():
-            assert begun.wait(PATIENCE), "no helper came"
-        else:
-            begun.set()
-            for _ in range(300_000):
-                pass
-        done.append(begin)
-
-    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(piece)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
-    part = "define internal void @part(i64 %begin, i64 %count) {\n"
-    part += f"  call void inttoptr (i64 {address} to ptr)(i64 %begin)\n  ret void\n}}"
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    monkeypatch.setattr(parallel.Balance, "divides", lambda self: True)
-    work = parallel.Parallel(part, [])
-    for _ in range(3):  # at first the helper starts, then it looks for work or sleeps
-        begun.clear()
-        done.clear()
-        work.run(2, 1)
-        assert sorted(done) == [0, 1]
-
-
-def test_a_helper_does_what_is_on_its_desk_and_ends_when_idle() -> None:
-    desk, seen = Desk(), []
-
-    def work(job: int) -> int:
-        seen.append(job)
-        return 0
-
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(work)
-    job = (ctypes.c_int64 * 2)(ctypes.cast(function, ctypes.c_void_p).value or 0, 0)
-    desk.words[0] = ctypes.addressof(job)
-    assert team._serve()(desk.desk()) == 0
-    assert seen == [ctypes.addressof(job)]
-    assert list(desk.words) == [0, 0, 0]
-    assert job[1] == 1, "nobody was told that it is over"
-
-
-def test_a_buffer_that_would_have_to_be_copied_is_refused(two_cores: None) -> None:
-    loop, arrays, _ = shared_update()
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_buffer_that_would_have_to_be_copied_is_refused(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "governed", lambda key, work: work(count))
+    loop, arrays, _ = large_update()
     arrays[0] = np.repeat(arrays[0], 2)[::2]
     with pytest.raises(errors.InternalError, match="not in order"):
-        sharing.run_shared(loop, arrays[0].size, arrays)
+        loop.in_place(arrays[0].size, arrays)
 
 
-def test_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop, arrays, wanted = shared_update()
-    monkeypatch.setattr(sharing, "team", None)
-    monkeypatch.setattr(sharing, "cores", lambda: 1)
-    sharing.run_shared(loop, wanted.size, arrays)
-    np.testing.assert_array_equal(arrays[0], wanted)
-
-
-def test_sharing_that_does_not_pay_ends(monkeypatch: pytest.MonkeyPatch, two_cores: None) -> None:
-    loop, arrays, wanted = shared_update()
-    kinds: list[str] = []
-    clock = iter(range(10**9))
-    spent = {"together": 5000, "alone": 1000}
-
-    def now() -> int:
-        return next(clock) + sum(spent[kind] * 1000 for kind in kinds)
-
-    monkeypatch.setattr(sharing, "perf_counter_ns", now)
-    monkeypatch.setattr(sharing, "_together", lambda *args: kinds.append("together"))
-    monkeypatch.setattr(sharing, "_alone", lambda *args: kinds.append("alone"))
-    for _ in range(40):
-        sharing.run_shared(loop, wanted.size, arrays)
-    assert 1 <= kinds.count("together") <= 12
-    spent["together"] = 0
-    kinds.clear()
-    for _ in range(200):
-        sharing.run_shared(loop, wanted.size, arrays)
-    assert kinds[-20:] == ["together"] * 20
-
-
-def test_many_threads_share_the_helper(two_cores: None) -> None:
-    cases = [shared_update() for _ in range(4)]
+def test_several_callers_share_the_pool() -> None:
+    cases = [large_update() for _ in range(4)]
 
     def work(loop: Any, arrays: list[Any], wanted: Any) -> None:
         for i in range(1, 20):
-            sharing.run_shared(loop, wanted.size, arrays)
+            loop.in_place(wanted.size, arrays)
             np.testing.assert_array_equal(arrays[0][::1000], (wanted - np.float32(0.5) * (i - 1))[::1000])
 
-    threads = [threading.Thread(target=partial(work, *case)) for case in cases]
-    for thread in threads:
+    callers = [threading.Thread(target=partial(work, *case)) for case in cases]
+    for thread in callers:
         thread.start()
-    for thread in threads:
+    for thread in callers:
         thread.join()
     for _, arrays, wanted in cases:
         np.testing.assert_array_equal(arrays[0], wanted - np.float32(0.5) * 18)

@@ -20,9 +20,9 @@ import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
-from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program, together
+from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
-from actorflow.kernels.shared import helping
+from actorflow.kernels.shared import threads
 from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
 
@@ -469,7 +469,7 @@ def test_the_number_of_threads_is_put_back(bound: Binding, seed: int, monkeypatc
 
 
 @pytest.fixture
-def halves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Work on two threads, whatever it is worth; what each part was."""
     found: list[tuple[int, int]] = []
     share = parts.shared
@@ -484,21 +484,23 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     for module in (parts, conv, matmul):
         monkeypatch.setattr(module, "are_shared", lambda library, flops, count=2: count > 1)
         monkeypatch.setattr(module, "shared", shared)
-    monkeypatch.setattr(helping, "cores", lambda: 2)
-    monkeypatch.setattr(helping.Balance, "divides", lambda self: True)
+    if threads.loaded() is None:
+        pytest.skip("without the library in C there is one thread")
+    monkeypatch.setattr(threads, "most_threads", lambda: 2)
+    monkeypatch.setattr(parts, "most_threads", lambda: 2)
+    monkeypatch.setattr(threads.Governor, "threads", lambda self: 2)
     monkeypatch.setattr(matmul, "_known", {})
     for module in (batch, conv, pool):
         monkeypatch.setattr(module, "_batches", parts.Batches())
     for module in (batch, conv, matmul, pool):
         monkeypatch.setattr(module, "_programs", program.Cache())
-    monkeypatch.setattr(together.Product, "run", lambda *_: False)
     return found
 
 
 @installed
 @pytest.mark.parametrize("sizes", [(2, 10, 10, 7), (5, 9, 8, 3), (3, 6, 6, 16)])
-def test_halves_of_a_batch_give_what_all_of_it_gives(
-    halves: list[tuple[int, int]], seed: int, sizes: tuple[int, ...]
+def test_parts_of_a_batch_give_what_all_of_it_gives(
+    portions: list[tuple[int, int]], seed: int, sizes: tuple[int, ...]
 ) -> None:
     draw = drawn(seed)
     x, w, bias = draw(*sizes), draw(3, 3, sizes[3], 9), draw(9)
@@ -515,7 +517,7 @@ def test_halves_of_a_batch_give_what_all_of_it_gives(
         of_library("Conv2DBackpropInput").function(np, *given, **CONV),
         of_numpy("Conv2DBackpropInput").function(np, *given, **CONV),
     )
-    assert len(halves) == 6 and {end for _, end in halves} == {-(-sizes[0] // 2), sizes[0]}
+    assert len(portions) == 6 and {end for _, end in portions} == {-(-sizes[0] // 2), sizes[0]}
     given = x, np.array(w.shape, np.int32), dy
     close(
         of_library("Conv2DBackpropFilter").function(np, *given, **CONV),
@@ -526,26 +528,28 @@ def test_halves_of_a_batch_give_what_all_of_it_gives(
 @installed
 @pytest.mark.parametrize("turned_a", [False, True])
 @pytest.mark.parametrize("turned_b", [False, True])
-def test_halves_of_a_product_give_the_whole(
-    halves: list[tuple[int, int]], seed: int, turned_a: bool, turned_b: bool
+def test_parts_of_a_product_give_the_whole(
+    portions: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, seed: int, turned_a: bool, turned_b: bool
 ) -> None:
     draw = drawn(seed)
+    divided: list[int] = []
+    monkeypatch.setattr(matmul, "governed", lambda key, work: (divided.append(2), work(2)))
     for m, n, k in ((130, 40, 24), (40, 130, 24), (200, 150, 9), (16, 2100, 260), (1, 40, 8)):
         a, b = draw(*((k, m) if turned_a else (m, k))), draw(*((n, k) if turned_b else (k, n)))
         for beta in (0.0, 1.0):
             c = draw(m, n)
             wanted = 0.5 * (a.T if turned_a else a) @ (b.T if turned_b else b) + beta * c
-            del halves[:]
+            del portions[:], divided[:]
             assert matmul.product(a, b, turned_a, turned_b, c, 0.5, beta)
             np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=1e-4)
-            assert len(halves) == 2
+            assert len(portions) == 2 or divided == [2]
 
 
 @installed
 @pytest.mark.parametrize("adj_x", [False, True])
 @pytest.mark.parametrize("adj_y", [False, True])
-def test_batches_of_products_and_their_halves(
-    halves: list[tuple[int, int]], seed: int, adj_x: bool, adj_y: bool
+def test_batches_of_products_and_their_parts(
+    portions: list[tuple[int, int]], seed: int, adj_x: bool, adj_y: bool
 ) -> None:
     draw, attrs = drawn(seed), {"adj_x": adj_x, "adj_y": adj_y}
     ours, numpys = of_library("BatchMatMulV2").function, of_numpy("BatchMatMulV2").function
@@ -555,10 +559,10 @@ def test_batches_of_products_and_their_halves(
         wanted = numpys(np, x, y, **attrs)
         out = np.empty_like(wanted)
         for given in ({}, {"out": out}):
-            del halves[:]
+            del portions[:]
             found = ours(np, x, y, **attrs, **given)
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-            assert len(halves) == (0 if sizes == (1,) else 2), sizes
+            assert len(portions) == (0 if sizes == (1,) else 2), sizes
         assert found is out
         # Arrays that are not in order, or have other sizes, numpy multiplies.
         view = x[..., ::-1, :]
@@ -570,7 +574,7 @@ def test_batches_of_products_and_their_halves(
 
 
 @installed
-def test_halves_of_pooled_images(halves: list[tuple[int, int]], seed: int) -> None:
+def test_parts_of_pooled_images(portions: list[tuple[int, int]], seed: int) -> None:
     x = drawn(seed)(5, 9, 8, 3)
     for number in (None, np.nan, -np.inf):
         if number is not None:
@@ -580,7 +584,7 @@ def test_halves_of_pooled_images(halves: list[tuple[int, int]], seed: int) -> No
         dy = drawn(seed + 1)(*y.shape)
         wanted = of_numpy("MaxPoolGrad").function(np, x, y, dy, **IMAGES)
         np.testing.assert_array_equal(of_library("MaxPoolGrad").function(np, x, y, dy, **IMAGES), wanted)
-    assert halves
+    assert portions
 
 
 @installed

@@ -18,7 +18,7 @@ from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
 from actorflow.kernels.nn.conv import functions as conv
 from actorflow.kernels.random.philox import Stream
-from actorflow.kernels.shared import helping
+from actorflow.kernels.shared import threads
 from actorflow.kernels.shared.elementwise import chosen, with_vector
 from actorflow.kernels.shared.reducing import largest, smallest, sum_over
 
@@ -235,21 +235,23 @@ def test_a_generator_outlives_its_stream() -> None:
     assert first + generator.bit_generator.random_raw(3).tolist() == Stream((3, 4)).words64(6).tolist()
 
 
-# ---- two threads
+# ---- several threads
 
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads take part wherever they may."""
-    monkeypatch.setattr(helping, "cores", lambda: 2)
-    monkeypatch.setattr(helping.Balance, "divides", lambda self: True)
+    if threads.loaded() is None:
+        pytest.skip("without the library in C there is one thread")
+    monkeypatch.setattr(threads, "most_threads", lambda: 2)
+    monkeypatch.setattr(threads.Governor, "threads", lambda self: 2)
 
 
 def test_pieces_are_done_once_each_by_whichever_thread(both: None) -> None:
     done: list[int] = []
     for count in range(40):
         done.clear()
-        helping.in_pieces(done.append, count, "once")
+        threads.in_pieces(done.append, count, "once")
         assert sorted(done) == list(range(count))
 
 
@@ -260,91 +262,21 @@ def test_what_a_piece_raises_ends_the_work(both: None) -> None:
 
     for _ in range(20):
         with pytest.raises(ValueError, match="the third"):
-            helping.in_pieces(work, 50, "raises")
+            threads.in_pieces(work, 50, "raises")
 
 
-def test_the_helper_treats_floating_point_errors_as_the_caller_does(both: None) -> None:
+def test_each_thread_treats_floating_point_errors_as_the_caller_does(both: None) -> None:
     seen: list[str] = []
     with np.errstate(divide="ignore"):
-        helping.in_pieces(lambda number: seen.append(np.geterr()["divide"]), 100, "errors")
+        threads.in_pieces(lambda number: seen.append(np.geterr()["divide"]), 100, "errors")
     assert set(seen) == {"ignore"}
 
 
 def test_one_thread_does_the_whole_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helping, "cores", lambda: 1)
+    monkeypatch.setattr(threads, "most_threads", lambda: 1)
     done: list[Any] = []
-    helping.in_pieces(done.append, 3, "whole", lambda: done.append("whole"))
+    threads.in_pieces(done.append, 3, "whole", lambda: done.append("whole"))
     assert done == ["whole"]
-
-
-def decided(balance: helping.Balance, one: int, two: int, times: int) -> list[bool]:
-    """The decision of a balance if one thread takes `one` and two take `two`."""
-    found = []
-    for _ in range(times):
-        both = balance.divides()
-        balance.add(both, two if both else one)
-        found.append(both)
-    return found
-
-
-def test_two_threads_go_on_where_they_take_less() -> None:
-    found = decided(helping.Balance(), 1_000_000, 700_000, 1000)
-    assert not any(found[:4])
-    assert sum(found) > 990
-    assert not all(found[4:]), "what one thread takes is never looked at again"
-
-
-def test_two_threads_are_left_where_they_take_more_and_come_back_when_that_changes() -> None:
-    balance = helping.Balance()
-    assert sum(decided(balance, 1_000_000, 1_500_000, 1000)) < 40
-    assert sum(decided(balance, 1_000_000, 700_000, 1000)) > 700
-
-
-def test_to_gain_next_to_nothing_is_not_enough() -> None:
-    assert sum(decided(helping.Balance(), 60_000, 55_000, 1000)) < 60
-
-
-def test_work_of_a_tenth_of_a_millisecond_is_shared_where_that_gains_a_third() -> None:
-    assert sum(decided(helping.Balance(), 100_000, 65_000, 1000)) > 900
-
-
-def test_a_thread_that_stalls_now_and_then_is_left() -> None:
-    """A slice of the system's time in one call of thirty is more than the others gain."""
-    balance, shared = helping.Balance(), 0
-    for _ in range(1000):
-        both = balance.divides()
-        shared += both
-        balance.add(both, (4_000_000 if shared % 30 == 0 else 60_000) if both else 100_000)
-    assert shared < 200
-
-
-def test_what_the_first_call_makes_counts_for_nothing() -> None:
-    balance = helping.Balance()
-    balance.add(False, 50_000_000)
-    for _ in range(3):
-        balance.add(False, 1_000_000)
-    for spent in (90_000_000, 700_000, 700_000, 700_000):
-        assert balance.divides()
-        balance.add(True, spent)
-    assert balance.divides()
-
-
-@pytest.mark.parametrize("slow", [0, 1, 2])
-def test_a_single_slow_time_spoils_no_trial(slow: int) -> None:
-    balance = helping.Balance()
-    decided(balance, 200_000, 0, 4)
-    balance.add(True, 700_000)  # both threads become warm
-    for number in range(3):
-        assert balance.divides()
-        balance.add(True, 4_000_000 if number == slow else 110_000)
-    assert balance.divides()
-
-
-def test_a_single_slow_time_changes_nothing() -> None:
-    balance = helping.Balance()
-    decided(balance, 1_000_000, 500_000, 20)
-    balance.add(True, 1_000_000_000)
-    assert balance.divides()
 
 
 def test_large_functions_of_elements_are_the_same_on_two_threads(both: None, seed: int) -> None:

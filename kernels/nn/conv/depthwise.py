@@ -11,7 +11,7 @@ from actorflow.ops.nn.conv.geometry import arranged, channel_axis, check_shape
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import APART, Gpu
 
-from ...shared.helping import WORTH_SHARING, in_pieces
+from ...shared.threads import WORTH_DIVIDING, in_pieces
 from .columns import taps_of
 from .functions import attributes, given_back, last, spans_of, widened
 
@@ -106,7 +106,7 @@ def _of_single_channels(images: Any, weights: Any, spans: Any, out: Any) -> Any:
             np.einsum("nhijwc,ijc->nhwc", windows, taps, out=rows[block])
         idle.append(framed)
 
-    in_pieces(some, -(-len(y) // step), ("depthwise", y.shape, taps.shape) if y.size >= WORTH_SHARING else None)
+    in_pieces(some, -(-len(y) // step), ("depthwise", y.shape, taps.shape) if y.size >= WORTH_DIVIDING else None)
     return y
 
 

@@ -1,0 +1,87 @@
+"""The library in C: whether it is there, and its kernels as functions."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from actorflow.errors import InvalidArgumentError
+from actorflow.logs import get_logger
+
+LEVELS = ("avx512", "avx2", "plain")
+"""Sets of instructions, the best first."""
+
+
+@functools.cache
+def loaded() -> Any:
+    """The extension module, or None where it is not there; then a line of the log says why.
+
+    Raises:
+        InvalidArgumentError: ACTORFLOW_NATIVE names no set of instructions.
+    """
+    wanted = os.environ.get("ACTORFLOW_NATIVE", "")
+    if wanted not in ("", "off", *LEVELS):
+        raise InvalidArgumentError(f"ACTORFLOW_NATIVE is {wanted!r}; it may be 'off', {', '.join(map(repr, LEVELS))}.")
+    if wanted == "off":
+        return _without("ACTORFLOW_NATIVE is 'off'")
+    try:
+        library = _imported(os.environ.get("ACTORFLOW_NATIVE_BUILD", ""))
+    except ImportError as error:
+        name = f"{__package__}._native"
+        missing = isinstance(error, ModuleNotFoundError) and error.name == name
+        return _without("it was not compiled as the package was installed" if missing else str(error))
+    if wanted and not library.use_level(wanted):
+        return _without(f"this processor has no {wanted}")
+    return library
+
+
+def _imported(build: str) -> Any:
+    """The module that was installed, or another build of it, such as one under a sanitizer, whose path is given."""
+    name = f"{__package__}._native"
+    if not build:
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(name, build)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{build} is no extension module")
+    library = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(library)
+    return library
+
+
+def _without(reason: str) -> None:
+    get_logger("kernels").info("kernels in C are left to numpy", reason=reason, platform=sys.platform)
+
+
+def available() -> bool:
+    """Whether the library is there."""
+    return loaded() is not None
+
+
+def function(name: str, python: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel `name` as a builtin function, which leaves what it does not know to `python`. Without the library, `python`.
+
+    Large arrays are divided among threads where that pays (`..shared.threads`).
+    """
+    library = loaded()
+    if library is None:
+        return python
+    from ..shared.threads import governed, is_large
+
+    def otherwise(*given: Any) -> Any:
+        if is_large(given):
+            found = governed((name, *[getattr(one, "size", 0) for one in given]), functools.partial(_call, name, given))
+            if found is not NotImplemented:
+                return found
+        return python(*given)
+
+    bound: Callable[..., Any] = library.bind(name, otherwise)
+    return bound
+
+
+def _call(name: str, given: tuple[Any, ...], threads: int) -> Any:
+    return loaded().call(name, threads, *given)

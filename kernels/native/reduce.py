@@ -1,0 +1,62 @@
+"""Sums, means and extremes.
+
+Sums of fewer than 1024 elements are numpy's bit for bit, and so are all extremes. Longer sums are added in another order
+(`reduce.c`), so they may differ in the last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+from actorflow.shapes import num_elements
+
+from ..math import reduction
+from .elementwise import FLOATS
+from .library import function
+
+
+def _of(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
+    return function(name, lambda x, axis, keep_dims: base(np, x, axis, keep_dims=keep_dims))
+
+
+_sum = _of("sum", reduction.sum_of)
+_mean = _of("mean", reduction.mean_of)
+_max = _of("max", reduction.max_of)
+_min = _of("min", reduction.min_of)
+
+
+def _any(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    if len(shapes[1]) == 0:  # such a number comes as an array beside arrays only
+        return len(shapes[0]) > 1 or (len(shapes[0]) == 1 and attrs["keep_dims"])
+    return len(shapes[0]) > 0 and len(shapes[1]) == 1
+
+
+def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return (num_elements(shapes[0]) or 0) > 1
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOATS, "library": "native", "can": _any, "pays": _some}
+
+
+@kernel("Sum", **_OPTIONS)
+def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _sum(x, axis, keep_dims) if out is None else reduction.sum_of(xp, x, axis, keep_dims=keep_dims, out=out)
+
+
+@kernel("Mean", **_OPTIONS)
+def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _mean(x, axis, keep_dims) if out is None else reduction.mean_of(xp, x, axis, keep_dims=keep_dims, out=out)
+
+
+@kernel("Max", **_OPTIONS)
+def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _max(x, axis, keep_dims) if out is None else reduction.max_of(xp, x, axis, keep_dims=keep_dims, out=out)
+
+
+@kernel("Min", **_OPTIONS)
+def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
+    return _min(x, axis, keep_dims) if out is None else reduction.min_of(xp, x, axis, keep_dims=keep_dims, out=out)

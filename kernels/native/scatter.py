@@ -1,0 +1,162 @@
+"""Rows that are added to others by their numbers: scatters, sparse updates of optimizers, sums of segments. And distinct
+elements.
+
+Rows with one number are added one after the other. numpy's kernels add them up first, so results may differ in the last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.dtypes import DType
+from actorflow.ops.state.update import TABLE, Update
+from actorflow.registry.kernel import kernel
+from actorflow.runtime.state.variable_state import VariableState
+
+from ..array import gather as gathering
+from ..array import unique as distinct
+from ..math import segment
+from ..state import scatter, training
+from .elementwise import FLOATS, NUMBERS
+from .library import function
+
+# ---- rows of variables
+
+
+def _scatters(name: str, ufunc: Any) -> Callable[..., Any]:
+    """`f(buffer, numbers, rows)`, in place. The numbers have been checked."""
+
+    def python(buffer: Any, at: Any, rows: Any) -> None:
+        if ufunc is None:
+            buffer[at] = rows
+            return
+        at, rows = scatter.sum_duplicates(np, at, rows)
+        buffer[at] = ufunc(buffer[at], rows)
+
+    return function(name, python)
+
+
+_add = _scatters("scatter_add", np.add)
+_subtract = _scatters("scatter_sub", np.subtract)
+_replace = _scatters("scatter_update", None)
+_summed = function("sum_duplicates", lambda at, rows: scatter.sum_duplicates(np, at, rows))
+
+
+def sum_duplicates(xp: Any, indices: Any, rows: Any) -> Any:
+    """Each index once, with the sum of its rows."""
+    return _summed(indices, rows)
+
+
+def _change(how: Callable[..., Any], ref: VariableState, indices: Any, updates: Any) -> None:
+    buffer = ref.writable()
+    how(buffer, *scatter.flat_rows(np, buffer, indices, updates))
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
+
+
+@kernel("ResourceScatterAdd", **_OPTIONS)
+def scatter_add(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
+    _change(_add, ref, indices, updates)
+
+
+@kernel("ResourceScatterSub", **_OPTIONS)
+def scatter_sub(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
+    _change(_subtract, ref, indices, updates)
+
+
+@kernel("ResourceScatterUpdate", **_OPTIONS)
+def scatter_update(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
+    _change(_replace, ref, indices, updates)
+
+
+def _update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
+    training.update_rows(xp, row, inputs, flag, sum_duplicates)
+
+
+for _row in TABLE:
+    if _row.sparse is not None and not _row.moves:
+        kernel(f"Sparse{_row.dense_type}", **_OPTIONS)(training.kernel_of(_row, True, _update_rows))
+
+
+@kernel("SparseApplyAdam", **_OPTIONS)
+def sparse_adam(
+    xp: Any,
+    var: VariableState,
+    m: VariableState,
+    v: VariableState,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Any,
+    indices: Any,
+) -> None:
+    given = (beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, indices)
+    training.adam_of_rows(xp, var, m, v, *given, sum_duplicates)
+
+
+# ---- segments
+
+_segment_sum = function("segment_sum", lambda data, ids: segment.segment_sum(np, data, ids))
+_unsorted_sum = function(
+    "unsorted_segment_sum",
+    lambda data, ids, count, out=None: segment.unsorted_segment_sum(np, data, ids, count, out=out),
+)
+
+
+def _deep(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 1
+
+
+@kernel("SegmentSum", dtypes=FLOATS, can=_deep, **_OPTIONS)
+def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
+    return _segment_sum(data, ids)
+
+
+def _numbered(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[1]) > 0
+
+
+@kernel("UnsortedSegmentSum", dtypes=NUMBERS, can=_numbered, **_OPTIONS)
+def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any = None) -> Any:
+    return _unsorted_sum(data, ids, count, out)
+
+
+@kernel("ScatterNd", dtypes=NUMBERS, can=_deep, **_OPTIONS)
+def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
+    if indices.shape[-1] != 1 or len(shape) != updates.ndim - indices.ndim + 2 or indices.min(initial=0) < 0:
+        return gathering.scatter_nd(np, indices, updates, shape, out=out)
+    found = _nd_sum(updates, indices[..., 0], int(shape[0]), out)
+    fits = found is not None and found.shape == tuple(shape.tolist())
+    return found if fits else gathering.scatter_nd(np, indices, updates, shape, out=out)
+
+
+def _nothing(*given: Any) -> None:
+    """Stands for: numpy has to compute it, or to say what is wrong."""
+
+
+_nd_sum = function("unsorted_segment_sum", _nothing)
+
+# ---- distinct elements
+
+_WHOLE = frozenset((dtypes.int32, dtypes.int64))
+_unique = function(
+    "unique", lambda x, wide: distinct.unique_with_counts(np, x, out_idx=dtypes.int64 if wide else dtypes.int32)
+)
+
+
+@kernel("Unique", dtypes=_WHOLE, **_OPTIONS)
+def unique(xp: Any, x: Any, *, out_idx: DType) -> Any:
+    return _unique(x, out_idx is dtypes.int64)[:2]
+
+
+@kernel("UniqueWithCounts", dtypes=_WHOLE, **_OPTIONS)
+def unique_with_counts(xp: Any, x: Any, *, out_idx: DType) -> Any:
+    return _unique(x, out_idx is dtypes.int64)

@@ -1,0 +1,47 @@
+"""Softmax along the last dimension, and the cross entropy of labels that are numbers of classes.
+
+Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes. Others may differ in the
+last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.registry.kernel import kernel
+from actorflow.shapes import num_elements
+
+from ..nn import activation as nn
+from .elementwise import FLOATS
+from .library import function
+
+_softmax = function("softmax", lambda logits, out=None: nn.softmax(np, logits, axis=-1, out=out))
+_cross_entropy = function("cross_entropy", lambda logits, labels: nn.sparse_softmax_cross_entropy(np, logits, labels))
+
+
+def _last(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 0 and attrs["axis"] in (-1, len(shapes[0]) - 1)
+
+
+def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return (num_elements(shapes[0]) or 0) > 1
+
+
+def _matrix(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) == 2
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOATS, "library": "native", "pays": _some}
+
+
+@kernel("Softmax", can=_last, **_OPTIONS)
+def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
+    return _softmax(logits, out)
+
+
+@kernel("SparseSoftmaxCrossEntropyWithLogits", can=_matrix, **_OPTIONS)
+def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    return _cross_entropy(logits, labels)

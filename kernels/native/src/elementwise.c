@@ -1,0 +1,376 @@
+/* Elementwise kernels, of tensors of one shape, of which some operands may be a number or a row.
+ *
+ * The operations and their order are those of numpy's kernels, so the results are the same bits. (The one exception is the inverse
+ * root of many numbers into a buffer, which is within a unit in the last place.) A maximum is as numpy's vectors have it: a NaN wins, and of two
+ * zeros the second does.
+ */
+
+enum { PIECE = 1 << 15, BLOCK = 512, MANY_ROOTS = 1 << 14 };
+
+/* What a loop works on. Each operand moves by its `step` (0 for a number) from column to column, by `pitch` from row to row. */
+typedef struct {
+    int64_t columns, rows;
+    const char *operand[3];
+    int64_t step[3], pitch[3];
+    char *out;
+} Walk;
+
+#define OPERAND(w, k, T, row) ((const T *)(w)->operand[k] + (row) * (w)->pitch[k])
+
+/* A loop is divided over columns where there is one row, else over rows. */
+#define EACH_ROW(w)                                                                                                                \
+    int64_t from = (w)->rows == 1 ? begin : 0, to = (w)->rows == 1 ? begin + count : (w)->columns;                                 \
+    for (int64_t r = (w)->rows == 1 ? 0 : begin, last = (w)->rows == 1 ? 1 : begin + count; r < last; r++)
+
+#define LOOP(...)                                                                                                                  \
+    _Pragma("GCC ivdep") for (int64_t i = from; i < to; i++) { __VA_ARGS__; }
+
+#define UNARY(name, T, R, expression)                                                                                              \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Walk *w = given;                                                                                                     \
+        EACH_ROW(w) {                                                                                                              \
+            const T *x = OPERAND(w, 0, T, r);                                                                                      \
+            R *out = (R *)w->out + r * w->columns;                                                                                 \
+            LOOP(T a = x[i]; out[i] = (R)(expression))                                                                             \
+        }                                                                                                                          \
+    }
+
+#define BINARY(name, T, expression)                                                                                                \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Walk *w = given;                                                                                                     \
+        EACH_ROW(w) {                                                                                                              \
+            const T *x = OPERAND(w, 0, T, r), *y = OPERAND(w, 1, T, r);                                                            \
+            T *out = (T *)w->out + r * w->columns;                                                                                 \
+            if (!w->step[0]) {                                                                                                     \
+                const T a = x[0];                                                                                                  \
+                LOOP(T b = y[i]; out[i] = (T)(expression))                                                                         \
+            } else if (!w->step[1]) {                                                                                              \
+                const T b = y[0];                                                                                                  \
+                LOOP(T a = x[i]; out[i] = (T)(expression))                                                                         \
+            } else                                                                                                                 \
+                LOOP(T a = x[i], b = y[i]; out[i] = (T)(expression))                                                               \
+        }                                                                                                                          \
+    }
+
+/* Whole numbers wrap around, which signed ones of C may not. */
+#define REAL_AND_WHOLE(make, name, real, whole)                                                                                    \
+    make(name##_f4, float, real) make(name##_f8, double, real) make(name##_i4, int32_t, whole) make(name##_i8, int64_t, whole)
+#define REAL(make, name, expression) make(name##_f4, float, expression) make(name##_f8, double, expression)
+#define UNARY_SAME(name, T, expression) UNARY(name, T, T, expression)
+#define WIDE(x) ((uint64_t)(x))
+
+REAL_AND_WHOLE(BINARY, add, a + b, WIDE(a) + WIDE(b))
+REAL_AND_WHOLE(BINARY, sub, a - b, WIDE(a) - WIDE(b))
+REAL_AND_WHOLE(BINARY, mul, a *b, WIDE(a) * WIDE(b))
+REAL(BINARY, divide, a / b)
+REAL_AND_WHOLE(BINARY, maximum, a > b || a != a ? a : b, a > b ? a : b)
+REAL_AND_WHOLE(BINARY, minimum, a < b || a != a ? a : b, a < b ? a : b)
+REAL(BINARY, relu_grad, a *(b > 0 ? 1 : 0))
+REAL(BINARY, tanh_grad, b *(1 - a * a))
+REAL(BINARY, sigmoid_grad, (1 - a) * a * b)
+REAL_AND_WHOLE(UNARY_SAME, negative, -a, -WIDE(a))
+REAL_AND_WHOLE(UNARY_SAME, square, a *a, WIDE(a) * WIDE(a))
+REAL_AND_WHOLE(UNARY_SAME, relu, a > 0 || a != a ? a : 0, a > 0 ? a : 0)
+UNARY_SAME(square_root_f4, float, sqrtf(a))
+UNARY_SAME(square_root_f8, double, sqrt(a))
+UNARY_SAME(inverse_root_f4, float, 1 / sqrtf(a))
+UNARY_SAME(inverse_root_f8, double, 1 / sqrt(a))
+
+/* 1 / √x by the processor's estimate e and one step that makes it exact to a unit in the last place: with u = 1 - x e² it is
+ * e + e u (1/2 + 3/8 u). A root and a division take five times as long. Of zeros, infinities and NaNs the estimate is the result. */
+#ifdef __AVX512F__
+static inline __m512 estimated(__m512 x) {
+    __m512 e = _mm512_rsqrt14_ps(x);
+    __m512 u = _mm512_fnmadd_ps(_mm512_mul_ps(x, e), e, _mm512_set1_ps(1));
+    __m512 p = _mm512_fmadd_ps(u, _mm512_set1_ps(0.375f), _mm512_set1_ps(0.5f));
+    __m512 root = _mm512_fmadd_ps(_mm512_mul_ps(e, u), p, e);
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(u, u, _CMP_UNORD_Q), root, e);
+}
+
+static void estimated_root_f4(int64_t begin, int64_t count, const void *given) {
+    const Walk *w = given;
+    const float *x = (const float *)w->operand[0] + begin;
+    float *out = (float *)w->out + begin;
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) _mm512_storeu_ps(out + i, estimated(_mm512_loadu_ps(x + i)));
+    __mmask16 rest = (__mmask16)((1u << (count - i)) - 1);
+    _mm512_mask_storeu_ps(out + i, rest, estimated(_mm512_mask_loadu_ps(_mm512_set1_ps(1), rest, x + i)));
+}
+#else
+#define estimated_root_f4 inverse_root_f4
+#endif
+
+/* Functions whose inner loops are numpy's. */
+#define OF_NUMPY(name, T, which, kind)                                                                                             \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Walk *w = given;                                                                                                     \
+        numpy_call(&numpy_loops[which][kind], (const T *)w->operand[0] + begin, (T *)w->out + begin, count, sizeof(T));            \
+    }                                                                                                                              \
+
+OF_NUMPY(exp_f4, float, NUMPY_EXP, 0)
+OF_NUMPY(exp_f8, double, NUMPY_EXP, 1)
+OF_NUMPY(log_f4, float, NUMPY_LOG, 0)
+OF_NUMPY(log_f8, double, NUMPY_LOG, 1)
+OF_NUMPY(tanh_f4, float, NUMPY_TANH, 0)
+OF_NUMPY(tanh_f8, double, NUMPY_TANH, 1)
+
+#define SIGMOID(name, T, kind)                                                                                                     \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Walk *w = given;                                                                                                     \
+        const T *x = (const T *)w->operand[0] + begin;                                                                             \
+        T *out = (T *)w->out + begin, powers[BLOCK];                                                                               \
+        for (int64_t done = 0; done < count; done += BLOCK) {                                                                      \
+            int64_t some = count - done < BLOCK ? count - done : BLOCK;                                                            \
+            for (int64_t i = 0; i < some; i++) powers[i] = -x[done + i];                                                           \
+            numpy_call(&numpy_loops[NUMPY_EXP][kind], powers, powers, some, sizeof(T));                                            \
+            for (int64_t i = 0; i < some; i++) out[done + i] = 1 / (powers[i] + 1);                                                \
+        }                                                                                                                          \
+    }
+
+SIGMOID(sigmoid_f4, float, 0)
+SIGMOID(sigmoid_f8, double, 1)
+
+/* A choice moves bits, whatever they mean. */
+#define SELECT(name, T)                                                                                                            \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Walk *w = given;                                                                                                     \
+        const npy_bool *where = (const npy_bool *)w->operand[0];                                                                   \
+        const T *x = (const T *)w->operand[1], *y = (const T *)w->operand[2];                                                      \
+        T *out = (T *)w->out;                                                                                                      \
+        _Pragma("GCC ivdep") for (int64_t i = begin; i < begin + count; i++) out[i] = where[i] ? x[i] : y[i];                      \
+    }
+
+SELECT(select_1, uint8_t)
+SELECT(select_4, uint32_t)
+SELECT(select_8, uint64_t)
+
+#define CASTS_FROM(from, T)                                                                                                        \
+    UNARY(cast_##from##_f4, T, float, a) UNARY(cast_##from##_f8, T, double, a) UNARY(cast_##from##_i4, T, int32_t, a)              \
+    UNARY(cast_##from##_i8, T, int64_t, a) UNARY(cast_##from##_b1, T, npy_bool, a != 0)
+
+CASTS_FROM(f4, float)
+CASTS_FROM(f8, double)
+CASTS_FROM(i4, int32_t)
+CASTS_FROM(i8, int64_t)
+CASTS_FROM(b1, npy_bool)
+
+/* ---- the kernels */
+
+/* The loop for each element type. */
+typedef struct {
+    Part f4, f8, i4, i8;
+} Loops;
+
+static inline Part loop_for(const Loops *loops, int type) {
+    switch (type) {
+        case NPY_FLOAT32: return loops->f4;
+        case NPY_FLOAT64: return loops->f8;
+        case NPY_INT32: return loops->i4;
+        case NPY_INT64: return loops->i8;
+        default: return NULL;
+    }
+}
+
+/* Where an operand stands to the result, `full`: it has its shape, or is one number, or a row. */
+static inline bool place(Walk *w, int k, PyArrayObject *operand, PyArrayObject *full) {
+    int rank = PyArray_NDIM(operand), deepest = PyArray_NDIM(full);
+    w->operand[k] = PyArray_DATA(operand);
+    w->step[k] = 1;
+    w->pitch[k] = w->columns;
+    if (operand == full) return true;
+    if (rank == 0) {
+        w->step[k] = w->pitch[k] = 0;
+        return true;
+    }
+    if (rank == deepest) return same_shape(operand, full);
+    if (rank != 1 || PyArray_DIM(operand, 0) != PyArray_DIM(full, deepest - 1)) return false;
+    w->pitch[k] = 0;
+    return true;
+}
+
+static PyObject *compute(const Call *call, Part part, Walk *w, PyArrayObject *full, int type, Py_ssize_t into) {
+    int64_t size = w->rows * w->columns;
+    if (!part || left_to_governor(call, size)) return NULL;
+    PyArrayObject *out = result_at(call, into, type, PyArray_NDIM(full), PyArray_DIMS(full));
+    if (!out) return NULL;
+    w->out = PyArray_DATA(out);
+    if (w->rows == 1)
+        work_through(call, part, w, w->columns, PIECE, size);
+    else if (size)
+        work_through(call, part, w, w->rows, PIECE / w->columns, size);
+    return (PyObject *)out;
+}
+
+static PyObject *binary(const Call *call, const Loops *loops) {
+    PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
+    if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y)) return NULL;
+    PyArrayObject *full = PyArray_NDIM(y) > PyArray_NDIM(x) ? y : x;
+    int rank = PyArray_NDIM(full);
+    if (!rank) return NULL;
+    Walk w = {.rows = 1, .columns = PyArray_SIZE(full)};
+    PyArrayObject *other = full == x ? y : x;
+    if (PyArray_NDIM(other) == 1 && rank > 1) {
+        w.columns = PyArray_DIM(full, rank - 1);
+        if (!w.columns) return NULL;
+        w.rows = PyArray_SIZE(full) / w.columns;
+    }
+    if (!place(&w, 0, x, full) || !place(&w, 1, y, full)) return NULL;
+    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, full, PyArray_TYPE(x), 2);
+}
+
+static PyObject *unary_of(const Call *call, PyArrayObject *x, Part part, int type) {
+    if (!PyArray_NDIM(x)) return NULL;
+    Walk w = {.rows = 1, .columns = PyArray_SIZE(x), .operand = {PyArray_DATA(x)}, .step = {1}};
+    return compute(call, part, &w, x, type, 1);
+}
+
+/* A transposed matrix is copied block by block into the result, and computed there. */
+static PyObject *of_transposed(const Call *call, const Loops *loops) {
+    if (call->count != 2 || Py_TYPE(call->args[0]) != &PyArray_Type) return NULL;
+    PyArrayObject *x = (PyArrayObject *)call->args[0], *out = array_at(call, 1);
+    if (!out || PyArray_NDIM(x) != 2 || PyArray_NDIM(out) != 2 || PyArray_TYPE(x) != PyArray_TYPE(out)) return NULL;
+    if (PyArray_ITEMSIZE(x) != 4 || !PyArray_ISNOTSWAPPED(x) || !PyArray_ISALIGNED(x) || !PyArray_IS_F_CONTIGUOUS(x)) return NULL;
+    Part part = loop_for(loops, PyArray_TYPE(x));
+    if (!part || !same_shape(x, out) || share_memory(x, out) || !PyArray_ISWRITEABLE(out)) return NULL;
+    int64_t size = PyArray_SIZE(x);
+    if (size < TRANSPOSED_LEAST || left_to_governor(call, size)) return NULL;
+    copy_transposed(call, x, out);
+    Walk w = {.rows = 1, .columns = size, .operand = {PyArray_DATA(out)}, .step = {1}, .out = PyArray_DATA(out)};
+    work_through(call, part, &w, size, PIECE, size);
+    Py_INCREF((PyObject *)out);
+    return (PyObject *)out;
+}
+
+static PyObject *unary(const Call *call, const Loops *loops) {
+    PyArrayObject *x = array_at(call, 0);
+    if (!x) return of_transposed(call, loops);
+    return unary_of(call, x, loop_for(loops, PyArray_TYPE(x)), PyArray_TYPE(x));
+}
+
+#define KERNEL(name, how, ...)                                                                                                     \
+    static PyObject *name(const Call *call) {                                                                                      \
+        static const Loops loops = {__VA_ARGS__};                                                                                  \
+        return how(call, &loops);                                                                                                  \
+    }
+#define FOUR(name) name##_f4, name##_f8, name##_i4, name##_i8
+#define TWO(name) name##_f4, name##_f8
+
+KERNEL(k_add, binary, FOUR(add))
+KERNEL(k_sub, binary, FOUR(sub))
+KERNEL(k_mul, binary, FOUR(mul))
+KERNEL(k_divide, binary, TWO(divide))
+KERNEL(k_maximum, binary, FOUR(maximum))
+KERNEL(k_minimum, binary, FOUR(minimum))
+KERNEL(k_negative, unary, FOUR(negative))
+KERNEL(k_square, unary, FOUR(square))
+KERNEL(k_relu, unary, FOUR(relu))
+KERNEL(k_sqrt, unary, TWO(square_root))
+KERNEL(k_rsqrt_bits, unary, TWO(inverse_root))
+KERNEL(k_rsqrt_many, unary, estimated_root_f4, inverse_root_f8)
+KERNEL(k_exp, unary, TWO(exp))
+KERNEL(k_log, unary, TWO(log))
+KERNEL(k_tanh, unary, TWO(tanh))
+KERNEL(k_sigmoid, unary, TWO(sigmoid))
+
+/* Roots of many numbers, into a buffer, may differ from numpy's in the last bit; others are numpy's to the bit. */
+static PyObject *k_rsqrt(const Call *call) {
+    PyArrayObject *x = array_at(call, 0);
+    return call->count > 1 && x && PyArray_SIZE(x) >= MANY_ROOTS ? k_rsqrt_many(call) : k_rsqrt_bits(call);
+}
+
+/* A bias is a row for two dimensions or more. */
+static PyObject *k_bias_add(const Call *call) {
+    PyArrayObject *value = array_at(call, 0), *bias = array_at(call, 1);
+    return value && bias && PyArray_NDIM(value) > 1 && PyArray_NDIM(bias) == 1 ? k_add(call) : NULL;
+}
+
+/* The operands of gradients have one shape. */
+static PyObject *gradient(const Call *call, const Loops *loops) {
+    PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
+    return x && y && same_shape(x, y) ? binary(call, loops) : NULL;
+}
+
+KERNEL(k_relu_grad, gradient, TWO(relu_grad))
+KERNEL(k_tanh_grad, gradient, TWO(tanh_grad))
+KERNEL(k_sigmoid_grad, gradient, TWO(sigmoid_grad))
+
+static PyObject *k_select(const Call *call) {
+    PyArrayObject *where = typed_at(call, 0, NPY_BOOL), *x = array_at(call, 1), *y = array_at(call, 2);
+    if (!where || !x || !y || PyArray_TYPE(x) != PyArray_TYPE(y) || !PyArray_ISNUMBER(x)) return NULL;
+    if (!PyArray_NDIM(x) || !same_shape(where, x) || !same_shape(x, y)) return NULL;
+    int64_t size = PyArray_ITEMSIZE(x);
+    Part part = size == 4 ? select_4 : size == 8 ? select_8 : size == 1 ? select_1 : NULL;
+    Walk w = {.rows = 1, .columns = PyArray_SIZE(x)};
+    w.operand[0] = PyArray_DATA(where);
+    w.operand[1] = PyArray_DATA(x);
+    w.operand[2] = PyArray_DATA(y);
+    return compute(call, part, &w, x, PyArray_TYPE(x), 3);
+}
+
+#define CAST_TO(to, type)                                                                                                          \
+    static PyObject *k_cast_##to(const Call *call) {                                                                               \
+        PyArrayObject *x = array_at(call, 0);                                                                                      \
+        if (!x) return NULL;                                                                                                       \
+        static const Loops loops = {cast_f4_##to, cast_f8_##to, cast_i4_##to, cast_i8_##to};                                       \
+        Part part = PyArray_TYPE(x) == NPY_BOOL ? cast_b1_##to : loop_for(&loops, PyArray_TYPE(x));                                \
+        return unary_of(call, x, part, type);                                                                                      \
+    }
+
+CAST_TO(f4, NPY_FLOAT32)
+CAST_TO(f8, NPY_FLOAT64)
+CAST_TO(i4, NPY_INT32)
+CAST_TO(i8, NPY_INT64)
+CAST_TO(b1, NPY_BOOL)
+
+/* ---- sums of a list of tensors, left to right */
+
+enum { MOST_TERMS = 16 };
+
+typedef struct {
+    int64_t count;
+    const void *terms[MOST_TERMS];
+    void *out;
+} Terms;
+
+#define ADD_N(name, T, U)                                                                                                          \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Terms *t = given;                                                                                                    \
+        U sums[BLOCK]; /* the result may be one of the terms */                                                                    \
+        for (int64_t done = begin; done < begin + count; done += BLOCK) {                                                          \
+            int64_t some = begin + count - done < BLOCK ? begin + count - done : BLOCK;                                            \
+            const T *one = (const T *)t->terms[0] + done;                                                                          \
+            for (int64_t i = 0; i < some; i++) sums[i] = (U)one[i];                                                                \
+            for (int64_t k = 1; k < t->count; k++) {                                                                               \
+                const T *other = (const T *)t->terms[k] + done;                                                                    \
+                for (int64_t i = 0; i < some; i++) sums[i] += (U)other[i];                                                         \
+            }                                                                                                                      \
+            memcpy((T *)t->out + done, sums, some * sizeof(T));                                                                    \
+        }                                                                                                                          \
+    }
+
+ADD_N(add_n_f4, float, float)
+ADD_N(add_n_f8, double, double)
+ADD_N(add_n_i4, int32_t, uint32_t)
+ADD_N(add_n_i8, int64_t, uint64_t)
+
+static PyObject *k_add_n(const Call *call) {
+    static const Loops loops = {FOUR(add_n)};
+    if (call->count < 1 || !PyList_CheckExact(call->args[0])) return NULL;
+    Terms t = {.count = PyList_Size(call->args[0])};
+    if (t.count < 1 || t.count > MOST_TERMS) return NULL;
+    PyArrayObject *first = NULL;
+    for (int64_t k = 0; k < t.count; k++) {
+        PyArrayObject *one = as_array(PyList_GetItem(call->args[0], k));
+        if (!one || (first && (PyArray_TYPE(one) != PyArray_TYPE(first) || !same_shape(one, first)))) return NULL;
+        if (!first) first = one;
+        t.terms[k] = PyArray_DATA(one);
+    }
+    Part part = loop_for(&loops, PyArray_TYPE(first));
+    int64_t size = PyArray_SIZE(first);
+    if (!part || !PyArray_NDIM(first) || left_to_governor(call, size)) return NULL;
+    PyArrayObject *out = result_at(call, 1, PyArray_TYPE(first), PyArray_NDIM(first), PyArray_DIMS(first));
+    if (!out) return NULL;
+    t.out = PyArray_DATA(out);
+    work_through(call, part, &t, size, PIECE, size * t.count);
+    return (PyObject *)out;
+}

@@ -1,0 +1,287 @@
+/* The extension module `_native`: the kernels as functions of Python, the pool, and checksums.
+ *
+ * `bind` makes a builtin function of a kernel, and of the Python function to which it leaves what it does not know. Such a function gets
+ * its arguments as a C array, so a call costs 0.1 µs.
+ */
+#define OWNS_NUMPY
+#include "kernels.h"
+
+#include "crc32c.h"
+
+NumpyLoop numpy_loops[NUMPY_LOOPS][2];
+static const Kernel *table = kernels_plain;
+static const char *level = "plain";
+
+/* ---- processors */
+
+static const Kernel *table_of(const char *name) {
+    if (!strcmp(name, "plain")) return kernels_plain;
+#if defined(__x86_64__)
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    bool wide = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (!strcmp(name, "avx2") && avx2) return kernels_avx2;
+    if (!strcmp(name, "avx512") && wide) return kernels_avx512;
+#endif
+    return NULL;
+}
+
+static const char *const LEVELS[] = {"avx512", "avx2", "plain"};
+
+static void take_best(void) {
+    for (size_t i = 0; i < sizeof(LEVELS) / sizeof(LEVELS[0]); i++)
+        if (table_of(LEVELS[i])) {
+            table = table_of(level = LEVELS[i]);
+            return;
+        }
+}
+
+static PyObject *use_level(PyObject *self, PyObject *name) {
+    (void)self;
+    for (size_t i = 0; i < sizeof(LEVELS) / sizeof(LEVELS[0]); i++)
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, LEVELS[i]) == 0 && table_of(LEVELS[i])) {
+            table = table_of(level = LEVELS[i]);
+            Py_RETURN_TRUE;
+        }
+    Py_RETURN_FALSE;
+}
+
+static PyObject *level_name(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    return PyUnicode_FromString(level);
+}
+
+/* ---- kernels as functions */
+
+typedef struct {
+    PyObject_HEAD
+    Function function;
+    PyObject *otherwise;
+} Bound;
+
+static PyTypeObject *bound_type;
+
+static void bound_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((Bound *)self)->otherwise);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot bound_slots[] = {{Py_tp_dealloc, bound_dealloc}, {0, NULL}};
+static PyType_Spec bound_spec = {"actorflow.kernels.native._native.Bound", sizeof(Bound), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
+
+static PyObject *to_python(PyObject *function, PyObject *const *args, Py_ssize_t count) {
+    PyObject *given = PyTuple_New(count);
+    if (!given) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SetItem(given, i, args[i]);
+    }
+    PyObject *found = PyObject_CallObject(function, given);
+    Py_DECREF(given);
+    return found;
+}
+
+static PyObject *call_bound(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    Bound *bound = (Bound *)self;
+    Call call = {args, count, 0};
+    PyObject *found = bound->function(&call);
+    if (found || PyErr_Occurred()) return found;
+    return to_python(bound->otherwise, args, count);
+}
+
+static PyMethodDef bound_definition = {"kernel", (PyCFunction)(void (*)(void))call_bound, METH_FASTCALL, NULL};
+
+static Function function_named(PyObject *name) {
+    for (const Kernel *kernel = table; kernel->name; kernel++)
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, kernel->name) == 0) return kernel->function;
+    PyErr_Format(PyExc_KeyError, "there is no native kernel %R", name);
+    return NULL;
+}
+
+static PyObject *bind(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "bind(name, otherwise)");
+    Function function = function_named(args[0]);
+    if (!function) return NULL;
+    Bound *bound = PyObject_New(Bound, bound_type);
+    if (!bound) return NULL;
+    bound->function = function;
+    bound->otherwise = args[1];
+    Py_INCREF(args[1]);
+    PyObject *made = PyCFunction_NewEx(&bound_definition, (PyObject *)bound, NULL);
+    Py_DECREF((PyObject *)bound);
+    return made;
+}
+
+static PyObject *call_named(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count < 2) return PyErr_Format(PyExc_TypeError, "call(name, threads, *arguments)");
+    Function function = function_named(args[0]);
+    long threads = PyLong_AsLong(args[1]);
+    if (!function || (threads == -1 && PyErr_Occurred())) return NULL;
+    Call call = {args + 2, count - 2, threads < 1 ? 1 : (int)threads};
+    PyObject *found = function(&call);
+    if (found || PyErr_Occurred()) return found;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+/* ---- the pool */
+
+/* share(part, given, count, piece, threads): the work of a C function at an address. */
+static PyObject *share(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    int64_t n[5];
+    if (count != 5) return PyErr_Format(PyExc_TypeError, "share(part, given, count, piece, threads)");
+    for (int i = 0; i < 5; i++) {
+        n[i] = PyLong_AsLongLong(args[i]);
+        if (n[i] == -1 && PyErr_Occurred()) return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    pool_run((Part)(intptr_t)n[0], (const void *)(intptr_t)n[1], n[2], n[3] < 1 ? 1 : n[3], (int)n[4]);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+typedef struct {
+    PyObject *work, *type, *value, *trace;
+} Calls;
+
+static void call_each(int64_t begin, int64_t count, const void *given) {
+    Calls *calls = *(Calls *const *)given;
+    PyGILState_STATE state = PyGILState_Ensure();
+    for (int64_t i = begin; i < begin + count && !calls->type; i++) {
+        PyObject *number = PyLong_FromLongLong(i), *found = NULL;
+        if (number) found = to_python(calls->work, &number, 1);
+        Py_XDECREF(number);
+        if (!found) {
+            if (calls->type)
+                PyErr_Clear(); /* the first error is told */
+            else
+                PyErr_Fetch(&calls->type, &calls->value, &calls->trace);
+        }
+        Py_XDECREF(found);
+    }
+    PyGILState_Release(state);
+}
+
+/* each(work, count, threads): calls a function of Python with each number below `count`. */
+static PyObject *each(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "each(work, count, threads)");
+    long pieces = PyLong_AsLong(args[1]), threads = PyLong_AsLong(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    Calls calls = {args[0], NULL, NULL, NULL}, *at = &calls;
+    Py_BEGIN_ALLOW_THREADS
+    pool_run(call_each, &at, pieces, 1, (int)threads);
+    Py_END_ALLOW_THREADS
+    if (calls.type) {
+        PyErr_Restore(calls.type, calls.value, calls.trace);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *limit_threads(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "limit_threads(threads, cores)");
+    long threads = PyLong_AsLong(args[0]), cores = PyLong_AsLong(args[1]);
+    if (PyErr_Occurred()) return NULL;
+    pool_limit((int)threads, (int)cores);
+    Py_RETURN_NONE;
+}
+
+static PyObject *pool_threads(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    int threads, sleeping;
+    pool_state(&threads, &sleeping);
+    return Py_BuildValue("(ii)", threads, sleeping);
+}
+
+/* ---- checksums */
+
+static PyObject *checksum(PyObject *const *args, Py_ssize_t count, uint32_t (*function)(uint32_t, const void *, size_t)) {
+    Py_buffer view;
+    unsigned long before = 0;
+    if (count < 1 || count > 2) return PyErr_Format(PyExc_TypeError, "crc32c(data, before=0)");
+    if (count == 2 && (before = PyLong_AsUnsignedLong(args[1])) == (unsigned long)-1 && PyErr_Occurred()) return NULL;
+    if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE)) return NULL;
+    uint32_t found;
+    if (view.len > HELD) {
+        Py_BEGIN_ALLOW_THREADS
+        found = function((uint32_t)before, view.buf, (size_t)view.len);
+        Py_END_ALLOW_THREADS
+    } else
+        found = function((uint32_t)before, view.buf, (size_t)view.len);
+    PyBuffer_Release(&view);
+    return PyLong_FromUnsignedLong(found);
+}
+
+static PyObject *py_crc32c(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    return checksum(args, count, crc32c);
+}
+
+static PyObject *py_crc32c_by_tables(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    return checksum(args, count, crc32c_by_tables);
+}
+
+/* ---- the module */
+
+/* numpy's inner loops of functions of one argument, from its universal functions. */
+static bool find_numpy_loops(PyObject *numpy) {
+    static const char *const names[NUMPY_LOOPS] = {"exp", "log", "tanh"};
+    static const int types[2] = {NPY_FLOAT32, NPY_FLOAT64};
+    for (int i = 0; i < NUMPY_LOOPS; i++) {
+        PyUFuncObject *ufunc = (PyUFuncObject *)PyObject_GetAttrString(numpy, names[i]);
+        if (!ufunc) return false;
+        bool found[2] = {false, false};
+        if (Py_TYPE((PyObject *)ufunc) == &PyUFunc_Type && ufunc->nin == 1 && ufunc->nout == 1)
+            for (int kind = 0; kind < 2; kind++)
+                for (int k = 0; k < ufunc->ntypes && !found[kind]; k++)
+                    if (ufunc->types[2 * k] == types[kind] && ufunc->types[2 * k + 1] == types[kind]) {
+                        numpy_loops[i][kind].function = ufunc->functions[k];
+                        numpy_loops[i][kind].data = ufunc->data ? (void *)ufunc->data[k] : NULL;
+                        found[kind] = true;
+                    }
+        Py_DECREF((PyObject *)ufunc); /* numpy keeps it */
+        if (!found[0] || !found[1]) {
+            PyErr_Format(PyExc_ImportError, "numpy.%s has no inner loop for floats", names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+#define FAST(name, function) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL}
+static PyMethodDef methods[] = {
+    FAST("bind", bind),
+    FAST("call", call_named),
+    FAST("share", share),
+    FAST("each", each),
+    FAST("limit_threads", limit_threads),
+    {"pool_threads", pool_threads, METH_NOARGS, NULL},
+    FAST("crc32c", py_crc32c),
+    FAST("crc32c_by_tables", py_crc32c_by_tables),
+    {"use_level", use_level, METH_O, NULL},
+    {"level", level_name, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    import_array();
+    import_umath();
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    bool found = numpy && find_numpy_loops(numpy);
+    Py_XDECREF(numpy);
+    if (!found) return NULL;
+    bound_type = (PyTypeObject *)PyType_FromSpec(&bound_spec);
+    if (!bound_type) return NULL;
+    take_best();
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,250 @@
+/* Sums, means and extremes over dimensions that lie side by side.
+ *
+ * Sums of fewer than 1024 elements are numpy's bit for bit: along rows pairwise, with eight partial sums for up to 128 numbers;
+ * along columns in order. Others are added in lanes within pieces, and over pieces in float64. A piece is the same whoever adds it
+ * up, so a sum does not depend on threads; it may differ from numpy's in the last bits.
+ */
+
+enum { SMALL_SUM = 1024, SUM_PIECE = 1 << 14, LANES = 64, DEEP = 64, ROWS_AT_ONCE = 4, SUM_COLUMNS = 1 << 16 };
+
+/* An array as `before` groups of `along` rows of `after` elements, of which the rows become one. */
+typedef struct {
+    int64_t before, along, after;
+    npy_intp sizes[DEEPEST];
+    int rank;
+} Plan;
+
+static bool plan_of(PyArrayObject *x, PyArrayObject *axes, bool keep, Plan *plan) {
+    int rank = PyArray_NDIM(x);
+    int64_t count = PyArray_SIZE(axes), first = 0;
+    if (count < 1 || rank < 1 || rank > DEEPEST || PyArray_NDIM(axes) > 1) return false;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t axis = number(PyArray_DATA(axes), is_wide(axes), i);
+        if (axis < 0) axis += rank;
+        if (axis < 0 || axis >= rank || (i && axis != first + i)) return false;
+        if (!i) first = axis;
+    }
+    plan->before = plan->along = plan->after = 1;
+    plan->rank = 0;
+    for (int i = 0; i < rank; i++) {
+        bool reduced = i >= first && i < first + count;
+        int64_t size = PyArray_DIM(x, i);
+        *(i < first ? &plan->before : reduced ? &plan->along : &plan->after) *= size;
+        if (!reduced || keep) plan->sizes[plan->rank++] = reduced ? 1 : size;
+    }
+    return true;
+}
+
+typedef struct {
+    const void *x;
+    void *out;
+    int64_t before, along, after, pieces;
+    bool few;
+    void *partial;
+} Reduction;
+
+#define SUMS(T, kind)                                                                                                              \
+    static T pairwise_##kind(const T *x, int64_t n) {                                                                              \
+        if (n < 8) {                                                                                                               \
+            T total = (T)-0.0;                                                                                                     \
+            for (int64_t i = 0; i < n; i++) total += x[i];                                                                         \
+            return total;                                                                                                          \
+        }                                                                                                                          \
+        if (n > 128) {                                                                                                             \
+            int64_t half = n / 2;                                                                                                  \
+            half -= half % 8;                                                                                                      \
+            return pairwise_##kind(x, half) + pairwise_##kind(x + half, n - half);                                                 \
+        }                                                                                                                          \
+        T r[8];                                                                                                                    \
+        int64_t whole = n - n % 8;                                                                                                 \
+        for (int k = 0; k < 8; k++) r[k] = x[k];                                                                                   \
+        for (int64_t i = 8; i < whole; i += 8)                                                                                     \
+            for (int k = 0; k < 8; k++) r[k] += x[i + k];                                                                          \
+        T total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                                               \
+        for (int64_t i = whole; i < n; i++) total += x[i];                                                                         \
+        return total;                                                                                                              \
+    }                                                                                                                              \
+    /* In lanes, each of which adds up some numbers before its sum goes to the others'. */                                        \
+    static double lanes_##kind(const T *x, int64_t n) {                                                                            \
+        double total = 0;                                                                                                          \
+        int64_t i = 0;                                                                                                             \
+        while (i + LANES <= n) {                                                                                                   \
+            T sums[LANES] = {0};                                                                                                   \
+            int64_t end = i + LANES * DEEP < n ? i + LANES * DEEP : n;                                                             \
+            for (; i + LANES <= end; i += LANES)                                                                                   \
+                for (int k = 0; k < LANES; k++) sums[k] += x[i + k];                                                               \
+            for (int width = LANES / 2; width; width /= 2)                                                                         \
+                for (int k = 0; k < width; k++) sums[k] += sums[k + width];                                                        \
+            total += sums[0];                                                                                                      \
+        }                                                                                                                          \
+        T rest[8] = {0};                                                                                                           \
+        for (; i + 8 <= n; i += 8)                                                                                                 \
+            for (int k = 0; k < 8; k++) rest[k] += x[i + k];                                                                       \
+        for (; i < n; i++) rest[0] += x[i];                                                                                        \
+        return total + (double)(((rest[0] + rest[1]) + (rest[2] + rest[3])) + ((rest[4] + rest[5]) + (rest[6] + rest[7])));        \
+    }                                                                                                                              \
+    static void row_sums_##kind(int64_t begin, int64_t count, const void *given) {                                                 \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t row = begin; row < begin + count; row++) {                                                                    \
+            const T *x = (const T *)r->x + row * r->along;                                                                         \
+            if (r->few) {                                                                                                          \
+                ((T *)r->out)[row] = pairwise_##kind(x, r->along) + 0;                                                             \
+                continue;                                                                                                          \
+            }                                                                                                                      \
+            double total = 0;                                                                                                      \
+            for (int64_t i = 0; i < r->along; i += SUM_PIECE)                                                                      \
+                total += lanes_##kind(x + i, r->along - i < SUM_PIECE ? r->along - i : SUM_PIECE);                                 \
+            ((T *)r->out)[row] = (T)total;                                                                                         \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    /* Pieces of one long row. */                                                                                                  \
+    static void piece_sums_##kind(int64_t begin, int64_t count, const void *given) {                                               \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t piece = begin; piece < begin + count; piece++) {                                                              \
+            int64_t start = piece * SUM_PIECE, left = r->along - start;                                                            \
+            ((double *)r->partial)[piece] = lanes_##kind((const T *)r->x + start, left < SUM_PIECE ? left : SUM_PIECE);            \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static void add_rows_##kind(const T *x, T *restrict into, int64_t rows, int64_t columns, bool in_order) {                      \
+        for (int64_t i = 0; i < columns; i++) into[i] = x[i] + 0;                                                                  \
+        int64_t row = 1;                                                                                                           \
+        for (; !in_order && row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) {                                                     \
+            const T *a = x + row * columns, *b = a + columns, *c = b + columns, *d = c + columns;                                  \
+            for (int64_t i = 0; i < columns; i++) into[i] += (a[i] + b[i]) + (c[i] + d[i]);                                        \
+        }                                                                                                                          \
+        for (; row < rows; row++) {                                                                                                \
+            const T *a = x + row * columns;                                                                                        \
+            for (int64_t i = 0; i < columns; i++) into[i] += a[i];                                                                 \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static void column_sums_##kind(int64_t begin, int64_t count, const void *given) {                                              \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t group = begin; group < begin + count; group++)                                                                \
+            add_rows_##kind((const T *)r->x + group * r->along * r->after, (T *)r->out + group * r->after, r->along, r->after,     \
+                            r->few);                                                                                               \
+    }                                                                                                                              \
+    /* Pieces of the rows of one large matrix. */                                                                                  \
+    static void piece_column_sums_##kind(int64_t begin, int64_t count, const void *given) {                                        \
+        const Reduction *r = given;                                                                                                \
+        int64_t high = (r->along + r->pieces - 1) / r->pieces;                                                                     \
+        for (int64_t piece = begin; piece < begin + count; piece++) {                                                              \
+            int64_t start = piece * high, left = r->along - start;                                                                 \
+            add_rows_##kind((const T *)r->x + start * r->after, (T *)r->partial + piece * r->after, left < high ? left : high,     \
+                            r->after, false);                                                                                      \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static bool sum_##kind(const Call *call, const Reduction *given, bool mean) {                                                  \
+        Reduction r = *given;                                                                                                      \
+        int64_t size = r.before * r.along * r.after, pieces = (r.along + SUM_PIECE - 1) / SUM_PIECE;                               \
+        T *out = r.out;                                                                                                            \
+        if (r.after == 1 && r.before == 1 && pieces > 1) {                                                                         \
+            double *partial = PyMem_Malloc(pieces * sizeof(double)), total = 0;                                                    \
+            if (!partial) return PyErr_NoMemory(), false;                                                                          \
+            r.partial = partial;                                                                                                   \
+            work_through(call, piece_sums_##kind, &r, pieces, 1, size);                                                            \
+            for (int64_t i = 0; i < pieces; i++) total += partial[i];                                                              \
+            PyMem_Free(partial);                                                                                                   \
+            out[0] = (T)total;                                                                                                     \
+        } else if (r.after == 1) {                                                                                                 \
+            work_through(call, row_sums_##kind, &r, r.before, SUM_PIECE / r.along + 1, size);                                      \
+        } else if (r.before == 1 && size >= SUM_COLUMNS && r.along >= 16) {                                                        \
+            int64_t high = 2 * SUM_PIECE / r.after + 8;                                                                            \
+            r.pieces = (r.along + high - 1) / high;                                                                                \
+            high = (r.along + r.pieces - 1) / r.pieces;                                                                            \
+            r.pieces = (r.along + high - 1) / high;                                                                                \
+            T *partial = PyMem_Malloc(r.pieces * r.after * sizeof(T));                                                             \
+            if (!partial) return PyErr_NoMemory(), false;                                                                          \
+            r.partial = partial;                                                                                                   \
+            work_through(call, piece_column_sums_##kind, &r, r.pieces, 1, size);                                                   \
+            add_rows_##kind(partial, out, r.pieces, r.after, true);                                                                \
+            PyMem_Free(partial);                                                                                                   \
+        } else {                                                                                                                   \
+            work_through(call, column_sums_##kind, &r, r.before, SUM_PIECE / (r.along * r.after) + 1, size);                       \
+        }                                                                                                                          \
+        if (mean)                                                                                                                  \
+            for (int64_t i = 0; i < r.before * r.after; i++) out[i] /= (T)r.along;                                                 \
+        return true;                                                                                                               \
+    }
+
+SUMS(float, f4)
+SUMS(double, f8)
+
+/* An array as it is, or numpy's scalar for one of rank 0. */
+static PyObject *scalar_or_array(PyArrayObject *made) { return PyArray_Return(made); }
+
+static PyObject *summed(const Call *call, bool mean) {
+    PyArrayObject *x = array_at(call, 0), *axes = indices_at(call, 1);
+    Plan plan;
+    if (!x || !axes || call->count != 3 || (PyArray_TYPE(x) != NPY_FLOAT32 && PyArray_TYPE(x) != NPY_FLOAT64)) return NULL;
+    if (!PyBool_Check(call->args[2]) || !plan_of(x, axes, call->args[2] == Py_True, &plan)) return NULL;
+    int64_t size = plan.before * plan.along * plan.after;
+    if (plan.along < 1 || left_to_governor(call, size)) return NULL;
+    PyArrayObject *made = fresh(PyArray_TYPE(x), plan.rank, plan.sizes);
+    if (!made) return NULL;
+    Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan.before, plan.along, plan.after, 0, size < SMALL_SUM, NULL};
+    bool done = !size || (PyArray_TYPE(x) == NPY_FLOAT32 ? sum_f4(call, &r, mean) : sum_f8(call, &r, mean));
+    if (!done) {
+        Py_DECREF((PyObject *)made);
+        return NULL;
+    }
+    return scalar_or_array(made);
+}
+
+static PyObject *k_sum(const Call *call) { return summed(call, false); }
+static PyObject *k_mean(const Call *call) { return summed(call, true); }
+
+/* ---- extremes: a NaN stays */
+
+#define EXTREMES(name, T, better)                                                                                                  \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t group = begin; group < begin + count; group++) {                                                              \
+            const T *x = (const T *)r->x + group * r->along * r->after;                                                            \
+            T *restrict out = (T *)r->out + group * r->after;                                                                      \
+            if (r->after == 1) {                                                                                                   \
+                T best = x[0];                                                                                                     \
+                int64_t i = 0;                                                                                                     \
+                if (r->along >= LANES) {                                                                                           \
+                    T wide[LANES];                                                                                                 \
+                    memcpy(wide, x, sizeof(wide));                                                                                 \
+                    for (i = LANES; i + LANES <= r->along; i += LANES)                                                             \
+                        for (int k = 0; k < LANES; k++) wide[k] = better(wide[k], x[i + k]);                                       \
+                    for (int width = LANES / 2; width; width /= 2)                                                                 \
+                        for (int k = 0; k < width; k++) wide[k] = better(wide[k], wide[k + width]);                                \
+                    best = wide[0];                                                                                                \
+                }                                                                                                                  \
+                for (; i < r->along; i++) best = better(best, x[i]);                                                               \
+                out[0] = best;                                                                                                     \
+                continue;                                                                                                          \
+            }                                                                                                                      \
+            memcpy(out, x, r->after * sizeof(T));                                                                                  \
+            for (int64_t row = 1; row < r->along; row++) {                                                                         \
+                const T *line = x + row * r->after;                                                                                \
+                for (int64_t i = 0; i < r->after; i++) out[i] = better(out[i], line[i]);                                           \
+            }                                                                                                                      \
+        }                                                                                                                          \
+    }
+#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define SMALLER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+
+EXTREMES(largest_f4, float, LARGER)
+EXTREMES(largest_f8, double, LARGER)
+EXTREMES(smallest_f4, float, SMALLER)
+EXTREMES(smallest_f8, double, SMALLER)
+
+static PyObject *extreme(const Call *call, Part single, Part twice) {
+    PyArrayObject *x = array_at(call, 0), *axes = indices_at(call, 1);
+    Plan plan;
+    if (!x || !axes || call->count != 3 || (PyArray_TYPE(x) != NPY_FLOAT32 && PyArray_TYPE(x) != NPY_FLOAT64)) return NULL;
+    if (!PyBool_Check(call->args[2]) || !plan_of(x, axes, call->args[2] == Py_True, &plan)) return NULL;
+    int64_t size = plan.before * plan.along * plan.after;
+    if (!size || (plan.before > 1 && left_to_governor(call, size))) return NULL;
+    PyArrayObject *made = fresh(PyArray_TYPE(x), plan.rank, plan.sizes);
+    if (!made) return NULL;
+    Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan.before, plan.along, plan.after, 0, false, NULL};
+    work_through(call, PyArray_TYPE(x) == NPY_FLOAT32 ? single : twice, &r, r.before, SUM_PIECE / (r.along * r.after) + 1, size);
+    return scalar_or_array(made);
+}
+
+static PyObject *k_max(const Call *call) { return extreme(call, largest_f4, largest_f8); }
+static PyObject *k_min(const Call *call) { return extreme(call, smallest_f4, smallest_f8); }

@@ -1,0 +1,193 @@
+"""Pools of maxima and convolutions of each channel by itself, over images with channels last.
+
+Pools have the bits of the Python kernels. Windows that do not all lie inside of the images, and gradients of windows that
+overlap, are left to oneDNN, or to numpy. Convolutions may differ in the last bits, because their sums are added in another
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.registry.kernel import kernel
+
+from ..nn import pool
+from ..nn.conv import depthwise as numpy_depthwise
+from ..nn.conv.functions import attributes
+from ..onednn import conv as onednn_conv  # declared before those here, which are taken where they can
+from ..onednn import pool as onednn_pool
+from .library import function
+
+Window = tuple[int, int, int, int]
+"""Its height and width, and how far it moves down and to the right."""
+LEAST = 2048
+"""Elements from which on pools pay."""
+
+
+def _nothing(*given: Any) -> None:
+    """Stands for: another kernel has to compute it."""
+
+
+# ---- pools of maxima
+
+_pool = function("max_pool", _nothing)
+_pool_grad = function("max_pool_grad", _nothing)
+
+
+def _window(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Window, tuple[int, ...]] | None:
+    """The window and the result's shape, where all windows lie inside."""
+    try:
+        spans = pool._spans(shape, ksize, strides, padding)
+    except ValueError:
+        return None
+    if len(spans) != 4 or spans[0].moves or spans[3].moves or prod(shape) == 0:
+        return None
+    if any(s.before or (s.count - 1) * s.stride + s.window > s.size for s in spans[1:3]):
+        return None
+    down, right = spans[1:3]
+    return (down.window, right.window, down.stride, right.stride), tuple([s.count for s in spans])
+
+
+def _can_pool(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return _window(shapes[0], attrs["ksize"], attrs["strides"], attrs["padding"]) is not None
+
+
+def _can_pool_grad(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    found = _window(shapes[0], attrs["ksize"], attrs["strides"], attrs["padding"])
+    return found is not None and found[0][:2] == found[0][2:]
+
+
+def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return bool(prod(shapes[0]) >= LEAST)
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": frozenset((dtypes.float32,)), "library": "native"}
+
+
+@kernel("MaxPool", can=_can_pool, pays=_pays, **_OPTIONS)
+def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    found = _window(x.shape, ksize, strides, padding)
+    if found is not None:
+        y = np.empty(found[1], np.float32) if out is None else out
+        if _pool(x, y, *found[0]) is not None:
+            return y
+    return onednn_pool.max_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out)
+
+
+@kernel("MaxPoolGrad", can=_can_pool_grad, pays=_pays, **_OPTIONS)
+def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
+    found = _window(x.shape, ksize, strides, padding)
+    if found is not None and found[0][:2] == found[0][2:] and y.shape == found[1]:
+        (high, wide, _, _), result = found
+        dx = np.empty(x.shape, np.float32) if out is None else out
+        if (result[1] * high, result[2] * wide) != x.shape[1:3]:
+            dx[...] = 0  # between the last windows and the borders
+        if _pool_grad(x, y, dy, dx, high, wide) is not None:
+            return dx
+    return onednn_pool.max_pool_grad(xp, x, y, dy, ksize=ksize, strides=strides, padding=padding, out=out)
+
+
+# ---- depthwise convolutions
+
+_forward = function("depthwise", _nothing)
+_to_images = function("depthwise_to_images", _nothing)
+_to_weights = function("depthwise_to_weights", _nothing)
+
+
+def _can_convolve(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return bool(attrs["data_format"] == "NHWC")
+
+
+def _geometry(images: Any, weights: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The result's height and width, and what the functions are told of windows. Raises ValueError where nothing fits."""
+    high, wide = numpy_depthwise._spans(images, weights, attrs)
+    told = high.stride, wide.stride, high.before, wide.before, high.dilation, wide.dilation
+    return (high.count, wide.count), told
+
+
+@kernel("DepthwiseConv2dNative", can=_can_convolve, **_OPTIONS)
+def depthwise(
+    xp: Any,
+    x: Any,
+    w: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    out: Any = None,
+) -> Any:
+    attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
+    counts, told = _geometry(x.shape, w.shape, attrs)
+    if w.shape[3] == 1:
+        y = np.empty((len(x), *counts, w.shape[2]), np.float32) if out is None else out
+        if _forward(x, w, y, *told) is not None:
+            return y
+    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    return numpy_depthwise.depthwise(xp, x, w, **given, data_format=data_format, dilations=dilations, out=out)
+
+
+@kernel("DepthwiseConv2dNativeBackpropInput", can=_can_convolve, **_OPTIONS)
+def depthwise_to_input(
+    xp: Any,
+    sizes: Any,
+    w: Any,
+    dy: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    out: Any = None,
+) -> Any:
+    attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
+    shape = tuple(sizes.tolist())
+    counts, told = _geometry(shape, w.shape, attrs)
+    if dy.shape == (shape[0], *counts, w.shape[2]) and w.shape[3] == 1:
+        dx = np.empty(shape, np.float32) if out is None else out
+        if _to_images(dx, w, dy, *told) is not None:
+            return dx
+    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    given |= {"data_format": data_format, "dilations": dilations}
+    return numpy_depthwise.depthwise_to_input(xp, sizes, w, dy, **given, out=out)
+
+
+@kernel("DepthwiseConv2dNativeBackpropFilter", can=_can_convolve, **_OPTIONS)
+def depthwise_to_filter(
+    xp: Any,
+    x: Any,
+    sizes: Any,
+    dy: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+) -> Any:
+    attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
+    shape = tuple(sizes.tolist())
+    counts, told = _geometry(x.shape, shape, attrs)
+    if dy.shape == (len(x), *counts, shape[2]) and shape[3] == 1:
+        dw = np.empty(shape, np.float32)
+        if _to_weights(x, dw, dy, *told) is not None:
+            return dw
+    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    return numpy_depthwise.depthwise_to_filter(xp, x, sizes, dy, **given, data_format=data_format, dilations=dilations)
+
+
+__all__ = [
+    "depthwise",
+    "depthwise_to_filter",
+    "depthwise_to_input",
+    "max_pool",
+    "max_pool_grad",
+    "onednn_conv",
+]

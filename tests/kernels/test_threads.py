@@ -1,0 +1,306 @@
+"""The pool of threads, and the governor that says how many of them take a call."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from actorflow.kernels.shared import threads
+from actorflow.kernels.shared.threads import Governor
+
+pooled = pytest.mark.skipif(threads.loaded() is None, reason="the library in C is not there")
+
+# ---- the governor, by a simulated clock
+
+
+def decided(governor: Governor, spent: dict[int, int], times: int) -> list[int]:
+    """What a governor decides where so many threads take so many nanoseconds."""
+    found = []
+    for _ in range(times):
+        count = governor.threads()
+        governor.add(count, spent[count])
+        found.append(count)
+    return found
+
+
+def test_several_threads_go_on_where_they_take_less() -> None:
+    found = decided(Governor(2), {1: 1_000_000, 2: 700_000}, 1000)
+    assert found[:4] == [1] * 4
+    assert found.count(2) > 990
+    assert 1 in found[4:], "what one thread takes is never looked at again"
+
+
+@pytest.mark.parametrize("most", [2, 4, 8])
+def test_work_that_scales_gets_all_threads(most: int) -> None:
+    found = decided(Governor(most), {count: 8_000_000 // count for count in range(1, most + 1)}, 500)
+    assert found[-100:].count(most) >= 99
+
+
+@pytest.mark.parametrize("best", [1, 2, 4, 8])
+def test_the_number_of_threads_is_that_which_takes_least(best: int) -> None:
+    spent = {count: 500_000 + 300_000 * abs(count.bit_length() - best.bit_length()) for count in (1, 2, 4, 8)}
+    found = decided(Governor(8), spent, 1000)
+    assert found.count(best) > 900
+
+
+def test_several_threads_are_left_where_they_take_more_and_come_back_when_that_changes() -> None:
+    governor = Governor(2)
+    assert decided(governor, {1: 1_000_000, 2: 1_500_000}, 1000).count(2) < 40
+    assert decided(governor, {1: 1_000_000, 2: 700_000}, 1000).count(2) > 700
+
+
+def test_to_gain_next_to_nothing_is_not_enough() -> None:
+    assert decided(Governor(2), {1: 60_000, 2: 55_000}, 1000).count(2) < 60
+
+
+def test_work_of_a_tenth_of_a_millisecond_is_divided_where_that_gains_a_third() -> None:
+    assert decided(Governor(2), {1: 100_000, 2: 65_000}, 1000).count(2) > 900
+
+
+def test_a_thread_that_stalls_now_and_then_is_left() -> None:
+    """A slice of the system's time in one call of thirty is more than the others gain."""
+    governor, divided = Governor(2), 0
+    for _ in range(1000):
+        count = governor.threads()
+        divided += count > 1
+        governor.add(count, (4_000_000 if divided % 30 == 0 else 60_000) if count > 1 else 100_000)
+    assert divided < 200
+
+
+def test_what_the_first_call_makes_counts_for_nothing() -> None:
+    governor = Governor(2)
+    governor.add(1, 50_000_000)
+    for _ in range(3):
+        governor.add(1, 1_000_000)
+    for spent in (90_000_000, 700_000, 700_000, 700_000):
+        assert governor.threads() == 2
+        governor.add(2, spent)
+    assert governor.threads() == 2
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_a_single_slow_time_spoils_no_trial(slow: int) -> None:
+    governor = Governor(2)
+    decided(governor, {1: 200_000}, 4)
+    governor.add(2, 700_000)  # both threads become warm
+    for number in range(3):
+        assert governor.threads() == 2
+        governor.add(2, 4_000_000 if number == slow else 110_000)
+    assert governor.threads() == 2
+
+
+def test_a_single_slow_time_changes_nothing() -> None:
+    governor = Governor(2)
+    decided(governor, {1: 1_000_000, 2: 500_000}, 20)
+    governor.add(2, 1_000_000_000)
+    assert governor.threads() == 2
+
+
+def test_one_thread_has_nothing_to_decide() -> None:
+    assert decided(Governor(1), {1: 1_000_000}, 50) == [1] * 50
+
+
+def test_whatever_calls_cost_there_are_never_more_threads_than_there_may_be(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(50):
+        most = draw.randint(1, 9)
+        governor = Governor(most)
+        for _ in range(300):
+            count = governor.threads()
+            assert 1 <= count <= most
+            governor.add(count, int(draw.lognormvariate(12, 2)))
+
+
+# ---- cores
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("cpu.max", "150000 100000\n", 2),
+        ("cpu.max", "max 100000\n", None),
+        ("cpu.max", "50000 100000\n", 1),
+        ("none", "", None),
+    ],
+)
+def test_the_limit_of_a_control_group(tmp_path: Path, name: str, text: str, wanted: int | None) -> None:
+    (tmp_path / name).write_text(text)
+    assert threads._limit_of_group(tmp_path) == wanted
+
+
+def test_the_limit_of_a_control_group_of_the_first_version(tmp_path: Path) -> None:
+    (tmp_path / "cpu").mkdir()
+    for quota, wanted in ((300_000, 3), (-1, None)):
+        (tmp_path / "cpu/cpu.cfs_quota_us").write_text(f"{quota}\n")
+        (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000\n")
+        assert threads._limit_of_group(tmp_path) == wanted
+
+
+def in_a_process(script: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pooled
+def test_the_environment_says_how_many_threads_there_are() -> None:
+    script = """
+        from actorflow.kernels.shared import threads
+        try:
+            print(threads.most_threads())
+        except Exception as error:
+            print(error)
+    """
+    assert in_a_process(script, ACTORFLOW_THREADS="5").strip() == "5"
+    assert "a number from 1 to 256" in in_a_process(script, ACTORFLOW_THREADS="many")
+    assert "a number from 1 to 256" in in_a_process(script, ACTORFLOW_THREADS="0")
+
+
+def test_without_the_library_there_is_one_thread_and_a_line_says_why() -> None:
+    script = """
+        import logging
+        logging.basicConfig(level="INFO")
+        import numpy as np
+        import actorflow as af
+        from actorflow.kernels.shared import threads
+        x = af.constant(np.arange(6, dtype="f4").reshape(2, 3))
+        with af.blocking.Session() as session:
+            print(session.run(af.reduce_sum(af.nn.softmax(x * x))), threads.most_threads())
+    """
+    output = in_a_process(script, ACTORFLOW_NATIVE="off")
+    assert output.count("kernels in C are left to numpy") == 1 and "ACTORFLOW_NATIVE is 'off'" in output
+    assert output.splitlines()[-1].endswith(" 1")
+
+
+# ---- the pool
+
+
+@pooled
+@pytest.mark.parametrize("count", [1, 2, 4, 8, 40])
+def test_each_piece_is_done_once_by_any_number_of_threads(count: int) -> None:
+    for pieces in (0, 1, 2, 7, 100):
+        done: list[int] = []
+        threads._pool().each(done.append, pieces, count)
+        assert sorted(done) == list(range(pieces))
+
+
+@pooled
+def test_the_first_error_of_a_piece_is_raised_and_no_piece_begins_after_it() -> None:
+    def work(number: int) -> None:
+        begun.append(number)
+        if number >= 3:
+            raise ValueError("the third")
+
+    for _ in range(50):
+        begun: list[int] = []
+        with pytest.raises(ValueError, match="the third"):
+            threads._pool().each(work, 1000, 4)
+        assert len(begun) < 20
+
+
+@pooled
+def test_work_within_work_ends() -> None:
+    done: list[int] = []
+    threads._pool().each(lambda _: threads._pool().each(done.append, 10, 4), 10, 4)
+    assert sorted(done) == sorted(list(range(10)) * 10)
+
+
+@pooled
+def test_many_callers_at_once_each_have_all_of_their_pieces() -> None:
+    results: dict[int, list[int]] = {}
+
+    def caller(name: int) -> None:
+        for _ in range(30):
+            done: list[int] = []
+            threads._pool().each(done.append, 50, 4)
+            results[name] = sorted(done)
+
+    callers = [threading.Thread(target=caller, args=(name,)) for name in range(6)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert list(results.values()) == [list(range(50))] * 6
+
+
+@pooled
+def test_idle_threads_take_no_time_of_a_core() -> None:
+    """In a process of its own: the threads sleep when there has been nothing for a while, and then none of them runs."""
+    script = """
+        import resource, time
+        import numpy as np
+        from actorflow.kernels.shared import threads
+        pool = threads._pool()
+        x = np.ones(1 << 20, "f4")
+        for _ in range(10):
+            pool.call("add", 4, x, x)
+        made, asleep = pool.pool_threads()
+        assert made == 3, made
+        while pool.pool_threads()[1] < made:
+            time.sleep(0.001)
+        before = time.process_time_ns()
+        time.sleep(0.5)
+        print((time.process_time_ns() - before) / 0.5e9)
+    """
+    assert float(in_a_process(script, ACTORFLOW_THREADS="4")) < 0.02
+
+
+@pooled
+def test_a_child_process_has_a_pool_of_its_own() -> None:
+    script = """
+        import os
+        import numpy as np
+        from actorflow.kernels.shared import threads
+        pool = threads._pool()
+        x = np.ones(1 << 18, "f4")
+        for _ in range(20):
+            assert pool.call("add", 4, x, x)[-1] == 2
+            child = os.fork()
+            if not child:
+                assert pool.pool_threads() == (0, 0)
+                os._exit(0 if pool.call("add", 4, x, x)[7] == 2 and pool.pool_threads()[0] == 3 else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        print("done")
+    """
+    assert in_a_process(script, ACTORFLOW_THREADS="4").strip() == "done"
+
+
+@pooled
+def test_signals_are_handled_by_the_threads_of_the_program() -> None:
+    script = """
+        import os, signal, threading
+        import numpy as np
+        from actorflow.kernels.shared import threads
+        x = np.ones(1 << 18, "f4")
+        threads._pool().call("add", 4, x, x)
+        masks = []
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/status") as status:
+                lines = dict(line.split(":", 1) for line in status)
+            if lines["Name"].strip() == "actorflow pool":
+                masks.append(int(lines["SigBlk"], 16) & 1 << (signal.SIGINT - 1))
+        print(len(masks), all(masks))
+    """
+    assert in_a_process(script, ACTORFLOW_THREADS="4").strip() == "3 True"
+
+
+@pooled
+def test_large_work_has_the_same_result_on_more_threads_than_cores() -> None:
+    x = np.random.default_rng(0).normal(size=(500, 700)).astype("f4")
+    for count in (1, 2, 4, 8):
+        np.testing.assert_array_equal(threads._pool().call("negative", count, x), -x)
