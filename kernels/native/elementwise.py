@@ -60,7 +60,7 @@ def _fast(op: str, can: Callable[..., bool] = _fitting, types: frozenset[DType] 
 
 
 def _of(name: str, base: Callable[..., Any], inputs: int) -> Callable[..., Any]:
-    """The function in C for a kernel with so many inputs, after which there may be a buffer for the result."""
+    """The function in C for a kernel. A buffer for the result may follow the inputs."""
 
     def python(*given: Any) -> Any:
         return base(np, *given[:inputs], out=given[inputs] if len(given) > inputs else None)

@@ -1,7 +1,7 @@
 """Parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns of a product.
 
 The library's own threads wait for each other several times in a call, and where one of them has lost its core the others
-wait with it. In the pool, a thread that gets no core leaves the parts to the caller. Where one thread does it all, it does
+wait with it. In the pool, a thread that gets no core leaves the parts to the caller. If one thread does it all, it does
 so in one call, which takes a little less.
 """
 
@@ -19,7 +19,7 @@ _MOST_KNOWN = 256
 
 
 def are_shared(library: Binding, flops: float, count: int = 2) -> bool:
-    """Whether work on so many images or rows is done in parts. Where it is not, the library's own threads do it."""
+    """Whether work on `count` images or rows is done in parts. If not, the library's own threads do it."""
     return flops >= WORTH_FLOPS and count > 1 and library.most_threads > 1 and most_threads() > 1
 
 

@@ -67,7 +67,7 @@ def _limit_of_group(root: Path = Path("/sys/fs/cgroup")) -> int | None:
 
 @functools.cache
 def _wanted() -> int | None:
-    """What ACTORFLOW_THREADS says.
+    """The number that ACTORFLOW_THREADS says.
 
     Raises:
         InvalidArgumentError: that is no number of threads.
@@ -105,9 +105,9 @@ _STALL = 500_000.0
 """Nanoseconds beyond the usual that one measurement counts for. A thread that has lost its core in the middle of a piece keeps
 the others waiting for it, which short work feels most."""
 _REST, _MOST_RESTS = 8_000_000.0, 32
-"""Where several don't pay, one thread does so many nanoseconds of that work. With each disappointment that doubles."""
+"""Nanoseconds of the work that one thread does after several did not pay. With each disappointment that doubles."""
 _GOOD = 32
-"""So many divided calls that paid make up for one disappointment."""
+"""Divided calls that paid, and make up for one disappointment."""
 _FIRST, _TRIAL, _LONGEST = 4, 3, 256
 _FRESH = 600_000.0
 """Nanoseconds of divided calls that come before those of a trial: threads start, their cores wake up, and the data move
@@ -115,7 +115,7 @@ there."""
 
 
 class Governor:
-    """What some work has cost on one thread and on several, and so how many take the next call.
+    """The costs of some work on one thread and on several, which say how many take the next call.
 
     It begins with one thread, and then tries all that there are, half of them, a quarter and so on. The fastest number
     stays, as long as it pays. A core may be taken away from a thread at any time, so a trial goes by its median and later

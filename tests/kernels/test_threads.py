@@ -22,7 +22,7 @@ pooled = pytest.mark.skipif(threads.loaded() is None, reason="the library in C i
 
 
 def decided(governor: Governor, spent: dict[int, int], times: int) -> list[int]:
-    """What a governor decides where so many threads take so many nanoseconds."""
+    """The decisions of a governor, with the nanoseconds that each number of threads takes."""
     found = []
     for _ in range(times):
         count = governor.threads()
