@@ -16,7 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SANITIZERS = {
     "address": {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"},  # Python keeps what it has until it ends
-    "thread": {"TSAN_OPTIONS": "report_signal_unsafe=0:halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1"},
+    "thread": {
+        "TSAN_OPTIONS": "report_signal_unsafe=0:die_after_fork=0:halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1"
+    },
 }
 ROWS = ["tests/ops"]
 
