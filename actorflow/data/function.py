@@ -113,8 +113,8 @@ class Function:
             feeds = [self.arguments[index] for index in self._feeds]
             with only(()):
                 made = await session.make_callable(self._fetches, [*feeds, *self.captured])
-            plans[key] = made
-        return plans[key]
+            plans[key] = made, session  # which closes its devices when no one holds it
+        return plans[key][0]
 
     def encode(self, tensors: dict[Any, int]) -> list[Any]:
         """The function in terms of msgpack. `tensors`: see `node.encode`."""

@@ -63,7 +63,7 @@ def statistics_of(stage: Stage | None) -> IteratorStatistics:
 
 
 def _collect(stage: Stage, depth: int, now: float, found: list[StageStatistics]) -> None:
-    below = 0.0 if hasattr(stage, "entries") else sum(one.seconds for one in stage.inputs)
+    below = 0.0 if getattr(stage, "begun", False) else sum(one.seconds for one in stage.inputs)
     waiting = None if stage.since is None else now - stage.since
     found.append(
         StageStatistics(stage.node.kind, stage.node.where, stage.given, max(0.0, stage.seconds - below), waiting, depth)

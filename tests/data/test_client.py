@@ -207,6 +207,13 @@ async def test_a_coroutine_that_gives_something_else_says_what_to_state() -> Non
     assert await collected(stated) == [b"0", b"1"]
 
 
+async def test_large_results_of_functions() -> None:
+    """The session of a function lives as long as the function: its device has memory for large arrays."""
+    dataset = Dataset.range(300_000).batch(100_000).map(lambda x: af.cast(x, af.float32) * 2.0 + 1.0).map(af.reduce_sum)
+    assert [float(total) async for total in dataset] == pytest.approx([1e10, 3e10, 5e10], rel=1e-4)
+    assert sum([1 async for _ in dataset]) == 3
+
+
 async def test_inner_datasets_use_what_is_around_them() -> None:
     words = Dataset.from_tensor_slices(["a b", "", "c"])
     split = words.flat_map(lambda line: Dataset.from_tensor_slices(af.string_split([line]).values))
