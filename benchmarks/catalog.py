@@ -11,6 +11,7 @@ FAMILIES = (
     "chains",
     "mlp",
     "eager",
+    "datasets",
     "steps",
     "ops",
     "control",

@@ -4,8 +4,8 @@ python examples/datasets.py --epochs 6 --output examples/out/datasets
 
 scikit-learn's digits are written to four TFRecord files, without labels. Each worker has an iterator of its own, which reads its
 half of the files and shuffles. A coroutine asks the service for the label of each image. An answer takes some milliseconds, 32
-questions of a worker are on their way at once, and no thread waits for them. Both workers train one model, each with its batches as
-they come. Outputs: the record files, and stages.txt, which has the seconds of each stage.
+questions of a worker are on their way at once, and no thread waits for them. Both workers train one model, each with its batches
+as they come. Outputs: the record files, and stages.txt, which has the seconds of each stage.
 """
 
 from __future__ import annotations

@@ -110,7 +110,9 @@ def test_estimator_digits(tmp_path: Path) -> None:
 
 def test_datasets(tmp_path: Path) -> None:
     text = run("datasets.py", "--epochs", "3", "--output", tmp_path)
-    accuracy, asked, most = numbers(r"(?s).*epoch 3  accuracy ([\d.]+)%.*asked (\d+) times, by up to (\d+) questions", text)
+    accuracy, asked, most = numbers(
+        r"(?s).*epoch 3  accuracy ([\d.]+)%.*asked (\d+) times, by up to (\d+) questions", text
+    )
     assert accuracy > 80 and asked == 3 * 1347 and 32 < most <= 64, text
     assert (tmp_path / "stages.txt").read_text(encoding="utf-8").count("<- slowest") == 2
 

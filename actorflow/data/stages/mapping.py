@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from time import perf_counter
 from typing import Any
 
@@ -56,6 +57,9 @@ class ParallelMap(Ahead):
         self.ordered = bool(self.node.options["ordered"])
         self.in_turn = self.call.is_traced
         self.taken: Element | None = None
+        self.queue: deque[Entry] = deque()
+        """Elements that wait for a call."""
+        self.busy = 0
 
     async def next(self) -> Element:
         if not self.in_turn:
@@ -85,23 +89,33 @@ class ParallelMap(Ahead):
     calls, mean = 0, 0.0
 
     def is_full(self) -> bool:
-        return len(self.entries) >= self.limit
+        return len(self.entries) >= 2 * self.limit  # those that run, and as many to go on with at once
 
     def enter(self, entry: Entry) -> None:
         if entry.error is not None:
             super().enter(entry)
             return
         self.entries.append(entry)
-        self.running.start(self._perform(entry))
+        if self.busy < self.limit:
+            self.busy += 1
+            self.running.start(self._perform(entry))
+        else:
+            self.queue.append(entry)
 
     async def _perform(self, entry: Entry) -> None:
-        assert entry.element is not None
-        try:
-            entry.result = await self.call(entry.element)
-        except Exception as error:
-            entry.error = error
-        entry.ready = True
-        self.news.set()
+        """Calls the function for an element, and then for others that wait, as one of at most `limit` tasks."""
+        while True:
+            assert entry.element is not None
+            try:
+                entry.result = await self.call(entry.element)
+            except Exception as error:
+                entry.error = error
+            entry.ready = True
+            self.news.set()
+            if not self.queue:
+                self.busy -= 1
+                return
+            entry = self.queue.popleft()
 
     def first_ready(self) -> int | None:
         if self.ordered:
