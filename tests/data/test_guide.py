@@ -14,7 +14,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PRINTED = ["]\n[", "[0, 10, 20, 30, 40, 50]", "(2, 2) (1, 2)", "<- slowest"]
 
 
-@pytest.mark.parametrize(("program", "printed"), zip(PROGRAMS, PRINTED, strict=True))
+@pytest.mark.parametrize(("program", "printed"), list(zip(PROGRAMS, PRINTED, strict=True)))
 def test_a_program_of_the_page_runs(program: str, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
     with af.Graph().as_default():
         exec(compile(program, "data.md", "exec"), {})
