@@ -1,4 +1,5 @@
-"""CRC-32C (Castagnoli) and TFRecord's masked form of it, by `google-crc32c` (the extra `checksums`) or, without that, by numpy.
+"""CRC-32C (Castagnoli) and TFRecord's masked form of it, by `google-crc32c` (the extra `checksums`), by a function that another
+package has provided (`provide`), or by numpy.
 
 In numpy, a checksum is serial in the bytes, but checksums of many strings run side by side: each step takes four bytes of all
 lanes by two table lookups. One long string is cut into lanes, whose checksums are joined by the matrices that shift a
@@ -50,17 +51,31 @@ def _pair_tables() -> tuple[Array, Array]:
     return after_zeros(values, 4), after_zeros(values << 16, 4)
 
 
+_provided: list[Callable[[bytes], int]] = []
+
+
+def provide(function: Callable[[bytes], int]) -> None:
+    """Declares a function that computes the CRC-32C of bytes. It is taken where `google-crc32c` is not there.
+
+    Args:
+        function: gives the checksum of its argument.
+    """
+    _provided[:] = [function]
+    _library.cache_clear()
+
+
 @functools.cache
 def _library() -> Callable[[bytes], int] | None:
-    """The checksum of `google-crc32c`, where that is installed and compiled."""
+    """The checksum of `google-crc32c`, where that is installed and compiled, or else the one that was provided."""
+    own = _provided[0] if _provided else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns where it is not compiled
             import google_crc32c
     except ImportError:
-        return None
+        return own
     found: Callable[[bytes], int] = google_crc32c.value
-    return found if google_crc32c.implementation == "c" else None
+    return found if google_crc32c.implementation == "c" else own
 
 
 def crc32c(data: bytes | bytearray | memoryview) -> int:

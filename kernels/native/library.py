@@ -12,6 +12,7 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
+from actorflow.records import crc32c
 
 LEVELS = ("avx512", "avx2", "plain")
 """Sets of instructions, the best first."""
@@ -37,6 +38,7 @@ def loaded() -> Any:
         return _without("it was not compiled as the package was installed" if missing else str(error))
     if wanted and not library.use_level(wanted):
         return _without(f"this processor has no {wanted}")
+    crc32c.provide(library.crc32c)
     return library
 
 

@@ -26,6 +26,7 @@ from actorflow.kernels.nn import normalization, pool
 from actorflow.kernels.nn.conv import depthwise
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state import scatter as numpy_scatter
+from actorflow.records import crc32c
 from actorflow.registry import kernel, library
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
@@ -644,6 +645,18 @@ def test_checksums_by_the_instruction_and_by_tables_are_those_of_the_definition(
         assert loaded().crc32c(data[cut:], loaded().crc32c(data[:cut])) == loaded().crc32c(data)
     with pytest.raises(TypeError):
         loaded().crc32c("text")
+
+
+def test_checksums_of_records_are_the_librarys_where_no_other_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google_crc32c", None)
+    crc32c._library.cache_clear()
+    try:
+        assert crc32c._library() == loaded().crc32c
+        assert crc32c.crc32c(memoryview(b"123456789")) == 0xE3069283
+        assert crc32c.crc32c_each([b"", b"123456789"]) == [0, 0xE3069283]
+    finally:
+        monkeypatch.undo()
+        crc32c._library.cache_clear()
 
 
 def test_a_kernel_that_there_is_not_is_an_error() -> None:

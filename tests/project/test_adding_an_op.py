@@ -70,9 +70,8 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     where = run(copy, "-c", "import actorflow as af; print(af.nn.squareplus.__wrapped__.__code__.co_filename)")
     assert where.strip() == str(copy / "actorflow" / "ops" / "nn" / "activation.py")
     run(copy, "tests/support/kernel_coverage.py")
-    assert (copy / "docs" / "guides" / "gpu.md").read_text(encoding="utf-8") != (ROOT / "docs" / "gpu.md").read_text(
-        encoding="utf-8"
-    )
+    table = Path("docs", "guides", "gpu.md")
+    assert (copy / table).read_text(encoding="utf-8") != (ROOT / table).read_text(encoding="utf-8")
     printed = run(
         copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k", "Squareplus or every_op"
     )
