@@ -15,6 +15,7 @@ checkpoint can be made in the midst of a pull: a run that goes on there sees the
 
 calling.py      how stages call functions: compiled plans, and coroutine functions
 dataset.py      `Dataset` and its stages; `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
+experimental.py names that TensorFlow 1.15 keeps in `tf.data.experimental`
 function.py     `Function`: a function of Python that is called for each element, traced once
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs

@@ -155,6 +155,36 @@ class Iterator:
         return self._spec.rebuild([Tensor for _ in self._spec.leaves])
 
 
+@public("tf.data")
+def make_one_shot_iterator(dataset: Iterable) -> Iterator:
+    """`dataset.make_one_shot_iterator()` (`tf.compat.v1.data.make_one_shot_iterator`)."""
+    return one_shot(dataset.node)
+
+
+@public("tf.data")
+def make_initializable_iterator(dataset: Iterable, shared_name: str | None = None) -> Iterator:
+    """`dataset.make_initializable_iterator(shared_name)` (`tf.compat.v1.data.make_initializable_iterator`)."""
+    return initializable(dataset.node, shared_name)
+
+
+@public("tf.data")
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The element types of a dataset or an iterator, in the structure of its elements."""
+    return dataset_or_iterator.output_types
+
+
+@public("tf.data")
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shapes of a dataset or an iterator, in the structure of its elements."""
+    return dataset_or_iterator.output_shapes
+
+
+@public("tf.data")
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """`Tensor` for each component of a dataset or an iterator."""
+    return dataset_or_iterator.output_classes
+
+
 def initializable(node: Node, shared_name: str | None) -> Iterator:
     """See `Dataset.make_initializable_iterator`."""
     tensor_leaves(node.spec)

@@ -141,30 +141,28 @@ def test_the_state_is_in_checkpoints(tmp_path: Path) -> None:
             assert everything(session, following) == rest and len(rest) == 27 - 11
 
 
-async def test_ten_thousand_waiting_iterators_hold_no_thread(graph: af.Graph) -> None:
+async def test_ten_thousand_waiting_iterators_hold_no_thread() -> None:
     go_on = anyio.Event()
 
     async def wait(number: int) -> int:
         await go_on.wait()
         return number
 
-    count = 10_000
-    async with af.Session(graph=graph, max_waiting_steps=count, max_inflight_steps=count, max_queued_steps=count):
-        before = threading.active_count()
-        iterators = [af.data.Dataset.range(n, n + 1).map(wait, num_parallel_calls=2).iterate() for n in range(count)]
-        found: list[int] = []
+    before = threading.active_count()
+    iterators = [af.data.Dataset.range(n, n + 1).map(wait, num_parallel_calls=2).iterate() for n in range(10_000)]
+    found: list[int] = []
 
-        async def pull(iterator: Any) -> None:
-            found.append(int(await iterator.__anext__()))
-            await iterator.aclose()
+    async def pull(iterator: Any) -> None:
+        found.append(int(await iterator.__anext__()))
+        await iterator.aclose()
 
-        async with anyio.create_task_group() as tasks:
-            for iterator in iterators:
-                tasks.start_soon(pull, iterator)
-            await anyio.wait_all_tasks_blocked()
-            assert threading.active_count() == before and not found
-            go_on.set()
-    assert sorted(found) == list(range(count))
+    async with anyio.create_task_group() as tasks:
+        for iterator in iterators:
+            tasks.start_soon(pull, iterator)
+        await anyio.wait_all_tasks_blocked()
+        assert threading.active_count() == before and not found
+        go_on.set()
+    assert sorted(found) == list(range(10_000))
 
 
 async def test_steps_that_wait_for_elements_hold_no_thread(graph: af.Graph) -> None:

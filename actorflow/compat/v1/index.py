@@ -98,7 +98,14 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "tf.blocking": {},
     "tf.dashboard": {},
-    "tf.data": {},
+    "tf.data": {
+        "experimental": "actorflow.data.experimental:",
+        "get_output_classes": "actorflow.data.iterator",
+        "get_output_shapes": "actorflow.data.iterator",
+        "get_output_types": "actorflow.data.iterator",
+        "make_initializable_iterator": "actorflow.data.iterator",
+        "make_one_shot_iterator": "actorflow.data.iterator",
+    },
     "tf.debugging": {
         "Assert": "actorflow.ops.flow.control",
         "assert_all_finite": "actorflow.ops.flow.numerics:verify_tensor_all_finite",
