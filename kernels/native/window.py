@@ -19,8 +19,7 @@ from actorflow.registry.kernel import kernel
 from ..nn import pool
 from ..nn.conv import depthwise as numpy_depthwise
 from ..nn.conv.functions import attributes
-from ..onednn import conv as onednn_conv  # declared before those here, which are taken where they can
-from ..onednn import pool as onednn_pool
+from ..onednn import pool as onednn_pool  # declared before those here, which are taken where they can
 from .library import function
 
 Window = tuple[int, int, int, int]
@@ -181,13 +180,3 @@ def depthwise_to_filter(
             return dw
     given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
     return numpy_depthwise.depthwise_to_filter(xp, x, sizes, dy, **given, data_format=data_format, dilations=dilations)
-
-
-__all__ = [
-    "depthwise",
-    "depthwise_to_filter",
-    "depthwise_to_input",
-    "max_pool",
-    "max_pool_grad",
-    "onednn_conv",
-]

@@ -146,7 +146,7 @@ static PyObject *k_softmax(const Call *call) {
     if (!rows_of(x, &r)) return NULL;
     int64_t size = r.rows * r.width;
     r.bits = size < SMALL_SUM;
-    if (left_to_governor(call, size)) return NULL;
+    if (left_to_governor(call, 4 * size)) return NULL;
     PyArrayObject *out = result_at(call, 1, PyArray_TYPE(x), PyArray_NDIM(x), PyArray_DIMS(x));
     if (!out) return NULL;
     r.out = PyArray_DATA(out);
@@ -162,7 +162,7 @@ static PyObject *k_cross_entropy(const Call *call) {
     if (PyArray_DIM(labels, 0) != r.rows) return NULL;
     int64_t size = r.rows * r.width;
     if (r.width > FEW_CLASSES && size < MANY_ELEMENTS) return NULL;
-    if (left_to_governor(call, size)) return NULL;
+    if (left_to_governor(call, 4 * size)) return NULL;
     r.labels = PyArray_DATA(labels);
     r.wide = is_wide(labels);
     for (int64_t i = 0; i < r.rows; i++)

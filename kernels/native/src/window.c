@@ -6,6 +6,8 @@
 
 enum { CHANNELS = 16, WINDOW_PIECE = 1 << 15 };
 
+#define INLINED static inline __attribute__((always_inline))
+
 /* max_pool(x, y, ...), max_pool_grad(x, y, dy, dx, ...): images, windows that lie inside of them, and how far they move. */
 typedef struct {
     int64_t height, width, rows, columns, channels, high, wide, down, right;
@@ -20,7 +22,7 @@ static inline const float *window_at(const Pool *p, int64_t row, int64_t column)
 
 #define STAYS(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
 
-static inline void maxima(const Pool *p, const float *x, float *y, const int64_t some) {
+INLINED void maxima(const Pool *p, const float *x, float *y, const int64_t some) {
     float best[CHANNELS];
     memcpy(best, x, some * sizeof(float));
     for (int64_t i = 0; i < p->high; i++)
@@ -31,6 +33,21 @@ static inline void maxima(const Pool *p, const float *x, float *y, const int64_t
     memcpy(y, best, some * sizeof(float));
 }
 
+/* The same for a whole group of channels, in vectors. */
+typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t Bits __attribute__((vector_size(64), aligned(4), may_alias));
+
+INLINED void group_maxima(const Pool *p, const float *x, float *y) {
+    Lanes best = *(const Lanes *)x;
+    for (int64_t i = 0; i < p->high; i++)
+        for (int64_t j = i ? 0 : 1; j < p->wide; j++) {
+            Lanes other = *(const Lanes *)(x + (i * p->width + j) * p->channels);
+            Bits stays = (Bits)(best >= other) | (Bits)(best != best);
+            best = (Lanes)((stays & (Bits)best) | (~stays & (Bits)other));
+        }
+    *(Lanes *)y = best;
+}
+
 static void pool_rows(int64_t begin, int64_t count, const void *given) {
     const Pool *p = given;
     for (int64_t row = begin; row < begin + count; row++)
@@ -38,12 +55,12 @@ static void pool_rows(int64_t begin, int64_t count, const void *given) {
             const float *x = window_at(p, row, column);
             float *y = p->out + (row * p->columns + column) * p->channels;
             int64_t c = 0;
-            for (; c + CHANNELS <= p->channels; c += CHANNELS) maxima(p, x + c, y + c, CHANNELS);
+            for (; c + CHANNELS <= p->channels; c += CHANNELS) group_maxima(p, x + c, y + c);
             if (c < p->channels) maxima(p, x + c, y + c, p->channels - c);
         }
 }
 
-static inline void slopes(const Pool *p, const float *x, float *dx, const float *y, const float *dy, const int64_t some) {
+INLINED void slopes(const Pool *p, const float *x, float *dx, const float *y, const float *dy, const int64_t some) {
     int32_t free[CHANNELS];
     for (int64_t k = 0; k < some; k++) free[k] = -1;
     for (int64_t i = 0; i < p->high; i++)
@@ -57,6 +74,18 @@ static inline void slopes(const Pool *p, const float *x, float *dx, const float 
         }
 }
 
+INLINED void group_slopes(const Pool *p, const float *x, float *dx, const float *y, const float *dy) {
+    Lanes most = *(const Lanes *)y;
+    Bits slope = *(const Bits *)dy, taken = {0};
+    for (int64_t i = 0; i < p->high; i++)
+        for (int64_t j = 0; j < p->wide; j++) {
+            int64_t at = (i * p->width + j) * p->channels;
+            Bits mine = (Bits)(*(const Lanes *)(x + at) == most) & ~taken;
+            taken |= mine;
+            *(Bits *)(dx + at) = mine & slope;
+        }
+}
+
 static void pool_slopes(int64_t begin, int64_t count, const void *given) {
     const Pool *p = given;
     for (int64_t row = begin; row < begin + count; row++)
@@ -65,7 +94,7 @@ static void pool_slopes(int64_t begin, int64_t count, const void *given) {
             float *dx = p->out + (x - p->x);
             int64_t at = (row * p->columns + column) * p->channels, c = 0;
             for (; c + CHANNELS <= p->channels; c += CHANNELS)
-                slopes(p, x + c, dx + c, p->y + at + c, p->dy + at + c, CHANNELS);
+                group_slopes(p, x + c, dx + c, p->y + at + c, p->dy + at + c);
             if (c < p->channels) slopes(p, x + c, dx + c, p->y + at + c, p->dy + at + c, p->channels - c);
         }
 }
@@ -98,7 +127,7 @@ static PyObject *k_max_pool(const Call *call) {
     Pool p;
     if (!x || !y || !PyArray_ISWRITEABLE(y) || !numbers_at(call, 2, 4, window) || !pool_of(x, y, window, &p)) return NULL;
     int64_t size = PyArray_SIZE(x), rows = PyArray_DIM(x, 0) * p.rows;
-    if (left_to_governor(call, size)) return NULL;
+    if (left_to_governor(call, 2 * size)) return NULL;
     p.out = PyArray_DATA(y);
     work_through(call, pool_rows, &p, rows, WINDOW_PIECE * rows / size + 1, size);
     Py_INCREF((PyObject *)y);
@@ -115,7 +144,7 @@ static PyObject *k_max_pool_grad(const Call *call) {
     window[2] = window[0];
     window[3] = window[1];
     int64_t size = PyArray_SIZE(x);
-    if (!pool_of(x, y, window, &p) || left_to_governor(call, size)) return NULL;
+    if (!pool_of(x, y, window, &p) || left_to_governor(call, 2 * size)) return NULL;
     p.dy = PyArray_DATA(dy);
     p.out = PyArray_DATA(dx);
     int64_t rows = PyArray_DIM(x, 0) * p.rows;
@@ -143,7 +172,7 @@ static inline int64_t inside(int64_t first, int64_t step, int64_t taps, int64_t 
     return end < taps ? end : taps;
 }
 
-static inline void depthwise_some(const Depthwise *d, const float *image, float *y, int64_t row, int64_t column, int64_t c,
+INLINED void depthwise_some(const Depthwise *d, const float *image, float *y, int64_t row, int64_t column, int64_t c,
                                   const int64_t some) {
     float sums[CHANNELS] = {0};
     int64_t i, j0, top = row * d->down - d->top, left = column * d->right - d->left;
