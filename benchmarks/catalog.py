@@ -13,6 +13,7 @@ FAMILIES = (
     "eager",
     "datasets",
     "steps",
+    "models",
     "ops",
     "control",
     "remote",

@@ -8,7 +8,7 @@ target, the other operand is fed, so both sides compute a thousand additions.
 from __future__ import annotations
 
 from benchmarks.definitions import Build, Comparison
-from benchmarks.models import chain_of_adds, chain_of_constants, wide_exponentials
+from benchmarks.graphs import chain_of_adds, chain_of_constants, wide_exponentials
 from benchmarks.sides import compare
 
 LENGTH = 1000

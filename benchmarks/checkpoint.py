@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks import models
+from benchmarks import graphs
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.environment import ROOT
 from benchmarks.sides import our_library, peer_library
@@ -118,7 +118,7 @@ async def training(options: Options) -> Mapping[str, float]:
     import anyio
 
     af = our_library()
-    work = models.digits(af)
+    work = graphs.digits(af)
     with work.graph.as_default(), _folder() as folder:
         variables = _variables(af, _elements(options))
         saver, init = af.train.Saver(max_to_keep=1), af.global_variables_initializer()

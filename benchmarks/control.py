@@ -5,8 +5,8 @@ from __future__ import annotations
 from benchmarks.control_memory import iterations
 from benchmarks.control_unrolled import by_unrolled
 from benchmarks.definitions import Figure, Measurement
+from benchmarks.graphs import Lstm, counting_loop
 from benchmarks.input_overlap import overlap
-from benchmarks.models import Lstm, counting_loop
 from benchmarks.sides import compare
 from benchmarks.waiting import blocked_dequeues
 

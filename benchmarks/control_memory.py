@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.definitions import Options
-from benchmarks.models import counting_loop
+from benchmarks.graphs import counting_loop
 from benchmarks.sides import our_library
 
 ITERATIONS = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import sides
 from benchmarks.definitions import Measure, Options, Side
-from benchmarks.models import Lstm
+from benchmarks.graphs import Lstm
 from benchmarks.spread import unevenness
 from benchmarks.worker import timed, timed_async
 

@@ -24,7 +24,8 @@ class Work:
 
     In a suite, `answer` is what both sides have to agree on, by default the fetches. If a call does the same thing
     several times, `copies` holds the operations that end each of them, of which `fetches` is the last, so that the time
-    of one is that of a call less that of a call of the first alone, by the number of the others.
+    of one is that of a call less that of a call of the first alone, by the number of the others. In a suite, both sides
+    make `steps` calls, and the last one has the answer.
     """
 
     graph: Any
@@ -34,6 +35,7 @@ class Work:
     init: Any = None
     answer: Any = None
     copies: Sequence[Any] = ()
+    steps: int = 1
 
 
 # The library is `actorflow` or `tensorflow.compat.v1`: the same function builds the same graph on either side.

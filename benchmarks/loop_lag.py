@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from benchmarks import models
+from benchmarks import graphs
 from benchmarks.definitions import Build, Call, Figure, Measurement, Options
 from benchmarks.sides import our_library, ours
 
@@ -62,7 +62,7 @@ async def _training(build: Build, tasks: int = 1) -> AsyncIterator[Load]:
 async def _first_plans() -> AsyncIterator[Load]:
     """First runs of a large graph, each in a session of its own; the graph is built beforehand."""
     af = our_library()
-    work = models.layers(LARGE)(af)
+    work = graphs.layers(LARGE)(af)
     feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
 
     async def load(until: float) -> None:
@@ -92,10 +92,10 @@ async def _eager_steps() -> AsyncIterator[Load]:
 
 
 LOADS: Mapping[str, tuple[str, Callable[[], AbstractAsyncContextManager[Load]]]] = {
-    "digits": ("64-64-10 trains", lambda: _training(models.digits)),
-    "mlp512": ("784-512-10, batch 128, trains", lambda: _training(models.mlp(784, 512, 10, 128))),
+    "digits": ("64-64-10 trains", lambda: _training(graphs.digits)),
+    "mlp512": ("784-512-10, batch 128, trains", lambda: _training(graphs.mlp(784, 512, 10, 128))),
     "eager": ("784-128-10, batch 32, trains eagerly, `await step.run()`", _eager_steps),
-    "concurrent": (f"{CONCURRENT} steps of 64-64-10 at once", lambda: _training(models.digits, CONCURRENT)),
+    "concurrent": (f"{CONCURRENT} steps of 64-64-10 at once", lambda: _training(graphs.digits, CONCURRENT)),
     "first_plan": (f"first plans of {LARGE} nodes", _first_plans),
 }
 

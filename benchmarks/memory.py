@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.definitions import Figure, Measurement, Options
-from benchmarks.models import one_add
+from benchmarks.graphs import one_add
 from benchmarks.sides import ours
 
 RUNS = 1_000_000

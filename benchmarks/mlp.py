@@ -6,14 +6,14 @@ are for information: a graph that does not know its shapes gives passes less to 
 
 from __future__ import annotations
 
-from benchmarks import models
+from benchmarks import graphs
 from benchmarks.definitions import Comparison
 from benchmarks.sides import compare
 
 
 def _sizes(hidden: int, batch: int) -> tuple[Comparison, ...]:
     work = f"training step of 784-{hidden}-10, batch {batch}"
-    known, unknown = (models.mlp(784, hidden, 10, batch, static=static) for static in (True, False))
+    known, unknown = (graphs.mlp(784, hidden, 10, batch, static=static) for static in (True, False))
     return (
         compare(f"mlp{hidden}_run", f"{work}, `run`", known),
         compare(f"mlp{hidden}_callable", f"{work}, `make_callable`", known, "callable"),

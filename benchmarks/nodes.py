@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from benchmarks import replay
 from benchmarks.definitions import Build, Figure, Measurement, Options
-from benchmarks.models import a_fed_value, chain_of_adds, digits, wide_exponentials
+from benchmarks.graphs import a_fed_value, chain_of_adds, digits, wide_exponentials
 from benchmarks.sides import our_library, ours
 from benchmarks.spread import unevenness
 from benchmarks.worker import timed_async

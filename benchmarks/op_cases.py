@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from benchmarks.definitions import Build, Case, Work
-from benchmarks.models import SEED
+from benchmarks.graphs import SEED
 
 SIZES = ("small", "medium", "large")
 COPIES = (200, 40, 6)

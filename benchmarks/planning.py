@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.definitions import Figure, Measurement, Options
-from benchmarks.models import layers
+from benchmarks.graphs import layers
 from benchmarks.sides import our_library, peer_library
 
 NODES = 10_000

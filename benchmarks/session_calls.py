@@ -6,7 +6,7 @@ what it takes to call from a thread that has no event loop.
 
 from __future__ import annotations
 
-from benchmarks.models import one_add
+from benchmarks.graphs import one_add
 from benchmarks.sides import compare
 
 BENCHMARKS = (

@@ -6,27 +6,27 @@ is how many times as long a step takes then, and its ratio how much worse that i
 
 from __future__ import annotations
 
-from benchmarks import models
+from benchmarks import graphs
 from benchmarks.definitions import Case, Suite
 
-_ADAM = Case("adam", "an update of 10⁶ floats by Adam", models.adam(1_000_000), busy=True)
+_ADAM = Case("adam", "an update of 10⁶ floats by Adam", graphs.adam(1_000_000), busy=True)
 
 BENCHMARKS = (
     Suite(
         "all_threads",
         (
-            Case("mlp128", "training step of 784-128-10, batch 32", models.mlp(784, 128, 10, 32), busy=True),
-            Case("mlp512", "training step of 784-512-10, batch 128", models.mlp(784, 512, 10, 128), busy=True),
-            Case("lenet", "training step of LeNet, batch 32", models.lenet(32), busy=True),
+            Case("mlp128", "training step of 784-128-10, batch 32", graphs.mlp(784, 128, 10, 32), busy=True),
+            Case("mlp512", "training step of 784-512-10, batch 128", graphs.mlp(784, 512, 10, 128), busy=True),
+            Case("lenet", "training step of LeNet, batch 32", graphs.lenet(32), busy=True),
             Case(
-                "elementwise", "ten cheap elementwise ops on 10⁵ floats", models.cheap_elementwise(100_000), busy=True
+                "elementwise", "ten cheap elementwise ops on 10⁵ floats", graphs.cheap_elementwise(100_000), busy=True
             ),
             _ADAM,
         ),
     ),
     Suite(
         "one_thread",
-        (Case("adam_one_thread", "an update of 10⁶ floats by Adam, one processor", models.adam(1_000_000)),),
+        (Case("adam_one_thread", "an update of 10⁶ floats by Adam, one processor", graphs.adam(1_000_000)),),
         cores=1,
     ),
 )

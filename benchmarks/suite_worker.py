@@ -57,6 +57,8 @@ async def ours(build: Build) -> AsyncIterator[Opened]:
         if work.init is not None:
             await session.run(work.init)
         batches = itertools.cycle(work.batches)
+        for _ in range(work.steps - 1):
+            await session.run(work.fetches, dict(zip(work.placeholders, next(batches), strict=True)))
         feeds = dict(zip(work.placeholders, next(batches), strict=True))
         answer = await session.run(work.fetches if work.answer is None else work.answer, feeds)
         call = await session.make_callable(work.fetches, list(work.placeholders))
@@ -88,6 +90,8 @@ def peer(build: Build) -> Iterator[Opened]:
         if work.init is not None:
             session.run(work.init)
         batches = itertools.cycle(work.batches)
+        for _ in range(work.steps - 1):
+            session.run(work.fetches, dict(zip(work.placeholders, next(batches), strict=True)))
         feeds = dict(zip(work.placeholders, next(batches), strict=True))
         answer = session.run(work.fetches if work.answer is None else work.answer, feeds)
         call = session.make_callable(work.fetches, list(work.placeholders))
