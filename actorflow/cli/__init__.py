@@ -6,6 +6,7 @@ dump.py       `actorflow dump`: what waits on the tasks of a running cluster, an
 keys.py       `actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them
 local.py      what `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write
 main.py       the command `actorflow` and its subcommands, which are found through entry points (group `actorflow.commands`)
+shell/        completion of command lines in shells, and the manual pages, from the commands' own help
 queries.py    what `status` and `dump` share: which tasks are asked, with which keys, and asking all at once
 run.py        `actorflow run script.py`: a cluster on this machine for as long as a script runs
 status.py     `actorflow status`: a line for each task of a running cluster, or JSON; and the probes of container schedulers

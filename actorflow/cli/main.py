@@ -21,23 +21,33 @@ class Command:
     run: Callable[[argparse.Namespace], int]
 
 
+def commands(words: Sequence[str] = ()) -> dict[str, Command]:
+    """The installed commands by their names, or that one alone with which a command line begins."""
+    entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
+    wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
+    return {name: entries[name].load() for name in wanted}
+
+
+def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Makes the reader of command lines; with the words of one, only the command that they name is imported."""
+    made = argparse.ArgumentParser(prog="actorflow", description="Run and inspect actorflow clusters.")
+    made.add_argument("--version", action="version", version=f"actorflow {__version__}")
+    below = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in commands(words).items():
+        one = below.add_parser(name, help=command.help, description=command.help)
+        command.arguments(one)
+        one.set_defaults(run=command.run)
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for an
     invalid command line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="actorflow", description="Run and inspect actorflow clusters.")
-    parser.add_argument("--version", action="version", version=f"actorflow {__version__}")
-    below = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
-    wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
-    commands: dict[str, Command] = {}
-    for name in wanted:
-        command: Command = entries[name].load()
-        commands[name] = command
-        command.arguments(below.add_parser(name, help=command.help, description=command.help))
-    parsed = parser.parse_args(words)
+    parsed = parser(words).parse_args(words)
+    run: Callable[[argparse.Namespace], int] = parsed.run
     try:
-        return commands[parsed.command].run(parsed)
+        return run(parsed)
     except OpError as error:
         print(f"actorflow {parsed.command}: {error}", file=sys.stderr)
         return 1

@@ -8,6 +8,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     },
     "actorflow.commands": {
         "checkpoint": "actorflow.checkpoint.command:COMMAND",
+        "completion": "actorflow.cli.shell.completion:COMMAND",
         "dashboard": "actorflow.dashboard.serving:COMMAND",
         "dump": "actorflow.cli.dump:COMMAND",
         "keys": "actorflow.cli.keys:COMMAND",

@@ -1,0 +1,162 @@
+"""`actorflow completion bash|zsh|fish|man`: what completes command lines in a shell, and the manual pages.
+
+All of it is written from the commands' own help, so that it has the commands of other packages too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from actorflow.cli.main import Command, parser
+from actorflow.cli.shell.manual import Section, man_page, sections
+
+_BASH = """\
+# actorflow completion for bash. In ~/.bashrc: eval "$(actorflow completion bash)"
+_actorflow() {
+    local path=actorflow cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "$path ${COMP_WORDS[i]}" in
+            %(paths)s) path="$path ${COMP_WORDS[i]}" ;;
+        esac
+    done
+    COMPREPLY=()
+    case "$path $prev" in
+%(values)s
+    esac
+    case "$path" in
+%(words)s
+    esac
+}
+complete -o default -F _actorflow actorflow
+"""
+
+_ZSH = """\
+#compdef actorflow
+# actorflow completion for zsh. In ~/.zshrc, after compinit: eval "$(actorflow completion zsh)"
+_actorflow() {
+    local command=actorflow word
+    for word in "${(@)words[2,CURRENT-1]}"; do
+        case "$command $word" in
+            %(paths)s) command="$command $word" ;;
+        esac
+    done
+    local -a found
+    case "$command $words[CURRENT-1]" in
+%(values)s
+    esac
+    case "$command" in
+%(words)s
+    esac
+    if (( $#found )); then _describe "$command" found; fi
+    _files
+}
+compdef _actorflow actorflow
+"""
+
+
+def bash(every: Sequence[Section]) -> str:
+    """The script for bash: words of the command so far, values of options that have few, else files."""
+    values = [
+        f'        "{one.name} {option}") COMPREPLY=($(compgen -W "{" ".join(follows)}" -- "$cur")); return ;;'
+        for one in every
+        for option, follows in one.options.items()
+        if follows
+    ]
+    free = [f'"{one.name} {option}"' for one in every for option, follows in one.options.items() if follows == ()]
+    if free:
+        values.append(f"        {'|'.join(free)}) return ;;")
+    words = [
+        f'        "{one.name}") COMPREPLY=($(compgen -W "{" ".join([*one.below, *one.words, *one.options])}" -- "$cur")) ;;'
+        for one in every
+    ]
+    return _BASH % {"paths": _paths(every), "values": "\n".join(values), "words": "\n".join(words)}
+
+
+def zsh(every: Sequence[Section]) -> str:
+    """The script for zsh: the same words, with what they mean beside them."""
+    values = [
+        f'        "{one.name} {option}") compadd -- {" ".join(map(shlex.quote, follows))}; return ;;'
+        for one in every
+        for option, follows in one.options.items()
+        if follows
+    ]
+    free = [f'"{one.name} {option}"' for one in every for option, follows in one.options.items() if follows == ()]
+    if free:
+        values.append(f"        {'|'.join(free)}) _files; return ;;")
+    words = []
+    for one in every:
+        pairs = [*one.below.items(), *((word, "") for word in one.words), *_meanings(one)]
+        listed = " ".join(shlex.quote(f"{word}:{text}" if text else word) for word, text in pairs)
+        words.append(f'        "{one.name}") found=({listed}) ;;')
+    return _ZSH % {"paths": _paths(every), "values": "\n".join(values), "words": "\n".join(words)}
+
+
+def fish(every: Sequence[Section]) -> str:
+    """The script for fish: a line for each command and each option."""
+    lines = ["# actorflow completion for fish. In config.fish: actorflow completion fish | source"]
+    for one in every:
+        _, *path = one.name.split()
+        seen = " && ".join(f"__fish_seen_subcommand_from {word}" for word in path)
+        if one.below:
+            none = f"not __fish_seen_subcommand_from {' '.join(one.below)}"
+            here = f"{seen} && {none}" if seen else none
+            lines += [
+                f"complete -c actorflow -f -n {shlex.quote(here)} -a {word} -d {shlex.quote(text)}"
+                for word, text in one.below.items()
+            ]
+        else:
+            here = seen
+        if one.words:
+            lines.append(f"complete -c actorflow -f -n {shlex.quote(here)} -a {shlex.quote(' '.join(one.words))}")
+        for option, text in _meanings(one):
+            kind = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+            follows = one.options[option]
+            rest = "" if follows is None else f" -x -a {shlex.quote(' '.join(follows))}" if follows else " -r"
+            condition = f" -n {shlex.quote(here)}" if here else ""
+            lines.append(f"complete -c actorflow{condition} {kind} -d {shlex.quote(text)}{rest}")
+    return "\n".join(lines) + "\n"
+
+
+def _paths(every: Sequence[Section]) -> str:
+    return "|".join(f'"{one.name}"' for one in every if " " in one.name)
+
+
+def _meanings(one: Section) -> list[tuple[str, str]]:
+    """The options of a command, each with the first clause of its help."""
+    told = {}
+    for _, rows in one.groups:
+        for head, text in rows:
+            for option in one.options:
+                if option in head.replace(",", " ").split():
+                    told[option] = text.split(";")[0].replace("\n", " ")
+    return list(told.items())
+
+
+SCRIPTS: dict[str, Callable[[Sequence[Section]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+def _arguments(reading: argparse.ArgumentParser) -> None:
+    reading.add_argument("kind", choices=[*SCRIPTS, "man"], help="the shell, or man for the manual pages")
+    reading.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="where the manual pages go; default: the folder man1"
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    every = list(sections(parser()))
+    if arguments.kind != "man":
+        print(SCRIPTS[arguments.kind](every), end="")
+        return 0
+    folder: Path = arguments.into or Path("man1")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = tuple(one.name.replace(" ", "-") for one in every)
+    for one, name in zip(every, names, strict=True):
+        (folder / f"{name}.1").write_text(man_page(one, tuple(n for n in names if n != name)), encoding="utf-8")
+    print(f"{len(names)} pages in {folder}; read one with: man -l {folder / names[0]}.1")
+    return 0
+
+
+COMMAND = Command("write the completion of a shell, or the manual pages", _arguments, _run)
