@@ -33,6 +33,7 @@ from actorflow import math as math
 from actorflow import metrics as metrics
 from actorflow import nest as nest
 from actorflow import nn as nn
+from actorflow import onnx as onnx
 from actorflow import sets as sets
 from actorflow import signal as signal
 from actorflow import sparse as sparse
@@ -68,14 +69,26 @@ from actorflow.dtypes import complex128 as complex128
 from actorflow.dtypes import complex64 as complex64
 from actorflow.dtypes import float16 as float16
 from actorflow.dtypes import float32 as float32
+from actorflow.dtypes import float4_e2m1fn as float4_e2m1fn
 from actorflow.dtypes import float64 as float64
+from actorflow.dtypes import float6_e2m3fn as float6_e2m3fn
+from actorflow.dtypes import float6_e3m2fn as float6_e3m2fn
+from actorflow.dtypes import float8_e4m3fn as float8_e4m3fn
+from actorflow.dtypes import float8_e4m3fnuz as float8_e4m3fnuz
+from actorflow.dtypes import float8_e5m2 as float8_e5m2
+from actorflow.dtypes import float8_e5m2fnuz as float8_e5m2fnuz
+from actorflow.dtypes import float8_e8m0fnu as float8_e8m0fnu
 from actorflow.dtypes import int16 as int16
+from actorflow.dtypes import int2 as int2
 from actorflow.dtypes import int32 as int32
+from actorflow.dtypes import int4 as int4
 from actorflow.dtypes import int64 as int64
 from actorflow.dtypes import int8 as int8
 from actorflow.dtypes import string as string
 from actorflow.dtypes import uint16 as uint16
+from actorflow.dtypes import uint2 as uint2
 from actorflow.dtypes import uint32 as uint32
+from actorflow.dtypes import uint4 as uint4
 from actorflow.dtypes import uint64 as uint64
 from actorflow.dtypes import uint8 as uint8
 from actorflow.eager.functions.function import Function as Function
@@ -784,7 +797,15 @@ __all__ = [
     "fixed_size_partitioner",
     "float16",
     "float32",
+    "float4_e2m1fn",
     "float64",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "floor",
     "floor_div",
     "floordiv",
@@ -838,7 +859,9 @@ __all__ = [
     "initialize_local_variables",
     "initialize_variables",
     "int16",
+    "int2",
     "int32",
+    "int4",
     "int64",
     "int8",
     "invert",
@@ -920,6 +943,7 @@ __all__ = [
     "ones",
     "ones_initializer",
     "ones_like",
+    "onnx",
     "op",
     "orthogonal_initializer",
     "pad",
@@ -1110,7 +1134,9 @@ __all__ = [
     "truncatemod",
     "tuple_",
     "uint16",
+    "uint2",
     "uint32",
+    "uint4",
     "uint64",
     "uint8",
     "uniform_unit_scaling_initializer",

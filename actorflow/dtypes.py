@@ -1,7 +1,8 @@
 """Element types of tensors: TensorFlow's names over numpy's types.
 
 A tensor of `string` holds arbitrary byte strings (any length, NULs too) and is a numpy object array of `bytes`.
-`bfloat16` is an extra (`pip install actorflow[bfloat16]`), because numpy has no such type of its own.
+`bfloat16` is an extra (`pip install actorflow[bfloat16]`), because numpy has no such type of its own. The narrow types, of
+eight bits and fewer, need the same package. They are for storage: ops move them and cast them, but do not compute in them.
 """
 
 from __future__ import annotations
@@ -147,8 +148,33 @@ public("tf", "tf.dtypes", of="resource variant")
 public("tf:half", of="float16")
 public("tf:double", of="float64")
 
+float8_e5m2 = DType("float8_e5m2", 24, "f", 1)
+float8_e4m3fn = DType("float8_e4m3fn", 25, "f", 1)
+float8_e4m3fnuz = DType("float8_e4m3fnuz", 26, "f", 1)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", 28, "f", 1)
+int4 = DType("int4", 29, "i", 1)
+uint4 = DType("uint4", 30, "u", 1)
+int2 = DType("int2", 31, "i", 1)
+uint2 = DType("uint2", 32, "u", 1)
+float4_e2m1fn = DType("float4_e2m1fn", 33, "f", 1)
+float8_e8m0fnu = DType("float8_e8m0fnu", 34, "f", 1)
+float6_e2m3fn = DType("float6_e2m3fn", 35, "f", 1)
+float6_e3m2fn = DType("float6_e3m2fn", 36, "f", 1)
+public(
+    "af",
+    "tf.dtypes",
+    of="float8_e5m2 float8_e4m3fn float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu int4 uint4 int2 uint2",
+)
+public("af", "tf.dtypes", of="float4_e2m1fn float6_e2m3fn float6_e3m2fn")
+
 _NUMBERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, float16, float32, float64)
 ALL: tuple[DType, ...] = (*_NUMBERS, complex64, complex128, bool, string)
+
+NARROW: tuple[DType, ...] = (
+    float8_e5m2, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu,
+    float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, int4, uint4, int2, uint2,
+)  # fmt: skip
+"""Types of the package ml_dtypes. An element takes a byte, of which it may use two to eight bits."""
 
 SIGNED = frozenset(d for d in ALL if d.kind in "ifc")
 INTEGER = frozenset(d for d in ALL if d.kind in "iu")
@@ -160,11 +186,11 @@ NUMERIC = REAL | COMPLEX
 BOOLEAN = frozenset((bool,))
 STRING = frozenset((string,))
 INDEX = frozenset((int32, int64))
-ANY = frozenset(ALL)
+ANY = frozenset((*ALL, *NARROW))
 
 DTypeLike: TypeAlias = "DType | str | type[Any] | np.dtype[Any]"
 
-_BY_NAME = {d.name: d for d in (*ALL, resource, variant)} | {
+_BY_NAME = {d.name: d for d in (*ALL, *NARROW, resource, variant)} | {
     "float": float32,
     "double": float64,
     "half": float16,
@@ -177,15 +203,15 @@ _PYTHON = {float: float32, int: int32, complex: complex128, bytes: string, str: 
 def _numpy_type(name: str) -> np.dtype[Any]:
     if name in ("string", "resource", "variant"):
         return np.dtype(object)
-    if name == "bfloat16":
+    if name == "bfloat16" or _BY_NAME[name] in NARROW:
         try:
             import ml_dtypes
         except ImportError:
             raise UnimplementedError(
-                "bfloat16 needs the package ml_dtypes, which is not installed.",
+                f"{name} needs the package ml_dtypes, which is not installed.",
                 hint="Install it with: pip install 'actorflow[bfloat16]'",
             ) from None
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found
     return np.dtype(name)
 
@@ -193,6 +219,11 @@ def _numpy_type(name: str) -> np.dtype[Any]:
 @functools.cache
 def _limits(name: str) -> tuple[Any, Any]:
     dtype = _BY_NAME[name]
+    if dtype in NARROW:
+        import ml_dtypes
+
+        found: Any = (ml_dtypes.iinfo if dtype.kind in "iu" else ml_dtypes.finfo)(dtype.numpy_dtype)
+        return found.min, found.max
     if dtype.kind in "iu":
         integers = np.iinfo(dtype.numpy_dtype)
         return integers.min, integers.max

@@ -16,6 +16,7 @@ from actorflow.records import wire
 from actorflow.records.wire import BYTES, FIXED32, FIXED64, VARINT, BrokenMessageError
 
 _WIRE = {"float": FIXED32, "double": FIXED64, "string": BYTES, "bytes": BYTES}
+_DEEPEST = 64  # of messages within messages; a node in the body of a loop in the body of a loop is some ten deep
 _ZERO: dict[str, Any] = {"float": 0.0, "double": 0.0, "string": "", "bytes": b"", "bool": False}
 
 
@@ -187,7 +188,7 @@ class Message:
     def FromString(cls, data: bytes) -> Self:
         """The message that `data` is. Raises BrokenMessageError (an InvalidArgumentError) where it is none."""
         made = cls()
-        made.MergeFromString(data)
+        made._merge(memoryview(data), 0)
         return made
 
     def ParseFromString(self, data: bytes) -> int:
@@ -196,17 +197,29 @@ class Message:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data: bytes) -> int:
-        """Adds the fields of `data`. Raises BrokenMessageError where it is no message."""
-        data = bytes(data)
-        numbers = {field.number: (name, field) for name, field in self.FIELDS.items()}
-        object.__setattr__(self, "_present", True)
-        for number, kind, value in wire.fields(data):
-            name, field = numbers.get(number, ("", None))
-            if field is None or not self._take(name, field, kind, value):
-                object.__setattr__(self, "_unknown", self._unknown + _raw(number, kind, value))
+        """Adds the fields of `data`. Raises BrokenMessageError, which names the field, where it is no message."""
+        self._merge(memoryview(data), 0)
         return len(data)
 
-    def _take(self, name: str, field: Field, kind: int, value: Any) -> bool:
+    def _merge(self, data: Any, depth: int) -> None:
+        """Adds the fields of a view of bytes. Nothing is copied but what fields of bytes and strings keep."""
+        if depth > _DEEPEST:
+            raise BrokenMessageError(f"The message holds messages within each other, more than {_DEEPEST} deep.")
+        numbers = {field.number: (name, field) for name, field in self.FIELDS.items()}
+        object.__setattr__(self, "_present", True)
+        unknown = []
+        for number, kind, value in wire.fields(data):
+            name, field = numbers.get(number, ("", None))
+            try:
+                if field is None or not self._take(name, field, kind, value, depth):
+                    unknown.append(_raw(number, kind, value))
+            except BrokenMessageError as error:
+                error.add_note(f"  in the field {name!r} of {type(self).__name__}")
+                raise
+        if unknown:
+            object.__setattr__(self, "_unknown", b"".join((self._unknown, *unknown)))
+
+    def _take(self, name: str, field: Field, kind: int, value: Any, depth: int) -> bool:
         """Takes one field from the wire; False where its wire type is none of the field's."""
         if field.key or field.is_message:
             if kind != BYTES:
@@ -214,11 +227,13 @@ class Message:
             self._clear_others(name, field)
             place = getattr(self, name)
             if field.key:
-                place._parse(value)
+                place._parse(bytes(value))
             elif field.repeated:
-                place.append(field.kind.FromString(value))
+                made = field.kind()
+                made._merge(value, depth + 1)
+                place.append(made)
             else:
-                place.MergeFromString(value)
+                place._merge(value, depth + 1)
             return True
         width = _WIRE.get(field.kind, VARINT)
         if field.repeated:
@@ -344,9 +359,9 @@ def _read(field: Field, value: Any) -> Any:
     if kind in ("float", "double"):
         return struct.unpack("<f" if kind == "float" else "<d", value)[0]
     if kind == "string":
-        return value.decode("utf-8", "surrogateescape")
+        return str(value, "utf-8", "surrogateescape")
     if kind == "bytes":
-        return value
+        return bytes(value)
     if kind == "bool":
         return bool(value)
     return value - 2**64 if value >= 2**63 else value

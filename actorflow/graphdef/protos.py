@@ -18,7 +18,7 @@ _BASE = {1: "DT_FLOAT", 2: "DT_DOUBLE", 3: "DT_INT32", 4: "DT_UINT8", 5: "DT_INT
     21: "DT_VARIANT", 22: "DT_UINT32", 23: "DT_UINT64",
 }  # fmt: skip
 DATA_TYPES = ((0, "DT_INVALID"), *_BASE.items(), *((code + 100, f"{name}_REF") for code, name in _BASE.items()))
-BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, dtypes.resource, dtypes.variant)}
+BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW, dtypes.resource, dtypes.variant)}
 
 
 def _type(number: int, oneof: str = "", repeated: bool = False) -> Field:

@@ -15,7 +15,7 @@ from actorflow.records import wire
 from actorflow.records.features import write_feature
 from actorflow.records.wire import BYTES, FIXED32, FIXED64, VARINT, BrokenMessageError
 
-_BY_CODE = {dtype.code: dtype for dtype in dtypes.ALL}
+_BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
 # The fields that hold values one by one, by what an element is read as.
 _FLOATS, _DOUBLES, _STRINGS = {5: "<f4", 9: "<f4"}, {6: "<f8", 12: "<f8"}, 8
 _INTEGERS = {7, 10, 11, 16, 17}

@@ -66,6 +66,23 @@ def set_item(xp: Any, handle: Any, index: Any, item: Any, *, once: bool, grows: 
     return handle.set(at, item, _place(handle, at, once, grows))
 
 
+@kernel("TensorListInsertItem")
+def insert_item(xp: Any, handle: Any, index: Any, item: Any) -> Any:
+    at = int(index)
+    if not 0 <= at <= handle.size:
+        raise InvalidArgumentError(f"The list has {handle.size} elements, but one is inserted at {at}.")
+    items = {place + (place >= at): found for place, found in handle.items()}
+    return Items(handle.size + 1, {**items, at: item}, handle.like)
+
+
+@kernel("TensorListRemoveItem")
+def remove_item(xp: Any, handle: Any, index: Any) -> Any:
+    at = int(index)
+    handle.check(at, "removed")
+    items = {place - (place > at): found for place, found in handle.items() if place != at}
+    return Items(handle.size - 1, items, handle.like)
+
+
 @kernel("TensorListClearItem")
 def clear_item(xp: Any, handle: Any, index: Any) -> Any:
     return handle.set(int(index), None)
@@ -83,7 +100,7 @@ def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
         raise InvalidArgumentError(f"The elements of the list have different shapes: {', '.join(shapes[:4])}.")
     if dtype.kind == "S" and not np.shape(items[0]):
         made = np.empty(len(items), object)
-        made[:] = items
+        made[:] = [item.item() if isinstance(item, np.ndarray) else item for item in items]
         return made
     return xp.stack(items)
 

@@ -187,3 +187,20 @@ def test_f81_each_way_through_an_array_has_a_gradient(run: Run) -> None:
 
         want = [(value(at + step * d) - value(at - step * d)) / (2 * step) for d in np.eye(3)]
         np.testing.assert_allclose(run(af.gradients(twice, x)[0], {x: at}), want, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+async def test_elements_are_inserted_and_removed() -> None:
+    with af.Graph().as_default() as graph:
+        base = lists.from_tensor(af.constant([1.0, 2.0, 3.0]))
+        wide = lists.insert_item(lists.insert_item(base, 0, 5.0), 4, 6.0)
+        less = lists.remove_item(wide, 1)
+        found = [lists.stack_list(x, element_dtype=af.float32, element_shape=[]) for x in (base, wide, less)]
+        beyond = lists.length(lists.insert_item(base, 4, 1.0)), lists.length(lists.remove_item(base, 3))
+    async with af.Session(graph=graph) as session:
+        first, second, third = await session.run(found)
+        assert first.tolist() == [1, 2, 3]
+        assert second.tolist() == [5, 1, 2, 3, 6]
+        assert third.tolist() == [5, 2, 3, 6]
+        for one in beyond:
+            with pytest.raises(af.errors.InvalidArgumentError, match="3 elements"):
+                await session.run(one)

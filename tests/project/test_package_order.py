@@ -34,7 +34,7 @@ ORDER = (
     ("feature_column",),
     ("graphdef",),
     ("export",),
-    ("summary",),
+    ("summary", "onnx"),
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),
     ("estimator",),

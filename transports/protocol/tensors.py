@@ -19,7 +19,7 @@ from actorflow.transport.errors import FrameTooLarge, ProtocolError
 from .frames import Flag, Record, pack, unpack_fields
 
 _MOST_DIMENSIONS = 64
-_NAMES = {dtype.name: dtype for dtype in dtypes.ALL}
+_NAMES = {dtype.name: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
 _SIZES = np.dtype("<u8")
 _QUIET = np.uint16(0x0040)
 _NO_BYTES = memoryview(b"")

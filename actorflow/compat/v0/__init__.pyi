@@ -256,7 +256,15 @@ from actorflow.compat.v1 import fixed_size_partitioner as fixed_size_partitioner
 from actorflow.compat.v1 import flags as flags
 from actorflow.compat.v1 import float16 as float16
 from actorflow.compat.v1 import float32 as float32
+from actorflow.compat.v1 import float4_e2m1fn as float4_e2m1fn
 from actorflow.compat.v1 import float64 as float64
+from actorflow.compat.v1 import float6_e2m3fn as float6_e2m3fn
+from actorflow.compat.v1 import float6_e3m2fn as float6_e3m2fn
+from actorflow.compat.v1 import float8_e4m3fn as float8_e4m3fn
+from actorflow.compat.v1 import float8_e4m3fnuz as float8_e4m3fnuz
+from actorflow.compat.v1 import float8_e5m2 as float8_e5m2
+from actorflow.compat.v1 import float8_e5m2fnuz as float8_e5m2fnuz
+from actorflow.compat.v1 import float8_e8m0fnu as float8_e8m0fnu
 from actorflow.compat.v1 import floor as floor
 from actorflow.compat.v1 import floor_div as floor_div
 from actorflow.compat.v1 import floordiv as floordiv
@@ -316,7 +324,9 @@ from actorflow.compat.v1 import local_variables_initializer as initialize_local_
 from actorflow.compat.v1 import variables_initializer as initialize_variables
 from actorflow.compat.v1 import initializers as initializers
 from actorflow.compat.v1 import int16 as int16
+from actorflow.compat.v1 import int2 as int2
 from actorflow.compat.v1 import int32 as int32
+from actorflow.compat.v1 import int4 as int4
 from actorflow.compat.v1 import int64 as int64
 from actorflow.compat.v1 import int8 as int8
 from actorflow.compat.v1 import reciprocal as inv
@@ -405,6 +415,7 @@ from actorflow.compat.v1 import one_hot as one_hot
 from actorflow.compat.v1 import ones as ones
 from actorflow.compat.v1 import ones_initializer as ones_initializer
 from actorflow.compat.v1 import ones_like as ones_like
+from actorflow.compat.v1 import onnx as onnx
 from actorflow.compat.v1 import op as op
 from actorflow.compat.v1 import orthogonal_initializer as orthogonal_initializer
 from actorflow.compat.v1 import stack as pack
@@ -608,7 +619,9 @@ from actorflow.compat.v1 import truncatemod as truncatemod
 from actorflow.compat.v1 import tuple as tuple
 from actorflow.compat.v1 import tuple_ as tuple_
 from actorflow.compat.v1 import uint16 as uint16
+from actorflow.compat.v1 import uint2 as uint2
 from actorflow.compat.v1 import uint32 as uint32
+from actorflow.compat.v1 import uint4 as uint4
 from actorflow.compat.v1 import uint64 as uint64
 from actorflow.compat.v1 import uint8 as uint8
 from actorflow.compat.v1 import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
@@ -905,7 +918,15 @@ __all__ = [
     "flags",
     "float16",
     "float32",
+    "float4_e2m1fn",
     "float64",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "floor",
     "floor_div",
     "floordiv",
@@ -967,7 +988,9 @@ __all__ = [
     "initialize_variables",
     "initializers",
     "int16",
+    "int2",
     "int32",
+    "int4",
     "int64",
     "int8",
     "inv",
@@ -1057,6 +1080,7 @@ __all__ = [
     "ones",
     "ones_initializer",
     "ones_like",
+    "onnx",
     "op",
     "orthogonal_initializer",
     "pack",
@@ -1262,7 +1286,9 @@ __all__ = [
     "tuple",
     "tuple_",
     "uint16",
+    "uint2",
     "uint32",
+    "uint4",
     "uint64",
     "uint8",
     "uniform_unit_scaling_initializer",

@@ -126,6 +126,23 @@ def set_item(
     the end makes the list longer."""
 
 
+@op(
+    "TensorListInsertItem",
+    shape=_index_first,
+    dtypes=_ELEMENT,
+    types={"input_handle": variant, **_INT},
+    result=variant,
+    gradient=None,
+)
+def insert_item(input_handle: TensorLike, index: TensorLike, item: TensorLike, *, name: str | None = None) -> Tensor:
+    """The list with `item` before the element at `index`; behind all where that is the length."""
+
+
+@op("TensorListRemoveItem", shape=_index_first, types={"input_handle": variant, **_INT}, result=variant, gradient=None)
+def remove_item(input_handle: TensorLike, index: TensorLike, *, name: str | None = None) -> Tensor:
+    """The list without its element at `index`, one shorter."""
+
+
 @op("TensorListClearItem", shape=_index_first, types={"input_handle": variant, **_INT}, result=variant, work=0)
 def clear_item(input_handle: TensorLike, index: TensorLike, *, name: str | None = None) -> Tensor:
     """The list without the element at `index`, which then counts as zero."""

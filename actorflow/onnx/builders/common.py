@@ -1,0 +1,115 @@
+"""What builders share: sizes that may be known in a run only, axes, and casts around ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
+from actorflow.onnx.values import NotKnownError, dtype_of, ints, shape_of, static
+
+HALVES = (af.float16, af.bfloat16)
+
+
+def rank_of(value: Any) -> int:
+    """The rank. Raises InvalidArgumentError where it is not known."""
+    found = shape_of(value)
+    if found is None:
+        raise NotKnownError(
+            "The rank of an input is not known while the graph is built.", hint="Give the shapes of inputs by shapes=."
+        )
+    return len(found)
+
+
+def sizes_of(value: Any) -> Any:
+    """The shape as a vector of int64: an array where all of it is known, else a tensor."""
+    found = shape_of(value)
+    if found is not None and None not in found:
+        return np.array(found, np.int64)
+    return af.shape(value, out_type=af.int64)
+
+
+def size_of(value: Any, axis: int) -> Any:
+    """The size of one dimension: an int, or a scalar of int64."""
+    found = shape_of(value)
+    if found is not None and found[axis] is not None:
+        return found[axis]
+    return af.shape(value, out_type=af.int64)[axis if axis >= 0 else axis + rank_of(value)]
+
+
+def vector(sizes: Sequence[Any]) -> Any:
+    """A vector of int64 of ints and scalars."""
+    if all(isinstance(size, (int, np.integer)) for size in sizes):
+        return np.array(sizes, np.int64)
+    parts = [af.constant(s, af.int64) if isinstance(s, (int, np.integer)) else af.cast(s, af.int64) for s in sizes]
+    return af.stack(parts)
+
+
+def shaped(value: Any, sizes: Sequence[Any]) -> Any:
+    """`value` in a shape of ints and scalars."""
+    return af.reshape(value, vector(sizes))
+
+
+def positive(axis: int, rank: int) -> int:
+    """An axis counted from the first dimension. Raises InvalidArgumentError where there is none."""
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"The axis {axis} is outside of the rank {rank}.")
+    return axis % rank
+
+
+def known(value: Any, what: str) -> list[int]:
+    """Whole numbers that have to be known while the graph is built."""
+    found = ints(value)
+    if found is None:
+        raise NotKnownError(f"{what} has to be known while the graph is built, but is computed in a run.")
+    return found
+
+
+def scalar(value: Any, default: Any = None) -> Any:
+    """The number that a value of one element is known to be; `default` where there is no value."""
+    if value is None:
+        return default
+    found = static(value)
+    if found is None or found.size != 1:
+        raise NotKnownError("A number has to be known while the graph is built, but is computed in a run.")
+    return found.reshape(-1)[0].item()
+
+
+def moved(value: Any, source: int, target: int) -> Any:
+    """`value` with one dimension at another place."""
+    rank = rank_of(value)
+    source, target = positive(source, rank), positive(target, rank)
+    if source == target:
+        return value
+    order = [axis for axis in range(rank) if axis != source]
+    order.insert(target, source)
+    return af.transpose(value, order)
+
+
+def with_rank(value: Any, rank: int, axis: int) -> Any:
+    """A vector along dimension `axis` of a tensor of `rank` dimensions."""
+    for _ in range(rank - 1 - axis):
+        value = af.expand_dims(value, -1)
+    return value
+
+
+def in_type(wider: DType, function: Callable[..., Any], *values: Any) -> Any:
+    """`function` computed in another type, and brought back to that of the first value."""
+    kind = dtype_of(values[0])
+    if kind is wider:
+        return function(*values)
+    return af.cast(function(*(af.cast(value, wider) for value in values)), kind)
+
+
+def widened(function: Callable[..., Any], *values: Any) -> Any:
+    """`function`, for halves computed in float32."""
+    return in_type(af.float32, function, *values) if dtype_of(values[0]) in HALVES else function(*values)
+
+
+def number(value: Any, like: Any) -> Any:
+    """A number in the type of a tensor."""
+    return np.asarray(value).astype(dtype_of(like).numpy_dtype)

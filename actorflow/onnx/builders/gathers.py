@@ -1,0 +1,154 @@
+"""Elements by their places: gathers, scatters, one-hot vectors, sequences turned round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.onnx.builders.common import moved, number, positive, rank_of, size_of, vector
+from actorflow.onnx.nodes import Node, onnx_op
+from actorflow.onnx.values import dtype_of, shape_of
+
+
+def counted(indices: Any, size: Any) -> Any:
+    """Indices of which a negative one counts from the end."""
+    if isinstance(indices, np.ndarray) and (indices >= 0).all():
+        return indices
+    size = (
+        np.asarray(size, dtype_of(indices).numpy_dtype) if isinstance(size, int) else af.cast(size, dtype_of(indices))
+    )
+    return af.where_v2(indices < 0, indices + size, indices)
+
+
+@onnx_op("Gather")
+def gather(node: Node, x: Any, indices: Any) -> Any:
+    axis = positive(node.attr("axis", 0), rank_of(x))
+    return af.gather(x, counted(indices, size_of(x, axis)), axis=axis)
+
+
+def places_along(indices: Any, axis: int) -> Any:
+    """[..., rank]: the place of each element of `indices`, which itself gives the position along `axis`."""
+    rank = rank_of(indices)
+    grids = []
+    for at in range(rank):
+        if at == axis:
+            grids.append(af.cast(indices, af.int64))
+        else:
+            line = af.reshape(af.range_(af.cast(size_of(indices, at), af.int64)), [-1, *[1] * (rank - 1 - at)])
+            grids.append(af.broadcast_to(line, af.shape(indices)))
+    return af.stack(grids, axis=-1)
+
+
+@onnx_op("GatherElements")
+def gather_elements(node: Node, x: Any, indices: Any) -> Any:
+    axis = positive(node.attr("axis", 0), rank_of(x))
+    return af.gather_nd(x, places_along(counted(indices, size_of(x, axis)), axis))
+
+
+@onnx_op("GatherND")
+def gather_nd(node: Node, x: Any, indices: Any) -> Any:
+    batch = node.attr("batch_dims", 0)
+    width = (shape_of(indices) or (None,))[-1]
+    sizes = af.cast(af.shape(x), dtype_of(indices))[batch : None if width is None else batch + width]
+    return af.gather_nd(x, af.where_v2(indices < 0, indices + sizes, indices), batch_dims=batch)
+
+
+_SCATTERS = {
+    "none": af.tensor_scatter_update,
+    "add": af.tensor_scatter_add,
+    "max": af.tensor_scatter_nd_max,
+    "min": af.tensor_scatter_nd_min,
+}
+
+
+def scattered(x: Any, places: Any, updates: Any, how: str) -> Any:
+    """`x` with `updates` at `places`, set or combined with what is there."""
+    if how == "mul":
+        return x * _product_of(x, places, updates)
+    return _SCATTERS[how](x, places, updates)
+
+
+def _product_of(x: Any, places: Any, updates: Any) -> Any:
+    """The product of the updates of each element, 1 where there is none."""
+    sizes = af.shape(x, out_type=af.int64)
+    width = (shape_of(places) or (None,))[-1] or rank_of(x)
+    strides = af.cumprod(af.concat([sizes[1:width], [np.int64(1)]], 0), reverse=True)
+    flat = af.reshape(af.reduce_sum(af.cast(places, af.int64) * strides, -1), [-1])
+    rows = af.reshape(updates, af.concat([[np.int64(-1)], sizes[width:]], 0))
+    count = af.cast(af.reduce_prod(sizes[:width]), af.int32)
+    return af.reshape(af.unsorted_segment_prod(rows, flat, count), sizes)
+
+
+@onnx_op("ScatterElements")
+def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+    axis = positive(node.attr("axis", 0), rank_of(x))
+    places = places_along(counted(indices, size_of(x, axis)), axis)
+    return scattered(x, places, updates, node.attr("reduction", "none"))
+
+
+@onnx_op("ScatterND")
+def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
+    width = (shape_of(indices) or (None,))[-1]
+    sizes = af.cast(af.shape(x), dtype_of(indices))[:width]
+    return scattered(x, af.where_v2(indices < 0, indices + sizes, indices), updates, node.attr("reduction", "none"))
+
+
+@onnx_op("OneHot", enlarging=True)
+def one_hot(node: Node, indices: Any, depth: Any, values: Any) -> Any:
+    count = af.cast(af.reshape(depth, []), af.int32)
+    whole = af.cast(indices, af.int64)
+    whole = af.where_v2(whole < 0, whole + af.cast(count, af.int64), whole)
+    off, on = af.unstack(values, num=2) if isinstance(values, af.Tensor) else (values[0], values[1])
+    return af.one_hot(
+        whole, count, on, off, axis=_last(node.attr("axis", -1), rank_of(indices)), dtype=dtype_of(values)
+    )
+
+
+def _last(axis: int, rank: int) -> int:
+    return axis if axis >= 0 else axis + rank + 1
+
+
+@onnx_op("NonZero")
+def non_zero(node: Node, x: Any) -> Any:
+    return af.transpose(af.where(_truth(x)))
+
+
+def _truth(x: Any) -> Any:
+    return x if dtype_of(x).is_bool else af.not_equal(x, number(0, x))
+
+
+@onnx_op("Compress")
+def compress(node: Node, x: Any, condition: Any) -> Any:
+    axis = node.attr("axis")
+    kept = af.reshape(af.where(condition), [-1])
+    if axis is None:
+        return af.gather(af.reshape(x, [-1]), kept)
+    return af.gather(x, kept, axis=positive(axis, rank_of(x)))
+
+
+@onnx_op("ReverseSequence")
+def reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
+    return af.reverse_sequence(x, lengths, seq_axis=node.attr("time_axis", 0), batch_axis=node.attr("batch_axis", 1))
+
+
+@onnx_op("ArrayFeatureExtractor", domain="ai.onnx.ml")
+def array_feature(node: Node, x: Any, indices: Any) -> Any:
+    found = af.gather(x, af.reshape(indices, [-1]), axis=rank_of(x) - 1)
+    return af.reshape(found, [1, -1]) if rank_of(x) == 1 else found
+
+
+@onnx_op("TensorScatter")
+def tensor_scatter(node: Node, cache: Any, update: Any, indices: Any = None) -> Any:
+    """Rows of a cache of keys or values: each entry of the batch has its first place."""
+    rank = rank_of(cache)
+    axis = positive(node.attr("axis", -2), rank)
+    past, new = moved(cache, axis, 1), moved(update, axis, 1)
+    batch, length, room = size_of(new, 0), size_of(new, 1), size_of(past, 1)
+    first = af.zeros(vector([batch]), af.int64) if indices is None else af.cast(indices, af.int64)
+    places = af.expand_dims(first, 1) + af.range_(af.cast(length, af.int64))
+    if node.attr("mode", "linear") == "circular":
+        places = af.floormod(places, af.cast(room, af.int64))
+    entries = af.broadcast_to(af.expand_dims(af.range_(af.cast(batch, af.int64)), 1), af.shape(places))
+    return moved(af.tensor_scatter_update(past, af.stack([entries, places], -1), new), 1, axis)

@@ -1,0 +1,191 @@
+"""Products of matrices, einsum, normalisations, attention-free parts of networks, losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.onnx.builders.common import (
+    HALVES,
+    known,
+    number,
+    positive,
+    rank_of,
+    shaped,
+    size_of,
+    widened,
+    with_rank,
+)
+from actorflow.onnx.nodes import Node, onnx_op
+from actorflow.onnx.types import dtype_of as element_type
+from actorflow.onnx.values import dtype_of
+
+
+@onnx_op("MatMul")
+def matmul(node: Node, x: Any, y: Any) -> Any:
+    return product(x, y)
+
+
+def product(x: Any, y: Any) -> Any:
+    """As numpy's: vectors count as matrices of one row or one column."""
+    left, right = rank_of(x), rank_of(y)
+    made = af.matmul(af.expand_dims(x, 0) if left == 1 else x, af.expand_dims(y, 1) if right == 1 else y)
+    if right == 1:
+        made = af.squeeze(made, [-1])
+    return af.squeeze(made, [-2 if right > 1 else -1]) if left == 1 else made
+
+
+@onnx_op("Gemm")
+def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
+    alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
+    made = af.matmul(a, b, transpose_a=bool(node.attr("transA", 0)), transpose_b=bool(node.attr("transB", 0)))
+    if alpha != 1.0:
+        made = made * number(alpha, made)
+    if c is None:
+        return made
+    return made + (c if beta == 1.0 else c * number(beta, c))
+
+
+@onnx_op("Einsum")
+def einsum(node: Node, *values: Any) -> Any:
+    return af.linalg.einsum(node.required("equation").replace(" ", ""), *values)
+
+
+@onnx_op("BatchNormalization")
+def batch_norm(node: Node, x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+    rank = rank_of(x)
+    epsilon = node.attr("epsilon", 1e-5)
+
+    def along(value: Any) -> Any:
+        return with_rank(value, rank, 1) if rank > 1 else value
+
+    def normalised(mean: Any, variance: Any) -> Any:
+        kind = dtype_of(mean)
+        deviation = af.sqrt(along(variance) + number(epsilon, variance))
+        made = (af.cast(x, kind) - along(mean)) / deviation * along(af.cast(scale, kind)) + along(af.cast(offset, kind))
+        return af.cast(made, dtype_of(x))
+
+    if not node.attr("training_mode", 0):
+        return normalised(mean, variance)
+    axes = [0, *range(2, rank)]
+    own_mean, own_variance = af.nn.moments(x, axes)
+    kept = node.attr("momentum", 0.9)
+    return (
+        normalised(own_mean, own_variance),
+        mean * number(kept, mean) + own_mean * number(1 - kept, mean),
+        variance * number(kept, variance) + own_variance * number(1 - kept, variance),
+    )
+
+
+def _standard(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
+    """x without its mean and with the deviation 1 over `axes`; the mean; one over the deviation."""
+    mean = af.reduce_mean(x, axes, keepdims=True)
+    centred = x - mean
+    inverse = number(1, x) / af.sqrt(af.reduce_mean(centred * centred, axes, keepdims=True) + number(epsilon, x))
+    return centred * inverse, mean, inverse
+
+
+@onnx_op("InstanceNormalization")
+def instance_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
+    rank = rank_of(x)
+
+    def normalised(x: Any, scale: Any, offset: Any) -> Any:
+        made, _, _ = _standard(x, list(range(2, rank)), node.attr("epsilon", 1e-5))
+        return made * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
+
+    return widened(normalised, x, scale, offset)
+
+
+@onnx_op("GroupNormalization")
+def group_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
+    rank, groups = rank_of(x), node.required("num_groups")
+
+    def normalised(x: Any, scale: Any, offset: Any) -> Any:
+        parts = shaped(x, [size_of(x, 0), groups, -1])
+        made, _, _ = _standard(parts, [2], node.attr("epsilon", 1e-5))
+        made = shaped(made, [size_of(x, at) for at in range(rank)])
+        return made * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
+
+    return widened(normalised, x, scale, offset)
+
+
+@onnx_op("LayerNormalization")
+def layer_norm(node: Node, x: Any, scale: Any, offset: Any = None) -> Any:
+    rank = rank_of(x)
+    axes = list(range(positive(node.attr("axis", -1), rank), rank))
+    kind = dtype_of(x)
+    precise = af.float32 if node.attr("stash_type", 1) == 1 and kind in HALVES else kind
+    made, mean, inverse = _standard(af.cast(x, precise), axes, node.attr("epsilon", 1e-5))
+    made = af.cast(made, kind) * scale
+    return made if offset is None else made + offset, mean, inverse
+
+
+@onnx_op("RMSNormalization")
+def rms_norm(node: Node, x: Any, scale: Any) -> Any:
+    rank = rank_of(x)
+    axes = list(range(positive(node.attr("axis", -1), rank), rank))
+    kind = dtype_of(x)
+    precise = element_type(node.attr("stash_type", 1)) if kind in HALVES else kind
+    wide = af.cast(x, precise)
+    mean = af.reduce_mean(wide * wide, axes, keepdims=True)
+    made = wide / af.sqrt(mean + number(node.attr("epsilon", 1e-5), wide))
+    return af.cast(made, kind) * scale
+
+
+@onnx_op("MeanVarianceNormalization")
+def mean_variance_norm(node: Node, x: Any) -> Any:
+    axes = node.attr("axes", [0, 2, 3])
+    mean = af.reduce_mean(x, axes, keepdims=True)
+    variance = af.reduce_mean((x - mean) * (x - mean), axes, keepdims=True)
+    return (x - mean) / (af.sqrt(variance) + number(1e-9, x))
+
+
+@onnx_op("NegativeLogLikelihoodLoss")
+def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+    return _nll(node, x, target, weight)
+
+
+def _nll(node: Node, logarithms: Any, target: Any, weight: Any) -> Any:
+    """Classes are in dimension 1. An entry that is ignored counts neither in the sum nor in the mean."""
+    ignored = node.attr("ignore_index")
+    classes = af.cast(size_of(logarithms, 1), af.int32)
+    inside = (
+        target if ignored is None else af.where_v2(af.equal(target, number(ignored, target)), number(0, target), target)
+    )
+    chosen = af.one_hot(inside, classes, axis=1, dtype=dtype_of(logarithms))
+    loss = -af.reduce_sum(logarithms * chosen, 1)
+    weights = None if weight is None else af.gather(weight, inside)
+    if ignored is not None:
+        counts = af.cast(af.not_equal(target, number(ignored, target)), dtype_of(logarithms))
+        weights = counts if weights is None else weights * counts
+    if weights is not None:
+        loss = loss * weights
+    reduction = node.attr("reduction", "mean")
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return af.reduce_sum(loss)
+    return af.reduce_mean(loss) if weights is None else af.reduce_sum(loss) / af.reduce_sum(weights)
+
+
+@onnx_op("SoftmaxCrossEntropyLoss")
+def softmax_cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
+    logarithms = af.nn.log_softmax(x, axis=1)
+    return _nll(node, logarithms, target, weight), logarithms
+
+
+@onnx_op("AffineGrid", enlarging=True)
+def affine_grid(node: Node, theta: Any, sizes: Any) -> Any:
+    whole = known(sizes, "the sizes of AffineGrid")
+    corners = bool(node.attr("align_corners", 0))
+    kind = dtype_of(theta).numpy_dtype
+    lines = []
+    for size in whole[2:]:
+        line = np.linspace(-1, 1, size) if corners and size > 1 else (np.arange(size) * 2 + 1) / size - 1
+        lines.append(line)
+    grids = np.meshgrid(*lines, indexing="ij")
+    points = np.stack([*reversed(grids), np.ones(whole[2:])], -1).reshape(-1, len(lines) + 1).astype(kind)
+    found = af.matmul(np.broadcast_to(points, (whole[0], *points.shape)).copy(), theta, transpose_b=True)
+    return shaped(found, [whole[0], *whole[2:], len(lines)])

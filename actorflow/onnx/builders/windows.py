@@ -1,0 +1,321 @@
+"""Convolutions and pools, with the channels in dimension 1 as ONNX has them.
+
+Pads are added first, so that windows never lie outside. Pools of odd kinds (with holes, with places as a second output) gather
+their windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.errors import InvalidArgumentError
+from actorflow.onnx.builders.common import known, number, rank_of, shaped, size_of, sizes_of, vector
+from actorflow.onnx.nodes import Node, onnx_op
+from actorflow.onnx.values import dtype_of, shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How windows lie over the spatial dimensions.
+
+    Args:
+        kernel, strides, dilations: for each dimension.
+        pads: (before, after) for each dimension; after includes what `ceil_mode` adds.
+        own_pads: the same without that.
+    """
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+    own_pads: tuple[tuple[int, int], ...]
+
+
+def windows(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
+    """The windows of a node over `x`. Sizes have to be known where they decide about pads."""
+    space = len(kernel)
+    strides = tuple(node.attr("strides") or [1] * space)
+    dilations = tuple(node.attr("dilations") or [1] * space)
+    auto = node.attr("auto_pad", "NOTSET")
+    pads = list(node.attr("pads") or [0] * (2 * space))
+    if (
+        not len(strides) == len(dilations) == space
+        or len(pads) != 2 * space
+        or min((*strides, *dilations, *kernel), default=1) < 1
+    ):
+        raise InvalidArgumentError(f"kernel_shape, strides, dilations and pads of {node} don't fit {space} dimensions.")
+    pairs = [(pads[at], pads[at + space]) for at in range(space)]
+    reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
+    if auto == "VALID":
+        pairs = [(0, 0)] * space
+    elif auto in ("SAME_UPPER", "SAME_LOWER"):
+        pairs = []
+        for at, (reach, stride) in enumerate(zip(reaches, strides)):
+            (size,) = (1,) if stride == 1 else known(vector([size_of(x, at + 2)]), f"The size of what {node} pads")
+            missing = max((-(-size // stride) - 1) * stride + reach - size, 0)
+            less, more = missing // 2, missing - missing // 2
+            pairs.append((less, more) if auto == "SAME_UPPER" else (more, less))
+    own = list(pairs)
+    if node.attr("ceil_mode", 0):
+        for at, (reach, stride) in enumerate(zip(reaches, strides)):
+            (size,) = known(vector([size_of(x, at + 2)]), f"The size of what {node} pools")
+            room = size + sum(pairs[at]) - reach
+            places = -(-room // stride) + 1
+            if (places - 1) * stride >= size + pairs[at][0]:  # a window that begins behind the end does not count
+                places -= 1
+            pairs[at] = (pairs[at][0], pairs[at][1] + max((places - 1) * stride - room, 0))
+    return Windows(tuple(kernel), strides, dilations, tuple(pairs), tuple(own))
+
+
+def padded(x: Any, pairs: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+    """`x` with pads around its spatial dimensions."""
+    if not any(width for pair in pairs for width in pair):
+        return x
+    return af.pad(x, np.array([(0, 0), (0, 0), *pairs], np.int64), constant_values=number(value, x))
+
+
+def _flat_pair(x: Any) -> Any:
+    """Sequences as images of one row."""
+    return af.expand_dims(x, 2)
+
+
+@onnx_op("Conv")
+def conv(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+    made = convolved(node, x, weights)
+    return made if bias is None else made + shaped(bias, [-1, *[1] * (rank_of(x) - 2)])
+
+
+def convolved(node: Node, x: Any, weights: Any) -> Any:
+    """A convolution without a bias."""
+    space = rank_of(x) - 2
+    kernel = shape_of(weights)
+    if kernel is None or None in kernel:
+        kernel = (None, None, *node.required("kernel_shape"))
+    w = windows(node, x, [int(size) for size in kernel[2:] if size is not None])
+    filters = af.transpose(weights, [*range(2, space + 2), 1, 0])
+    group = node.attr("group", 1)
+    if space == 1:
+        made = _conv2d(_flat_pair(x), af.expand_dims(filters, 0), (1, *w.strides), ((0, 0), *w.pads), (1, *w.dilations))
+        return af.squeeze(made, [2])
+    if space == 2:
+        return _conv2d(x, filters, w.strides, w.pads, w.dilations)
+    if space != 3:
+        raise InvalidArgumentError(f"A convolution over {space} dimensions is not supported, only over one to three.")
+    x = padded(x, w.pads)
+    options: dict[str, Any] = {
+        "strides": w.strides,
+        "padding": "VALID",
+        "data_format": "NCDHW",
+        "dilations": w.dilations,
+    }
+    if group == 1:
+        return af.nn.conv3d(x, filters, **options)
+    parts = zip(af.split(x, group, axis=1), af.split(filters, group, axis=4))
+    return af.concat([af.nn.conv3d(part, own, **options) for part, own in parts], 1)
+
+
+def _conv2d(x: Any, filters: Any, strides: Any, pairs: Any, dilations: Any) -> Any:
+    return af.nn.conv2d(
+        x,
+        filters,
+        strides=list(strides),
+        padding=[[0, 0], [0, 0], *map(list, pairs)],
+        data_format="NCHW",
+        dilations=list(dilations),
+    )
+
+
+@onnx_op("ConvTranspose")
+def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+    space = rank_of(x) - 2
+    kernel = [int(size) for size in (shape_of(weights) or ())[2:] if size is not None]
+    strides = list(node.attr("strides") or [1] * space)
+    dilations = list(node.attr("dilations") or [1] * space)
+    extra = list(node.attr("output_padding") or [0] * space)
+    group = node.attr("group", 1)
+    reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
+    sizes = known(vector([size_of(x, at + 2) for at in range(space)]), "The size of what ConvTranspose takes")
+    full = [(size - 1) * stride + reach for size, stride, reach in zip(sizes, strides, reaches)]
+    pads = _transpose_pads(node, full, extra, sizes, strides)
+    outputs = [f + e - a - b for f, e, (a, b) in zip(full, extra, pads)]
+    batch = size_of(x, 0)
+
+    def one(part: Any, own: Any) -> Any:
+        channels = (shape_of(own) or ())[1]
+        filters = af.transpose(own, [*range(2, space + 2), 1, 0])
+        whole = [f + max(e, 0) for f, e in zip(full, extra)]
+        if space == 3:
+            made = af.nn.conv3d_transpose(
+                part, filters, vector([batch, channels, *whole]), strides=strides, padding="VALID", data_format="NCDHW",
+                dilations=dilations,
+            )  # fmt: skip
+        elif space == 2:
+            made = af.nn.conv2d_transpose(
+                part, filters, vector([batch, channels, *whole]), strides=strides, padding="VALID", data_format="NCHW",
+                dilations=dilations,
+            )  # fmt: skip
+        else:
+            made = af.nn.conv2d_transpose(
+                _flat_pair(part), af.expand_dims(filters, 0), vector([batch, channels, 1, *whole]), strides=[1, *strides],
+                padding="VALID", data_format="NCHW", dilations=[1, *dilations],
+            )  # fmt: skip
+            made = af.squeeze(made, [2])
+        return _cut(made, pads, outputs)
+
+    if group == 1:
+        made = one(x, weights)
+    else:
+        parts = zip(af.split(x, group, axis=1), af.split(weights, group, axis=0))
+        made = af.concat([one(part, own) for part, own in parts], 1)
+    return made if bias is None else made + shaped(bias, [-1, *[1] * space])
+
+
+def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[int, int]]:
+    space = len(full)
+    auto = node.attr("auto_pad", "NOTSET")
+    wanted = node.attr("output_shape")
+    if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
+        wanted = [size * stride for size, stride in zip(sizes, strides)]
+    if wanted is None:
+        given = list(node.attr("pads") or [0] * (2 * space))
+        return [(given[at], given[at + space]) for at in range(space)]
+    pads = []
+    for f, e, size in zip(full, extra, list(wanted)[-space:]):
+        total = f + e - size
+        less = total // 2
+        pads.append((less, total - less) if auto == "SAME_UPPER" else (total - less, less))
+    return pads
+
+
+def _cut(made: Any, pads: Sequence[tuple[int, int]], outputs: Sequence[int]) -> Any:
+    """Without its pads; negative ones are zeros around."""
+    made = padded(made, [(max(-a, 0), max(-b, 0)) for a, b in pads])
+    index = [slice(max(a, 0), max(a, 0) + size) for (a, _), size in zip(pads, outputs)]
+    return made[(slice(None), slice(None), *index)]
+
+
+def _lowest(x: Any) -> Any:
+    kind = dtype_of(x)
+    return -np.inf if kind.is_floating else kind.min
+
+
+def _gathered(x: Any, w: Windows) -> Any:
+    """[batch, channels, places, elements of a window]."""
+    space = len(w.kernel)
+    counts = []
+    for at in range(space):
+        axis = 2 + 2 * at
+        size = known(vector([size_of(x, axis)]), "The size of what a pool takes")[0]
+        count = (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
+        places = np.arange(count)[:, None] * w.strides[at] + np.arange(w.kernel[at]) * w.dilations[at]
+        x = af.gather(x, places, axis=axis)
+        counts.append(count)
+    order = [0, 1, *(2 + 2 * at for at in range(space)), *(3 + 2 * at for at in range(space))]
+    return shaped(af.transpose(x, order), [size_of(x, 0), size_of(x, 1), *counts, prod(w.kernel)])
+
+
+@onnx_op("MaxPool")
+def max_pool(node: Node, x: Any) -> Any:
+    w = windows(node, x, node.required("kernel_shape"))
+    space = len(w.kernel)
+    kind = dtype_of(x)
+    plain = set(w.dilations) == {1} and not node.wants(1) and space in (1, 2, 3)
+    if plain and (space < 3 or kind.is_floating):
+        return _pooled("max", padded(x, w.pads, _lowest(x)), w)
+    found = _gathered(padded(x, w.pads, _lowest(x)), w)
+    values = af.reduce_max(found, -1)
+    if not node.wants(1):
+        return values
+    sizes = known(sizes_of(x)[2:], "The size of what MaxPool takes")
+    order = list(range(space))
+    strides = {at: prod(sizes[at + 1 :]) for at in order}
+    if node.attr("storage_order", 0):
+        strides = {at: prod(sizes[:at]) for at in order}
+    flat = np.zeros([s + sum(p) for s, p in zip(sizes, w.pads)], np.int64)
+    for at in order:
+        line = (np.arange(flat.shape[at]) - w.pads[at][0]) * strides[at]
+        flat += line.reshape([-1 if at == other else 1 for other in order])
+    places = _gathered(flat[None, None], w)
+    which = af.argmax(found, space + 2, output_type=af.int64)
+    chosen = af.one_hot(which, prod(w.kernel), dtype=af.int64)
+    inside = af.reduce_sum(chosen * places, -1)
+    plane = prod(sizes)
+    batch, channels = size_of(x, 0), size_of(x, 1)
+    planes = af.reshape(
+        af.range_(np.int64(0), af.cast(batch * channels, af.int64)), vector([batch, channels, *[1] * space])
+    )
+    return values, inside + planes * plane
+
+
+def _pooled(how: str, x: Any, w: Windows) -> Any:
+    options: dict[str, Any] = {"padding": "VALID"}
+    if len(w.kernel) == 1:
+        made = _pooled(how, _flat_pair(x), Windows((1, *w.kernel), (1, *w.strides), (1, 1), (), ()))
+        return af.squeeze(made, [2])
+    functions = {
+        ("max", 2): af.nn.max_pool2d, ("max", 3): af.nn.max_pool3d, ("avg", 2): af.nn.avg_pool2d, ("avg", 3): af.nn.avg_pool3d
+    }  # fmt: skip
+    function = functions.get((how, len(w.kernel)))
+    if function is None:
+        raise InvalidArgumentError(f"A pool over {len(w.kernel)} dimensions is not supported, only over one to three.")
+    layout = "NCHW" if len(w.kernel) == 2 else "NCDHW"
+    return function(x, list(w.kernel), list(w.strides), data_format=layout, **options)
+
+
+def _sums(x: Any, w: Windows) -> Any:
+    if set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
+        return _pooled("avg", x, w) * number(prod(w.kernel), x)
+    return af.reduce_sum(_gathered(x, w), -1)
+
+
+@onnx_op("AveragePool")
+def average_pool(node: Node, x: Any) -> Any:
+    w = windows(node, x, node.required("kernel_shape"))
+    padded_at_all = any(width for pair in w.pads for width in pair)
+    if not padded_at_all and set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
+        return _pooled("avg", x, w)
+    sizes = known(sizes_of(x)[2:], "The size of what AveragePool takes")
+    counted = np.ones([1, 1, *sizes], np.float32)
+    if node.attr("count_include_pad", 0):
+        counted = np.pad(counted, [(0, 0), (0, 0), *w.own_pads], constant_values=1)
+        rest = [(0, b - own) for (_, b), (_, own) in zip(w.pads, w.own_pads)]
+    else:
+        rest = list(w.pads)
+    counts = np.pad(counted, [(0, 0), (0, 0), *rest])
+    for at in range(len(w.kernel)):  # how many elements of each window count, dimension by dimension
+        size = counts.shape[at + 2]
+        places = (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
+        index = np.arange(places)[:, None] * w.strides[at] + np.arange(w.kernel[at]) * w.dilations[at]
+        counts = np.take(counts, index, axis=at + 2).sum(at + 3)
+    return _sums(padded(x, w.pads), w) / number(counts, x)
+
+
+@onnx_op("LpPool")
+def lp_pool(node: Node, x: Any) -> Any:
+    w = windows(node, x, node.required("kernel_shape"))
+    return _root(_sums(padded(_power(x, node.attr("p", 2)), w.pads), w), node.attr("p", 2))
+
+
+def _power(x: Any, p: int) -> Any:
+    return af.pow(af.abs(x), number(p, x))
+
+
+def _root(x: Any, p: int) -> Any:
+    return af.pow(x, number(1 / p, x))
+
+
+@onnx_op("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
+def global_pool(node: Node, x: Any) -> Any:
+    axes = list(range(2, rank_of(x)))
+    if node.op == "GlobalAveragePool":
+        return af.reduce_mean(x, axes, keepdims=True)
+    if node.op == "GlobalMaxPool":
+        return af.reduce_max(x, axes, keepdims=True)
+    p = node.attr("p", 2)
+    return _root(af.reduce_sum(_power(x, p), axes, keepdims=True), p)

@@ -1,0 +1,190 @@
+"""`load`: an ONNX file becomes a part of a graph."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import actorflow.onnx.builders  # noqa: F401  (they enter themselves into the table)
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.onnx.importer import File, Scope, missing_ops
+from actorflow.onnx.ports import fetch_of, port_of
+from actorflow.onnx.protos import ModelProto
+from actorflow.onnx.tensors import array_of
+from actorflow.onnx.types import ValueType, value_type
+from actorflow.public import public
+from actorflow.shapes import as_shape, compatible
+from actorflow.variables.variable import Variable
+
+_MOST_NAMED = 20
+
+
+@public("af.onnx")
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An ONNX model in a graph: `await session.run(model.outputs, {model.inputs["x"]: x})`.
+
+    Args:
+        graph: the graph that it is in.
+        inputs: what is fed, by name. A sequence is fed with a list of arrays, an optional with None or a value.
+        outputs: what is fetched, by name. `run` gives a dictionary for it.
+        weights: the variables, by the names of the initializers; empty where weights are constants. They need to be
+            initialised, by `af.variables_initializer(model.weights.values())`.
+        opsets: the version of each domain that the file asks for.
+        producer: the program that wrote the file, and its version.
+        metadata: what the file says of itself.
+    """
+
+    graph: Graph = field(repr=False)
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    weights: Mapping[str, Variable]
+    opsets: Mapping[str, int]
+    producer: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@public("af.onnx")
+def load(
+    source: Any,
+    *,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    values: Mapping[str, Any] | None = None,
+    trainable: bool | Callable[[str], bool] = False,
+    folder: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+) -> Model:
+    """Builds an ONNX model in the default graph. No other package is needed.
+
+    Args:
+        source: the path of a file, its bytes, or a `ModelProto` of the package onnx.
+        shapes: the shapes of inputs, where the file leaves sizes open: `{"x": (1, 3, 224, 224)}`. With them the arithmetic
+            of shapes is done here, and is no part of the graph.
+        values: the values of inputs that are the same in each run, such as sizes and axes. They are no inputs any more.
+        trainable: whether the weights become trainable variables instead of constants: all that have a floating type, or those
+            for whose names the function gives True.
+        folder: the folder below which external data lie; that of the file unless given.
+        name: a name scope for the nodes.
+
+    Returns:
+        A `Model`. A file that was written for training runs as it would after it: nothing is dropped, averages are used.
+
+    Raises:
+        InvalidArgumentError: the file is no ONNX model, or damaged; the message names the field. A shape does not fit.
+        UnimplementedError: it has ops that are not supported. All of them are named, with their nodes and versions.
+        OSError: the file can't be read.
+
+        >>> model = af.onnx.load(b"")
+        Traceback (most recent call last):
+        ...
+        actorflow.errors.InvalidArgumentError: The file is no ONNX model: it has no graph.
+    """
+    proto, folder = read(source, folder)
+    opsets = {("" if i.domain == "ai.onnx" else i.domain): i.version for i in proto.opset_import} or {"": 1}
+    functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
+    file = File(opsets, functions, None if folder is None else str(folder))
+    missing = list(dict.fromkeys(missing_ops(proto.graph, file, opsets)))
+    if missing:
+        more = f"\n  and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        lines = "".join(f"\n  {line}" for line in missing[:_MOST_NAMED])
+        raise UnimplementedError(f"The model has ops that are not supported:{lines}{more}")
+    graph = get_default_graph()
+    scope = Scope(file)
+    with graph.as_default(), graph.name_scope(name or ""):
+        weights = _weights(proto.graph, scope, trainable)
+        _take_values(proto.graph, scope, values or {})
+        inputs = _inputs(proto.graph, scope, dict(shapes or {}))
+        scope.build(proto.graph)
+        outputs = {}
+        for info in proto.graph.output:
+            value = scope.get(info.name)
+            outputs[info.name] = fetch_of(value, _type_of(info))
+    return Model(
+        graph,
+        inputs,
+        outputs,
+        weights,
+        opsets,
+        f"{proto.producer_name} {proto.producer_version}".strip(),
+        {entry.key: entry.value for entry in proto.metadata_props},
+    )
+
+
+def read(source: Any, folder: Any = None) -> tuple[Any, Any]:
+    """The message of a model, and the folder of its external data."""
+    if hasattr(source, "SerializeToString"):
+        data: Any = source.SerializeToString()
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        data = source
+    else:
+        path = Path(source)
+        folder = path.parent if folder is None else folder
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+    proto = ModelProto.FromString(data)
+    if not proto.HasField("graph"):
+        raise InvalidArgumentError("The file is no ONNX model: it has no graph.")
+    return proto, folder
+
+
+def _type_of(info: Any) -> ValueType:
+    return value_type(info.type, info.name)
+
+
+def _weights(graph: Any, scope: Scope, trainable: bool | Callable[[str], bool]) -> dict[str, Variable]:
+    """Puts the initializers into the scope; those that are trained as variables."""
+    variables: dict[str, Variable] = {}
+    chosen = trainable if callable(trainable) else lambda name: bool(trainable)
+    for tensor in graph.initializer:
+        value = array_of(tensor, scope.file.folder)
+        if value.dtype.kind == "f" and chosen(tensor.name):
+            variables[tensor.name] = Variable(np.array(value), name=_plain(tensor.name))
+            scope.values[tensor.name] = convert_to_tensor(variables[tensor.name])
+        else:
+            scope.values[tensor.name] = value
+    return variables
+
+
+def _take_values(graph: Any, scope: Scope, values: Mapping[str, Any]) -> None:
+    kinds = {info.name: _type_of(info) for info in graph.input}
+    for name, value in values.items():
+        if name not in kinds or kinds[name].kind != "tensor" or kinds[name].dtype is None:
+            raise InvalidArgumentError(f"The model has no input {name!r} that is a tensor, whose value could be given.")
+        kind: Any = kinds[name].dtype
+        scope.values[name] = np.array(value, kind.numpy_dtype)
+
+
+def _plain(name: str) -> str:
+    made = "".join(c if c.isascii() and (c.isalnum() or c in "_.-/") else "_" for c in name).strip("/")
+    return made if made and (made[0].isalnum() or made[0] == ".") else f"v{made}"
+
+
+def _inputs(graph: Any, scope: Scope, shapes: dict[str, Any]) -> dict[str, Any]:
+    ports: dict[str, Any] = {}
+    for info in graph.input:
+        if info.name in scope.values:
+            continue  # a weight, which files of the first versions list here as well
+        kind = _type_of(info)
+        if info.name in shapes:
+            given = as_shape(shapes.pop(info.name))
+            if not compatible(kind.shape, given):
+                raise InvalidArgumentError(
+                    f"The input {info.name!r} has the shape {kind.shape}, but {given} was given."
+                )
+            kind = ValueType(kind.kind, kind.dtype, given, kind.inside)
+        if kind.dtype is None:
+            raise InvalidArgumentError(f"elem_type of the input {info.name!r} is missing.")
+        ports[info.name], scope.values[info.name] = port_of(kind, _plain(info.name))
+    if shapes:
+        raise InvalidArgumentError(
+            f"The model has no input {next(iter(shapes))!r}; it has: {', '.join(ports) or 'none'}."
+        )
+    return ports

@@ -1,0 +1,135 @@
+"""What is fed to a model and fetched from it: tensors, and composites for sequences and optionals.
+
+A sequence crosses the border of the graph as a vector of strings, each of which is a tensor in its serialised form. So it is fed
+and fetched wherever tensors are, on a cluster too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.onnx.types import ValueType
+from actorflow.onnx.values import Listed, Optional_, Value, flatten
+from actorflow.ops.flow import lists
+from actorflow.records.proto_tensor import read_tensor, write_tensor
+
+
+class SequencePort:
+    """A sequence that is fed or fetched as a list of arrays."""
+
+    def __init__(self, tensor: Any, dtype: Any) -> None:
+        self.tensor = tensor
+        self.dtype = dtype
+
+    def __tensor_components__(self) -> list[Any]:
+        return [self.tensor]
+
+    def __from_components__(self, *values: Any) -> Any:
+        return [np.asarray(read_tensor(item)[1]) for item in values[0]]
+
+    def __to_components__(self, value: Any) -> list[Any]:
+        made = np.empty(len(value), object)
+        kind = self.dtype.numpy_dtype
+        made[:] = [write_tensor(_array(item, kind), self.dtype) for item in value]
+        return [made]
+
+    def __repr__(self) -> str:
+        return f"<sequence of {self.dtype} tensors>"
+
+
+class OptionalPort:
+    """An optional that is fed or fetched as None or a value."""
+
+    def __init__(self, present: Any, content: Any, empty: Any) -> None:
+        self.present = present
+        self.content = content
+        self._empty = empty
+
+    def __tensor_components__(self) -> list[Any]:
+        inner = self.content.__tensor_components__() if isinstance(self.content, SequencePort) else [self.content]
+        return [self.present, *inner]
+
+    def __from_components__(self, *values: Any) -> Any:
+        if not values[0]:
+            return None
+        return self.content.__from_components__(values[1]) if isinstance(self.content, SequencePort) else values[1]
+
+    def __to_components__(self, value: Any) -> list[Any]:
+        given = self._empty if value is None else value
+        inner = self.content.__to_components__(given) if isinstance(self.content, SequencePort) else [given]
+        return [value is not None, *inner]
+
+    def __repr__(self) -> str:
+        return f"<optional {self.content!r}>"
+
+
+def _array(value: Any, kind: Any) -> Any:
+    array = np.asarray(value)
+    if array.dtype.kind in "SU":
+        return np.array([w.encode() if isinstance(w, str) else w for w in array.reshape(-1)], object).reshape(
+            array.shape
+        )
+    return array.astype(kind, copy=False)
+
+
+def port_of(kind: ValueType, name: str) -> tuple[Any, Value]:
+    """What an input of this type is fed by, and its value in the graph."""
+    dtype: Any = kind.dtype
+    if kind.kind == "tensor":
+        made = af.placeholder(dtype, kind.shape, name=name)
+        return made, made
+    if kind.kind == "sequence":
+        return _sequence(kind, name)
+    present = af.placeholder(af.bool, [], name=f"{name}_present")
+    if kind.inside == "sequence":
+        port, value = _sequence(kind, name)
+        return OptionalPort(present, port, []), Optional_(present, value)
+    content = af.placeholder(dtype, kind.shape, name=name)
+    empty = np.zeros([size or 0 for size in kind.shape or ()], dtype.numpy_dtype)
+    return OptionalPort(present, content, empty), Optional_(present, content)
+
+
+def _sequence(kind: ValueType, name: str) -> tuple[SequencePort, Listed]:
+    words = af.placeholder(af.string, [None], name=name)
+    dtype: Any = kind.dtype
+
+    def step(at: Any, items: Any) -> Any:
+        item = af.ensure_shape(af.parse_tensor(words[at], dtype), kind.shape)
+        return at + 1, lists.set_item(items, at, item)
+
+    count = af.size(words)
+    _, items = af.while_loop(lambda at, _: at < count, step, [0, lists.reserve(count)])
+    return SequencePort(words, kind.dtype), Listed(kind.dtype, kind.shape, flow=items)
+
+
+def fetch_of(value: Value, kind: ValueType) -> Any:
+    """What an output is fetched by."""
+    if isinstance(value, Optional_) and kind.kind != "optional":
+        value = value.value
+    if isinstance(value, Listed):
+        return _fetched(value)
+    if isinstance(value, Optional_):
+        present, *inner = flatten(value, kind)
+        listed = isinstance(value.value, Listed) or kind.inside == "sequence"
+        content = _fetched(Listed(kind.dtype, kind.shape, flow=inner[0])) if listed else inner[0]
+        return OptionalPort(present, content, None)
+    made = af.convert_to_tensor(value)
+    return made
+
+
+def _fetched(value: Listed) -> SequencePort:
+    flow = value.flow
+    count = lists.length(flow)
+    words = af.TensorArray(af.string, size=count, element_shape=[])
+
+    def step(at: Any, flows: Any) -> Any:
+        item = lists.get_item(flow, at, **value.element)
+        return at + 1, af.TensorArray(af.string, flow=flows, element_shape=[]).write(
+            at, af.io.serialize_tensor(item)
+        ).flow
+
+    _, flows = af.while_loop(lambda at, _: at < count, step, [0, words.flow])
+    return SequencePort(af.TensorArray(af.string, flow=flows, element_shape=[]).stack(), value.dtype)
