@@ -21,8 +21,8 @@ from actorflow.session.blocking import Session
 class BackendRep:
     """A model that is ready to run.
 
-    Where inputs decide what is built, such as the axes that a node squeezes, the model is built for the values that a run
-    brings: all whole numbers and truth values among them, and short vectors.
+    Some inputs decide about the graph itself, such as the axes that a node squeezes. A model with such inputs is built for the
+    values that a run brings: for all numbers among them, and for short vectors.
     """
 
     def __init__(self, source: Any) -> None:

@@ -37,7 +37,7 @@ _OWN = ("", "ai.onnx")
 
 @dataclass(slots=True)
 class File:
-    """What all graphs of one file share.
+    """The parts of a file that all its graphs share.
 
     Args:
         opsets: the version of each domain.
@@ -197,7 +197,7 @@ def foldable(node: Node) -> bool:
 
 
 def _array(value: Value) -> Value:
-    """What was computed at once, as an array."""
+    """A value that was computed at once, as an array."""
     if isinstance(value, Tensor):
         return np.asarray(value.numpy())  # type: ignore[attr-defined]  # it is an EagerTensor
     if isinstance(value, Listed):

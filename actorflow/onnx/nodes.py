@@ -31,7 +31,7 @@ class Node:
         op, domain, name: as in the file.
         opset: the version of the domain's ops that the file asks for.
         inputs: the values; None for one that is left out.
-        outputs: the names of the outputs; "" for one that nobody asks for.
+        outputs: the names of the outputs; "" for one that no one asks for.
         attrs: numbers, text, lists of these, arrays, messages of graphs and types.
         scope: the names that its bodies may use.
     """

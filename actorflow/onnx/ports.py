@@ -76,7 +76,7 @@ def _array(value: Any, kind: Any) -> Any:
 
 
 def port_of(kind: ValueType, name: str) -> tuple[Any, Value]:
-    """What an input of this type is fed by, and its value in the graph."""
+    """The key by which an input of this type is fed, and its value in the graph."""
     dtype: Any = kind.dtype
     if kind.kind == "tensor":
         made = af.placeholder(dtype, kind.shape, name=name)
@@ -106,7 +106,7 @@ def _sequence(kind: ValueType, name: str) -> tuple[SequencePort, Listed]:
 
 
 def fetch_of(value: Value, kind: ValueType) -> Any:
-    """What an output is fetched by."""
+    """The key by which an output is fetched."""
     if isinstance(value, Optional_) and kind.kind != "optional":
         value = value.value
     if isinstance(value, Listed):

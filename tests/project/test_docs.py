@@ -140,6 +140,14 @@ import httpx
 """
 # The lines before and after a piece that is no program of its own, by words of it.
 AROUND = {
+    "af.onnx.load": (
+        "from onnx_models import model as made, node\n"
+        "proto = made([node('Relu', 'x', 'y')], {'x': ('float32', (None, 3, 224, 224))}, 'y')\n"
+        "import pathlib\n"
+        "pathlib.Path('model.onnx').write_bytes(proto.SerializeToString())\n"
+        "image = np.zeros((1, 3, 224, 224), np.float32)\n",
+        "",
+    ),
     "squares = af.data": ("", ""),
     "af.Supervisor(": ("", "assert step == 49"),
     "train_and_evaluate(": (

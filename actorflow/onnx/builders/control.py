@@ -161,7 +161,7 @@ def _as_form(value: Any, form: Any) -> Any:
 
 
 def _invariant(one: Any, two: Any) -> Shape:
-    """What two iterations' shapes have in common."""
+    """The sizes that are the same in two iterations."""
     if isinstance(one, (Listed, Optional_)) or isinstance(two, (Listed, Optional_)):
         return ()
     first, second = shape_of(one), shape_of(two)
