@@ -72,6 +72,23 @@ async def test_something_else_that_listens_is_called_so() -> None:
         group.cancel_scope.cancel()
 
 
+async def test_a_way_whose_end_is_not_there_now_is_not_taken_for_another_program() -> None:
+    """A proxy takes connections and ends them, while the task behind it is started again."""
+
+    async def end(stream: anyio.abc.SocketStream) -> None:
+        await stream.aclose()
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    async with listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, end)
+        with pytest.raises(ConnectionResetError, match="without a word"):
+            await security_at("127.0.0.1", port)
+        with pytest.raises(errors.UnavailableError, match="does not answer"):
+            await query_status(f"tcp://127.0.0.1:{port}", credentials=Credentials.make(), timeout=1.0)
+        group.cancel_scope.cancel()
+
+
 async def test_a_wrong_port_is_told_while_the_session_waits(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

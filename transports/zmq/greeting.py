@@ -17,7 +17,8 @@ async def security_at(host: str, port: int) -> str:
     libzmq does not say why a peer ended a handshake, so this looks for itself.
 
     Raises:
-        OSError, TimeoutError: nothing answers.
+        OSError, TimeoutError: nothing answers. An end before the first byte is no answer: a proxy, or the forwarded port of a
+            container, ends connections so while the process behind it is not there.
     """
     with anyio.fail_after(_SECONDS):
         async with await anyio.connect_tcp(host, port) as stream:
@@ -28,6 +29,8 @@ async def security_at(host: str, port: int) -> str:
                     found += await stream.receive(SIZE - len(found))
                 except (anyio.EndOfStream, anyio.BrokenResourceError):
                     break
+    if not found:
+        raise ConnectionResetError(f"{host}:{port} ended the connection without a word.")
     if len(found) < SIZE or found[:1] != _SIGNATURE[:1] or found[9] & 1 == 0:
         return ""
     return found[12:32].rstrip(b"\0").decode("ascii", "replace")
