@@ -108,7 +108,7 @@ class Graphs:
         self._kept: dict[Any, Built] = {}
 
     def prepare(
-        self, mode: str, input_fn: Any, *, epochs: int | None = None, keeps: bool = False, warm: bool = False
+        self, mode: str, input_fn: Any, *, epochs: int | None = None, warm: bool = False
     ) -> Program[tuple[Built, Batches | None]]:
         """The graph for an input, and its batches where it is fed.
 
@@ -116,7 +116,6 @@ class Graphs:
             mode: one of `ModeKeys`.
             input_fn: see `Estimator.train`.
             epochs: how many times an iterable is gone through; once unless given.
-            keeps: whether batches are kept for a loss.
             warm: whether to begin with the values of a warm start.
 
         Raises:
@@ -138,7 +137,7 @@ class Graphs:
             with Graph().as_default():
                 return (yield from call_input_fn(input_fn, mode, self._params, self._config))
 
-        batches = Batches(again, epochs or 1, keeps=keeps, only_features=mode == ModeKeys.PREDICT)
+        batches = Batches(again, epochs or 1, only_features=mode == ModeKeys.PREDICT)
         try:
             batch = yield from batches.first()
         except OutOfRangeError as error:

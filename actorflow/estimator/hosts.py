@@ -62,13 +62,16 @@ class KeptHost:
                 wait_seconds=wait_seconds,
                 session_options=options,
             )
-        self.attempt: Callable[[int], Any] = self.supervisor.attempt
-        self.run: Callable[..., Any] = self.supervisor.run
 
     @property
     def session(self) -> Session:
         """The session."""
         return self.supervisor.session
+
+    @property
+    def guard(self) -> Supervisor | None:
+        """The supervisor, where tasks may be lost."""
+        return self.supervisor.guard
 
     @property
     def history(self) -> list[Event]:

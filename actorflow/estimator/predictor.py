@@ -185,7 +185,8 @@ class Predictor:
 
     async def _ask(self, served: _Served, batch: Any) -> Any:
         assert served.built.fed is not None
-        return await served.host.run(served.fetches, served.built.fed.feeds(batch))
+        run = (served.host.guard or served.host.session).run
+        return await run(served.fetches, served.built.fed.feeds(batch))
 
     async def _serve(self, batch: Any) -> _Served:
         """A graph for such examples, with a session of its own."""

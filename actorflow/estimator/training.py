@@ -97,7 +97,7 @@ def training(
         return
     warm = latest_checkpoint(core.model_dir) is None
     built, batches = yield from core.graphs.prepare(
-        ModeKeys.TRAIN, input_fn, epochs=epochs, keeps=True, warm=warm and core.starts_warm
+        ModeKeys.TRAIN, input_fn, epochs=epochs, warm=warm and core.starts_warm
     )
     train_op = _with_updates(built) if core.runs_update_ops else built.spec.train_op
     if steps is not None or max_steps is not None:
@@ -119,6 +119,8 @@ def training(
         yield from loop.begin()
         watch.begin(begin, steps, max_steps)
         yield from loop.create()
+        if batches is not None:
+            batches.keeps = host.guard is not None
         watch.step = int((yield from run(loop.session, built.step)))
         yield from _steps(loop, [train_op, built.spec.loss], built, batches, watch)
         yield from loop.finish()

@@ -48,9 +48,12 @@ def call(function: Callable[..., Any], *args: Any) -> Program[Any]:
         result = function(*args)
     except StopIteration as end:
         raise OutOfRangeError("The function that was called says that its input is at its end.") from end
-    if result is not None and isawaitable(result):
-        result = yield Await(lambda: result)
-    return result
+    return result if result is None else (yield from awaited(result))
+
+
+def awaited(result: Any) -> Program[Any]:
+    """A part of a program: what an awaitable gives; anything else as it is."""
+    return (yield Await(lambda: result)) if isawaitable(result) else result
 
 
 async def perform(program: Program[T]) -> T:

@@ -14,7 +14,6 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.monitored.session_manager import SessionManager
 from actorflow.public import public
-from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session import blocking
 from actorflow.session.session import Session
 from actorflow.supervisor.model_state import ModelState, folder_path
@@ -169,6 +168,8 @@ def on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session]
 class SingleSession:
     """A host that knows no losses: a session that a creator of the program's has opened."""
 
+    guard = None
+
     def __init__(self, creator: SessionCreator) -> None:
         self._creator = creator
         self._session: Any = None
@@ -185,13 +186,6 @@ class SingleSession:
         """Opens it."""
         made = self._creator.create_session()
         self._session = await made if isawaitable(made) else made
-
-    async def attempt(self, step: int) -> None:
-        """No losses, no attempts."""
-
-    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, trace: Trace | None = None) -> Any:
-        """See `Session.run`."""
-        return await self.session.run(fetches, feeds, trace=trace)
 
     async def close(self, *, save: bool = True) -> None:
         """Closes it."""

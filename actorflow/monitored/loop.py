@@ -10,10 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorflow.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OutOfRangeError,
+    UnavailableError,
+)
 from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
-from actorflow.monitored.commands import Await, Program, call
+from actorflow.monitored.commands import Await, Program, awaited, call
 from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunValues, calls
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.session import Session
@@ -24,7 +30,18 @@ from actorflow.variables.collections import GraphKeys
 
 _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPreconditionError)
 _LOG = get_logger("training")
+_NO_VALUES = SessionRunValues(None)
 _STOPPED = "Run called even after should_stop requested."
+
+
+class Guard(Protocol):
+    """What makes steps where tasks may be lost: a supervisor. A step is an attempt, whose loss it takes back."""
+
+    async def attempt(self, step: int) -> Attempt:
+        """A step begins, when all is well."""
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, trace: Trace | None = None) -> Any:
+        """See `Session.run`."""
 
 
 class Host(Protocol):
@@ -34,14 +51,12 @@ class Host(Protocol):
     def session(self) -> Session:
         """The session, when it has been started."""
 
+    @property
+    def guard(self) -> Guard | None:
+        """What makes the steps, when it has been started; None where there are no losses, and the session makes them."""
+
     async def start(self) -> None:
         """Opens the session, and gives variables their values."""
-
-    async def attempt(self, step: int) -> Attempt | None:
-        """A step begins; None where the host knows no losses."""
-
-    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, trace: Trace | None = None) -> Any:
-        """See `Session.run`."""
 
     async def close(self, *, save: bool = True) -> None:
         """Closes the session."""
@@ -74,8 +89,10 @@ class Loop:
         self.should_stop = False
         self.steps = 0
         self._face, self._on_restored, self._grace = face, on_restored, grace
+        self._guard: Guard | None = None
         self._before = [hook for hook in self.hooks if calls(hook, "before_run")]
-        self._after = [hook for hook in self.hooks if calls(hook, "after_run")]
+        places = {id(hook): place for place, hook in enumerate(self._before)}
+        self._after = [(hook, places.get(id(hook))) for hook in self.hooks if calls(hook, "after_run")]
         self._watched: tuple[Any, tuple[Any, ...], list[Any]] = (None, (), [])
         self._coord: Coordinator | None = None
         self._threads: list[Any] = []
@@ -89,6 +106,7 @@ class Loop:
     def create(self) -> Program[None]:
         """Starts the host, and the queue runners, and calls `after_create_session` of all hooks."""
         yield Await(self.host.start)
+        self._guard = self.host.guard
         yield from self._created()
 
     def _created(self) -> Program[None]:
@@ -120,13 +138,14 @@ class Loop:
         """
         if self.should_stop:
             raise RuntimeError(_STOPPED)
+        guard = self._guard
+        if guard is None:
+            return (yield from self._step(self.host.session.run, fetches, feeds, trace))
         while True:
-            attempt = yield Await(lambda: self.host.attempt(self.steps))
-            if attempt is None:
-                return (yield from self._step(fetches, feeds, trace))
+            attempt = yield Await(lambda: guard.attempt(self.steps))
             attempt.enter()
             try:
-                result = yield from self._step(fetches, feeds, trace)
+                result = yield from self._step(guard.run, fetches, feeds, trace)
             except Exception as error:
                 attempt.reset()
                 if isinstance(error, _LOSSES):
@@ -134,51 +153,60 @@ class Loop:
                 leave = partial(attempt.leave, error)
                 if not (yield Await(leave)):
                     raise
-                yield from self._restored()
+                yield from self._restored(guard)
             else:
                 attempt.reset()
                 attempt.supervisor.went_well()
                 return result
 
-    def _restored(self) -> Program[None]:
+    def _restored(self, guard: Guard) -> Program[None]:
         """A loss has taken the variables back."""
-        yield Await(lambda: self.host.attempt(self.steps))  # when all is well again
+        yield Await(lambda: guard.attempt(self.steps))  # when all is well again
         self._on_restored()
         yield from self._stop_runners(raises=False)
         yield from self._created()
 
-    def _step(self, fetches: Any, feeds: Any, trace: Trace | None) -> Program[Any]:
+    def _step(self, run: Callable[..., Any], fetches: Any, feeds: Any, trace: Trace | None) -> Program[Any]:
         given = None if callable(feeds) else feeds
         context = SessionRunContext(SessionRunArgs(fetches, given), self.session)
         requests: list[SessionRunArgs | None] = []
         fed: dict[Any, Any] = {}
-        for hook in self._before:
-            request = yield from call(hook.before_run, context)
-            requests.append(request)
-            if request is not None:
-                if request.feed_dict:
-                    _refuse_both(fed, request.feed_dict, "Same tensor is fed by two hooks.")
-                    fed.update(request.feed_dict)
-                if request.options is not None and trace is None:
-                    trace = request.options if isinstance(request.options, Trace) else Trace()
-        if callable(feeds):
-            given = yield from feeds()
-        if fed:
-            _refuse_both(fed, given or {}, "Same tensor is fed by a SessionRunHook and user.")
-            given = {**(given or {}), **fed}
-        wanted = self._fetches(fetches, requests)
-        if trace is None:
-            values = yield Await(lambda: self.host.run(wanted, given))
-        else:
-            values = yield Await(lambda: self.host.run(wanted, given, trace=trace))
-        results = dict(zip(self._before, zip(requests, _spread(requests, values[1:]), strict=True), strict=True))
-        self.steps += 1
-        for hook in self._after:
-            asked, found = results.get(hook, (None, None))
-            options = None if asked is None else asked.options
-            yield from call(
-                hook.after_run, context, SessionRunValues(found, options, None if options is None else trace)
-            )
+        try:
+            for hook in self._before:
+                request = hook.before_run(context)
+                if request is not None and type(request) is not SessionRunArgs:
+                    request = yield from awaited(request)
+                requests.append(request)
+                if request is not None:
+                    if request.feed_dict:
+                        _refuse_both(fed, request.feed_dict, "Same tensor is fed by two hooks.")
+                        fed.update(request.feed_dict)
+                    if request.options is not None and trace is None:
+                        trace = request.options if isinstance(request.options, Trace) else Trace()
+            if callable(feeds):
+                given = yield from feeds()
+            if fed:
+                _refuse_both(fed, given or {}, "Same tensor is fed by a SessionRunHook and user.")
+                given = {**(given or {}), **fed}
+            wanted = self._fetches(fetches, requests)
+            if trace is None:
+                values = yield Await(lambda: run(wanted, given))
+            else:
+                values = yield Await(lambda: run(wanted, given, trace=trace))
+            self.steps += 1
+            found = _spread(requests, values)
+            for hook, place in self._after:
+                asked = None if place is None else requests[place]
+                if asked is None or place is None:
+                    result = hook.after_run(context, _NO_VALUES)
+                else:
+                    options = asked.options
+                    seen = SessionRunValues(found[place], options, None if options is None else trace)
+                    result = hook.after_run(context, seen)
+                if result is not None:
+                    yield from awaited(result)
+        except StopIteration as end:  # a generator can't pass it on
+            raise OutOfRangeError("A hook says that the input is at its end.") from end
         self.should_stop = self.should_stop or context.stop_requested
         return values[0]
 
@@ -235,6 +263,7 @@ def _refuse_both(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str)
 
 
 def _spread(requests: Sequence[SessionRunArgs | None], values: Sequence[Any]) -> list[Any]:
-    """The values of each request, or None for those without fetches."""
+    """The values of each request, which come after those of the step; None for requests without fetches."""
     left = iter(values)
+    next(left)
     return [None if r is None or r.fetches is None else next(left) for r in requests]

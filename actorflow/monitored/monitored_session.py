@@ -15,7 +15,7 @@ from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator, Si
 from actorflow.monitored.hooks.logged import StepCounterHook
 from actorflow.monitored.hooks.saving import CheckpointSaverHook
 from actorflow.monitored.hooks.summaries import SummarySaverHook
-from actorflow.monitored.loop import Host, Loop
+from actorflow.monitored.loop import Guard, Host, Loop
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.public import public
 from actorflow.session.session import Session
@@ -146,17 +146,18 @@ class _Later:
         assert self._host is not None
         return self._host.session
 
+    @property
+    def guard(self) -> Guard | None:
+        assert self._host is not None
+        return self._host.guard
+
     async def start(self) -> None:
         self._host = self._make()
         await self._host.start()
-        self.attempt, self.run = self._host.attempt, self._host.run
 
     async def close(self, *, save: bool = True) -> None:
         if self._host is not None:
             await self._host.close(save=save)
-
-    attempt: Any
-    run: Any
 
 
 @public("af.train")

@@ -275,6 +275,11 @@ class Supervisor:
         return self._session
 
     @property
+    def guard(self) -> Supervisor | None:
+        """Itself where tasks may be lost; None in a process of its own, where a step needs no attempt."""
+        return self if isinstance(self.session._engine, RemoteEngine) else None
+
+    @property
     def saver(self) -> Saver | None:
         """The saver; None without a `checkpoint_dir`."""
         return self.model.saver

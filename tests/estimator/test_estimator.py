@@ -244,7 +244,8 @@ async def test_batches_since_a_checkpoint_come_again() -> None:
         yield from ()
         return iter([np.array([n]) for n in range(10)])
 
-    source = Batches(again, keeps=True)
+    source = Batches(again)
+    source.keeps = True
 
     async def take(count: int) -> list[int]:
         return [int((await perform(source.next()))[0]) for _ in range(count)]

@@ -93,11 +93,18 @@ def tensors(graph: Graph, value: Any, mode: str) -> tuple[Any, Any]:
 
 def as_arrays(batch: Any) -> Any:
     """A batch with arrays for its leaves; tables become dicts of columns."""
+    kind = type(batch)
+    if kind is np.ndarray or batch is None:
+        return batch
+    if kind is dict:
+        return {key: as_arrays(part) for key, part in batch.items()}
+    if kind is tuple:
+        return tuple(map(as_arrays, batch))
     if hasattr(batch, "to_dict") and hasattr(batch, "columns"):
         batch = {name: batch[name].to_numpy() for name in batch.columns}
     if isinstance(batch, Mapping):
         return {key: as_arrays(batch[key]) for key in batch}
-    if batch is None or isinstance(batch, np.ndarray):
+    if isinstance(batch, np.ndarray):
         return batch
     if isinstance(batch, tuple):
         return tuple(map(as_arrays, batch))
@@ -117,11 +124,25 @@ class Fed:
         """Placeholders in the default graph: the first size is open."""
         features, labels = pair(batch)
         made = nest.map_structure(_placeholder, (features, labels))
-        return Fed(made[0], made[1], [t for t in nest.flatten(made) if t is not None])
+        return Fed(made[0], made[1], list(_leaves_in_order(made)))
 
     def feeds(self, batch: Any) -> dict[Any, Any]:
         """The feeds of a step for a batch."""
-        return dict(zip(self.tensors, [leaf for leaf in nest.flatten(pair(batch)) if leaf is not None], strict=True))
+        return dict(zip(self.tensors, _leaves_in_order(pair(batch)), strict=True))
+
+
+def _leaves_in_order(batch: Any) -> Iterator[Any]:
+    """The leaves of a batch but None, those of a dict by sorted keys. Unlike `nest.flatten` it makes nothing to put them back."""
+    for part in batch:
+        kind = type(part)
+        if kind is np.ndarray or kind is Tensor:
+            yield part
+        elif isinstance(part, Mapping):
+            yield from _leaves_in_order([part[key] for key in sorted(part)])
+        elif isinstance(part, (list, tuple)):
+            yield from _leaves_in_order(part)
+        elif part is not None:
+            yield part
 
 
 def _placeholder(leaf: Any) -> Any:
@@ -162,14 +183,13 @@ class Batches:
     Args:
         again: gives the iterable, for each epoch.
         epochs: how many times it is gone through.
-        keeps: whether batches are kept for a loss. Beyond 256 MiB they are not.
         only_features: whether labels are left out.
     """
 
-    def __init__(
-        self, again: Callable[[], Program[Any]], epochs: int = 1, *, keeps: bool = False, only_features: bool = False
-    ) -> None:
-        self._again, self._left, self._keeps = again, epochs, keeps
+    def __init__(self, again: Callable[[], Program[Any]], epochs: int = 1, *, only_features: bool = False) -> None:
+        self._again, self._left = again, epochs
+        self.keeps = False
+        """Whether batches are kept for a loss. Beyond 256 MiB they are not."""
         self._only_features = only_features
         self._iterator: Iterator[Any] | AsyncIterator[Any] | None = None
         self._kept: deque[Any] = deque()
@@ -196,7 +216,7 @@ class Batches:
         return batch
 
     def _keep(self, batch: Any) -> None:
-        if not self._keeps:
+        if not self.keeps:
             self._base += 1
             return
         self._kept.append(batch)
@@ -207,7 +227,7 @@ class Batches:
                 "with other ones",
                 bytes=self._bytes,
             )
-            self._keeps = False
+            self.keeps = False
             self._base += len(self._kept)
             self._kept.clear()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from actorflow import machine
 from actorflow.graph.graph import Graph, get_default_graph
@@ -185,11 +186,30 @@ async def _all(pending: Sequence[Any]) -> None:
         await result
 
 
+_WRITTEN: WeakKeyDictionary[Graph, dict[str, tuple[int, tuple[int, int] | None]]] = WeakKeyDictionary()
+"""Of each graph: its version when it was written to a file, and the file's size and time then."""
+
+
 def _write_graph(graph: Graph, folder: str) -> None:
-    """Writes `graph.pbtxt`; a graph that has no GraphDef is left out, and the log says why."""
+    """Writes `graph.pbtxt`, unless the file is there with this graph as it is. A graph that has no GraphDef is left out, and the
+    log says why."""
     if "://" in folder:
+        return
+    path = os.path.join(folder, "graph.pbtxt")
+    written, version = _WRITTEN.setdefault(graph, {}), graph.version
+    if path in written and written[path] == (version, _stamp(path)):
         return
     try:
         write_graph(graph.as_graph_def(add_shapes=True), folder, "graph.pbtxt")
     except (TypeError, ValueError) as error:
         _LOG.warning("the graph can't be written as text", reason=str(error))
+    written[path] = version, _stamp(path)
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """The size and the time of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -107,6 +107,8 @@ class NanTensorHook(SessionRunHook):
 
 
 def _is_nan(value: Any) -> bool:
+    if type(value) is np.float32:
+        return bool(value != value)
     return math.isnan(value) if np.ndim(value) == 0 else bool(np.isnan(value).any())
 
 
