@@ -23,6 +23,7 @@ GPU_NEEDS := anyio msgpack pyzmq structlog ml_dtypes pytest-asyncio pytest-timeo
 
 VENV := .venv
 BENCH := .venv-bench
+ESTIMATORS := .venv-bench-estimators
 GPU := .venv-gpu
 BIN := $(VENV)/bin
 FOLDERS := actorflow transports devices kernels checkpoint
@@ -128,7 +129,7 @@ format: $(VENV)/.dev names
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(BENCH)/.bench
+bench: $(BENCH)/.bench $(ESTIMATORS)/.bench
 	$(BENCH)/bin/python -m benchmarks $(BENCH_ARGS)
 
 test-gpu: gpu-here
@@ -189,6 +190,13 @@ $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
 	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit]'
 	@touch $@
 
+# TensorFlow 2.15 is the last one with Estimators, and Python 3.11 the last one that it is for.
+$(ESTIMATORS)/.bench:
+	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
+		$(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python $(PIP) install 'tensorflow-cpu==2.15.*'; \
+	else mkdir -p $(@D); echo 'The benchmarks of Estimators are left out: their peer needs Python 3.11.' >&2; fi
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(BENCH) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(ESTIMATORS) $(GPU) build dist kernels/native/*.so *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,8 @@ def measured(
         return [], {path: str(error)}
 
 
-def wants_peer(families: Mapping[str, Sequence[Benchmark]]) -> bool:
-    return any(not isinstance(one, Measurement) or one.peer is not None for some in families.values() for one in some)
+def wants_peer(benchmarks: Sequence[Benchmark]) -> bool:
+    return any(not isinstance(one, Measurement) or one.peer is not None for one in benchmarks)
 
 
 def listed(family: str, benchmark: Benchmark) -> list[str]:
@@ -107,14 +107,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     setting: dict[str, Any] = {
         **environment.commit(),
         "command": shlex.join(["python", "-m", "benchmarks", *(sys.argv[1:] if argv is None else argv)]),
-        "machine": environment.machine(),
     }
-    if "peer" in sides and setting["machine"]["peer"] is None and wants_peer(families):
-        print(
-            f"{environment.interpreter('peer')} has no TensorFlow: use `make bench`, or name another interpreter in "
-            f"{environment.PEER_PYTHON}, or measure `--alone ours`.",
-            file=sys.stderr,
-        )
+    machines = {family: environment.machine(family) for family in families}
+    for family in list(families):
+        if "peer" in sides and machines[family]["peer"] is None and wants_peer(families[family]):
+            variable = environment.ESTIMATORS_PYTHON if family == environment.ESTIMATORS else environment.PEER_PYTHON
+            print(
+                f"{family}: {environment.interpreter('peer', family)} has no TensorFlow. Use `make bench`, or name another "
+                f"interpreter in {variable}, or measure `--alone ours`.",
+                file=sys.stderr,
+            )
+            del families[family]
+    if not families:
         return 2
     crashed = False
     for family, some in families.items():
@@ -134,7 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         crashed = crashed or bool(errors)
         if sides == SIDES and tuple(some) == catalog.family(family):
             date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            results.save(results.document(family, found, errors, options, {"date": date, **setting}), arguments.results)
+            told = {"date": date, **setting, "machine": machines[family]}
+            results.save(results.document(family, found, errors, options, told), arguments.results)
             results.write_table(arguments.results)
     return int(crashed)
 

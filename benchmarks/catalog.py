@@ -12,6 +12,7 @@ FAMILIES = (
     "mlp",
     "eager",
     "datasets",
+    "estimators",
     "steps",
     "models",
     "ops",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -18,6 +19,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER_PYTHON = "BENCH_PEER_PYTHON"
 """Names the interpreter of the peer's workers, for a peer that is installed in an environment of its own."""
 
+ESTIMATORS_PYTHON = "BENCH_ESTIMATORS_PYTHON"
+"""Names the interpreter of the peer with Estimators, which TensorFlow has up to 2.15."""
+
+ESTIMATORS = "estimators"
+"""The family whose peer that is."""
+
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -28,9 +35,13 @@ def _cpuinfo() -> str:
         return ""
 
 
-def interpreter(side: Side) -> str:
-    """The Python that runs a side's workers."""
-    return os.environ.get(PEER_PYTHON, sys.executable) if side == "peer" else sys.executable
+def interpreter(side: Side, family: str = "") -> str:
+    """The Python that runs a side's workers for a family of benchmarks."""
+    if side != "peer":
+        return sys.executable
+    if family == ESTIMATORS:
+        return os.environ.get(ESTIMATORS_PYTHON, str(ROOT / ".venv-bench-estimators/bin/python"))
+    return os.environ.get(PEER_PYTHON, sys.executable)
 
 
 def prepare() -> None:
@@ -72,17 +83,21 @@ def versions() -> dict[str, str | None]:
     }
 
 
-def _versions_of(side: Side) -> dict[str, str | None]:
+@functools.cache
+def _versions_of(python: str) -> dict[str, str | None]:
+    """The versions that an interpreter has; without one there is no peer."""
+    if not os.path.exists(python):
+        return {"python": None, "numpy": None, "peer": None}
     code = "import json; from benchmarks.environment import versions; print(json.dumps(versions()))"
-    done = subprocess.run([interpreter(side), "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, str | None] = json.loads(done.stdout)
     return found
 
 
-def machine() -> dict[str, Any]:
-    """A description that tells two machines apart."""
+def machine(family: str = "") -> dict[str, Any]:
+    """A description that tells two machines apart, with the versions of a family's sides."""
     model = next((line.split(":", 1)[1].strip() for line in _cpuinfo().splitlines() if "model name" in line), None)
-    ours, peer = _versions_of("ours"), _versions_of("peer")
+    ours, peer = _versions_of(interpreter("ours")), _versions_of(interpreter("peer", family))
     return {
         "cpu": model or platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

@@ -32,7 +32,13 @@ class Worker:
     def __init__(self, side: Side, benchmark: str, *, quick: bool = False) -> None:
         self.side = side
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed in __exit__
-        command = [environment.interpreter(side), "-m", "benchmarks.worker", side, benchmark]
+        command = [
+            environment.interpreter(side, benchmark.partition("/")[0]),
+            "-m",
+            "benchmarks.worker",
+            side,
+            benchmark,
+        ]
         self._process = subprocess.Popen(
             command + ["--quick"] * quick,
             cwd=environment.ROOT,

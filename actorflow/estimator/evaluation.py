@@ -201,4 +201,4 @@ def rows(found: Any) -> Any:
             raise ValueError(
                 f"Batch length of predictions should be same. {key} has different batch length than others."
             )
-    return ({key: value[row] for key, value in found.items()} for row in range(first or 0))
+    return (dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))

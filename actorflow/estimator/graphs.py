@@ -219,6 +219,14 @@ class Graphs:
             worker_device=f"/job:{config.task_type}/task:{config.task_id}",
         )
 
+    def built(self, mode: str) -> list[Built]:
+        """The graphs of a mode that are kept.
+
+        Args:
+            mode: one of `ModeKeys`.
+        """
+        return [built for built in self._kept.values() if built.mode == mode]
+
     def take(self) -> list[Supervisor]:
         """All open supervisors that no call uses, to be closed."""
         found = [supervisor for built in self._kept.values() for supervisor in built.idle]

@@ -35,7 +35,7 @@ _STOPPED = "Run called even after should_stop requested."
 
 
 class Guard(Protocol):
-    """What makes steps where tasks may be lost: a supervisor. A step is an attempt, whose loss it takes back."""
+    """A maker of steps where tasks may be lost: a supervisor. A step is an attempt, whose loss it takes back."""
 
     async def attempt(self, step: int) -> Attempt:
         """A step begins, when all is well."""
@@ -53,7 +53,7 @@ class Host(Protocol):
 
     @property
     def guard(self) -> Guard | None:
-        """What makes the steps, when it has been started; None where there are no losses, and the session makes them."""
+        """The maker of steps, when it has been started; None where there are no losses, and the session makes them."""
 
     async def start(self) -> None:
         """Opens the session, and gives variables their values."""
