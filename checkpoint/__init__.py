@@ -11,6 +11,7 @@ reading.py    reads a checkpoint, and believes nothing that its checksums don't 
 snapshot.py   the values of a checkpoint at one instant, and their way back
 standard.py   the format `standard`, and the small files of folders: the objects behind their entry points
 writing.py    writes a checkpoint: shards first, under names of their own, and then the manifest, which makes it one
+bundle/       TensorFlow's checkpoints: the format `tensor_bundle`
 format/       the form of a checkpoint: shards, manifest, checksums
 stores/       where checkpoints are kept
 """

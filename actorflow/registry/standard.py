@@ -5,6 +5,7 @@ from __future__ import annotations
 ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.checkpoint": {
         "standard": "actorflow.checkpoint.standard:STANDARD",
+        "tensor_bundle": "actorflow.checkpoint.bundle.bundle:BUNDLE",
     },
     "actorflow.commands": {
         "checkpoint": "actorflow.checkpoint.command:COMMAND",

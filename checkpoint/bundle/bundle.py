@@ -1,0 +1,247 @@
+"""`BUNDLE`: checkpoints as TensorFlow has them.
+
+A save of several tasks hands all bytes to the task that commits. That one writes them to a file whose name no checkpoint of this
+prefix uses, and then the table, whose rename is the commit. State of nodes and resources is kept under names that begin with
+`_actorflow/`, of which TensorFlow knows nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from actorflow import machine
+from actorflow.dtypes import as_dtype
+from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from actorflow.formats.base import Check, Groups, ReadRequest, StoredVariable
+from actorflow.formats.base import Reader as BaseReader
+from actorflow.formats.merging import is_whole, merged, variables
+from actorflow.formats.regions import Region
+
+from ..format.layout import chunks
+from ..stores.store import Source, Store, locate, read_all, remove_quietly
+from .entries import Entry, decode, header, pack, shards_of, slice_key, unpack
+from .table import read_table, write_table
+
+INDEX = ".index"
+_OWN = "_actorflow/"
+_INFO = f"{_OWN}info"
+_LARGEST = 1 << 30  # bytes of a table
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """A tensor on its way into a checkpoint."""
+
+    name: str
+    kind: str
+    value: Any
+    region: Region | None = None
+
+    @property
+    def begin(self) -> tuple[int, ...] | None:
+        return None if self.region is None else self.region.begin
+
+
+class Bundle:
+    """Checkpoints of TensorFlow. See `actorflow.formats.base.Format`."""
+
+    def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
+        locate(prefix)  # raises where it can't be one
+        out: dict[bytes, bytes] = {b"state": json.dumps(state).encode()}
+        number = 0
+        for several in groups.values():
+            for name, kind, value, region in several:
+                check()
+                array = np.asarray(value)
+                data, checksum = pack(array, as_dtype(array.dtype))
+                entry = Entry(as_dtype(array.dtype), array.shape, 0, 0, len(data), checksum)
+                about = {"name": name, "kind": kind, "region": None if region is None else [region.whole, region.begin]}
+                out[b"%08d" % number] = write_table({b"about": json.dumps(about).encode(), b"entry": entry.encode()})
+                out[b"%08d/data" % number] = data
+                number += 1
+        return write_table(out)
+
+    def commit(self, prefix: str, parts: Sequence[bytes], check: Check) -> None:
+        store, name = locate(prefix)
+        tensors: list[_Tensor] = []
+        has_state = False
+        for part in parts:
+            found = read_table(part)
+            has_state |= json.loads(found.pop(b"state"))
+            for key in found:
+                if not key.endswith(b"/data"):
+                    check()
+                    tensors.append(_handed_over(found[key], found[key + b"/data"]))
+        tensors = merged(tensors, lambda tensor, kind: replace(tensor, kind=kind))
+        whole = _whole(tensors)
+        info = json.dumps({"saved_at": machine.wall_time(), "has_state": has_state})
+        whole[_INFO] = np.array(info.encode(), object)
+        for one in tensors:
+            if one.kind != "variable":
+                whole[f"{_OWN}{one.kind}/{one.name}"] = one.value
+        self._store(store, name, whole, check)
+
+    def _store(self, store: Store, name: str, values: Mapping[str, Any], check: Check) -> None:
+        old = _files(store, name)
+        count = (
+            2 if any(file.endswith("-of-00001") for file in old) else 1
+        )  # so that the old files stay until the commit
+        file = f"{name}.data-00000-of-{count:05d}"
+        table = {b"": header(count)}
+        offset = 0
+
+        def bytes_of() -> Iterator[memoryview]:
+            nonlocal offset
+            for key in sorted(values, key=str.encode):
+                check()
+                array = np.asarray(values[key])
+                dtype = as_dtype(array.dtype)
+                data, checksum = pack(array, dtype)
+                table[key.encode()] = Entry(dtype, array.shape, 0, offset, len(data), checksum).encode()
+                offset += len(data)
+                yield from chunks(memoryview(data))
+
+        store.write(file, bytes_of())
+        store.write(name + INDEX, [write_table(table)])
+        remove_quietly(store, [other for other in old if other != file])
+
+    def discard(self, prefix: str, part: bytes) -> None:
+        """A part is nowhere but in memory."""
+
+    def open(self, prefix: str) -> Reader:
+        return Reader(prefix)
+
+    def exists(self, prefix: str) -> bool:
+        store, name = locate(prefix)
+        try:
+            with store.open(name + INDEX):
+                return True
+        except NotFoundError:
+            return False
+
+    def remove(self, prefix: str, extras: Sequence[str] = ()) -> None:
+        store, name = locate(prefix)
+        files = _files(store, name)
+        store.remove(name + INDEX, flush=True)
+        for error in remove_quietly(store, [*files, *(name + extra for extra in extras)]):
+            raise error
+
+    def clean(self, folder: str) -> list[str]:
+        return []  # the standard format cleans up the store's temporary files
+
+
+def _files(store: Store, name: str) -> list[str]:
+    """The files of bytes of a checkpoint's name, whether a table names them or not."""
+    return [file for file in store.list() if file.startswith(f"{name}.data-")]
+
+
+def _handed_over(packed: bytes, data: bytes) -> _Tensor:
+    found = read_table(packed)
+    about, entry = json.loads(found[b"about"]), decode(found[b"entry"])
+    region = None
+    if about["region"] is not None:
+        whole, begin = map(tuple, about["region"])
+        region = Region(whole, begin, entry.shape)
+    return _Tensor(about["name"], about["kind"], unpack(data, entry.dtype, entry.shape, entry.checksum), region)
+
+
+def _whole(tensors: Sequence[_Tensor]) -> dict[str, Any]:
+    """The variables, their slices put together."""
+    found: dict[str, Any] = {}
+    for name, several in variables(tensors).items():
+        if name.startswith(_OWN) or not name:
+            raise InvalidArgumentError(f"A variable of the name {name!r} can't be saved in this format.")
+        if not is_whole(one.region for one in several):
+            raise InvalidArgumentError(f"The slices of {name!r} are not all of it.")
+        first = several[0]
+        if first.region is None:
+            found[name] = first.value
+            continue
+        value = np.empty(first.region.whole, first.value.dtype)
+        for one in several:
+            assert one.region is not None
+            one.region.copy(one.value, Region.all_of(value.shape), value)
+        found[name] = value
+    return found
+
+
+class Reader(BaseReader):
+    """A checkpoint of TensorFlow that was opened. Its table is read at once, tensors when they are asked for."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._store: Store
+        self._store, self._name = locate(prefix)
+        with self._naming(self._name + INDEX):
+            table = read_table(read_all(self._store, self._name + INDEX, _LARGEST))
+            self._shards = shards_of(table.pop(b"", b""))
+            self._table = {key: decode(value) for key, value in table.items()}
+        names = {key.decode(): entry for key, entry in self._table.items() if not key.startswith(b"\0")}
+        info = json.loads(self._value(_INFO, names[_INFO]).item()) if _INFO in names else {}
+        self.saved_at, self.has_state = float(info.get("saved_at", 0.0)), bool(info.get("has_state", False))
+        self._kept = {name: entry for name, entry in names.items() if name.startswith(_OWN) and name != _INFO}
+        self._variables = {name: entry for name, entry in names.items() if not name.startswith(_OWN)}
+
+    def variables(self) -> Mapping[str, StoredVariable]:
+        return {name: StoredVariable(name, entry.dtype, entry.shape) for name, entry in self._variables.items()}
+
+    def load(self, parts: Sequence[ReadRequest], check: Check = lambda: None) -> list[Any]:
+        values = []
+        for part, stored in zip(parts, self.stored([part.name for part in parts])):
+            region = part.region or Region.all_of(stored.shape)
+            if region.whole != stored.shape:
+                raise InvalidArgumentError(f"{region} is no part of {part.name!r}, whose shape is {stored.shape}.")
+            values.append(part.make(stored, region.shape))
+            entry = self._variables[part.name]
+            check()
+            for piece in entry.slices:
+                if piece.meets(region):
+                    keys = [slice_key(part.name, piece, opened=opened) for opened in (False, True)]
+                    key = next((key for key in keys if key in self._table), None)
+                    if key is None:
+                        raise DataLossError(f"The checkpoint {self.prefix!r} lacks the slice {piece} of {part.name!r}.")
+                    piece.copy(self._value(part.name, self._table[key]), region, values[-1])
+            if not entry.slices:
+                Region.all_of(stored.shape).copy(self._value(part.name, entry), region, values[-1])
+        return values
+
+    def kept(self) -> Iterator[tuple[str, str, Any]]:
+        for name, entry in self._kept.items():
+            kind, _, rest = name.removeprefix(_OWN).partition("/")
+            yield kind, rest, self._value(name, entry)
+
+    def _value(self, name: str, entry: Entry) -> Any:
+        file = f"{self._name}.data-{entry.shard:05d}-of-{self._shards:05d}"
+        try:
+            with self._store.open(file) as source, self._naming(file, name):
+                return unpack(_bytes(source, entry), entry.dtype, entry.shape, entry.checksum)
+        except NotFoundError:
+            raise DataLossError(f"The file {self._store.where(file)!r} of the checkpoint is missing.") from None
+
+    @contextmanager
+    def _naming(self, file: str, tensor: str = "") -> Iterator[None]:
+        """Damage is told with the file and what is damaged in it."""
+        where = f"The file {self._store.where(file)!r} is damaged"
+        try:
+            yield
+        except DataLossError as error:
+            raise DataLossError(f"{where}{f', in {tensor!r}' if tensor else ''}: {error.message}.") from None
+        except (ValueError, KeyError, OverflowError) as error:
+            raise DataLossError(f"{where}: {error}.") from None
+
+
+def _bytes(source: Source, entry: Entry) -> bytes:
+    if entry.offset + entry.size > source.size:
+        raise DataLossError("it is cut off")
+    data = bytearray(entry.size)
+    source.read_into(memoryview(data), entry.offset)
+    return bytes(data)
+
+
+BUNDLE = Bundle()

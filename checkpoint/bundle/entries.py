@@ -1,0 +1,190 @@
+"""The values of a bundle's table: which tensor is where, as TensorFlow's `BundleEntryProto`; keys of slices; strings as bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from actorflow.dtypes import ALL, DType, string
+from actorflow.errors import DataLossError
+from actorflow.formats.regions import Region
+from actorflow.records.crc32c import crc32c, mask
+from actorflow.records.wire import (
+    FIXED32,
+    BrokenMessageError,
+    fields,
+    varint,
+    write_field,
+    write_int,
+    write_varint,
+)
+
+_BY_CODE = {dtype.code: dtype for dtype in ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where the bytes of a tensor are, and what they mean. One with `slices` has no bytes itself."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    shard: int
+    offset: int
+    size: int
+    checksum: int
+    slices: tuple[Region, ...] = field(default=())
+
+    def encode(self) -> bytes:
+        """The entry as a message."""
+        dims = b"".join(write_field(2, write_int(1, size)) for size in self.shape)
+        return (
+            write_int(1, self.dtype.code)
+            + write_field(2, dims)
+            + (write_int(3, self.shard) if self.shard else b"")
+            + (write_int(4, self.offset) if self.offset else b"")
+            + (write_int(5, self.size) if self.size else b"")
+            + write_varint(6 << 3 | FIXED32)
+            + struct.pack("<I", self.checksum)
+        )
+
+
+def header(shards: int) -> bytes:
+    """The value of the empty key: how many files of bytes there are; little endian; version 1."""
+    return write_int(1, shards) + write_field(3, write_int(1, 1))
+
+
+def shards_of(data: bytes) -> int:
+    """The number of files that a header names. Raises DataLossError for one that can't be."""
+    found = {number: value for number, _, value in _fields(data)}
+    if found.get(2):
+        raise DataLossError("its numbers are big endian, which is not read")
+    return int(found.get(1, 0))
+
+
+def decode(data: bytes) -> Entry:
+    """The entry of a message. Raises DataLossError where it is none."""
+    values: dict[int, Any] = {}
+    shape: tuple[int, ...] = ()
+    slices: list[Region] = []
+    for number, _, value in _fields(data):
+        if number == 2:
+            shape = _shape(value)
+        elif number == 7:
+            slices.append(_region(value, shape))
+        else:
+            values[number] = value
+    dtype = _BY_CODE.get(values.get(1, 0))
+    if dtype is None:
+        raise DataLossError(f"a tensor has the type {values.get(1, 0)}, which actorflow lacks")
+    (checksum,) = struct.unpack("<I", values.get(6, b"\0\0\0\0"))
+    place = values.get(3, 0), values.get(4, 0), values.get(5, 0)
+    if any(size < 0 for size in shape):
+        raise DataLossError(f"a tensor has the shape {shape}")
+    return Entry(dtype, shape, *place, checksum, tuple(slices))
+
+
+def _fields(data: bytes) -> list[tuple[int, int, Any]]:
+    try:
+        return list(fields(data))
+    except BrokenMessageError as error:
+        raise DataLossError(f"an entry is damaged: {error.message}") from None
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _shape(message: bytes) -> tuple[int, ...]:
+    dims = [value for number, _, value in _fields(message) if number == 2]
+    return tuple([_signed(next((v for n, _, v in _fields(dim) if n == 1), 0)) for dim in dims])
+
+
+def _region(message: bytes, shape: tuple[int, ...]) -> Region:
+    begin, sizes = [], []
+    for whole, (_, _, extent) in zip(shape, _fields(message)):
+        found = {number: value for number, _, value in _fields(extent)}
+        begin.append(int(found.get(1, 0)))
+        sizes.append(int(found.get(2, whole)))
+    return Region(shape, tuple(begin), tuple(sizes))
+
+
+# ---- keys of slices: TensorFlow's "ordered code", in which the order of bytes is that of what they stand for
+
+
+def slice_key(name: str, region: Region, *, opened: bool = False) -> bytes:
+    """The key of a slice of a variable. With `opened`, a dimension that is there in full is written as such."""
+    text = name.encode().replace(b"\xff", b"\xff\0").replace(b"\0", b"\0\xff") + b"\0\1"
+    out = _increasing(0) + text + _increasing(len(region.shape))
+    for begin, size, whole in zip(region.begin, region.shape, region.whole):
+        full = opened and begin == 0 and size == whole
+        out += _signed_increasing(0 if full else begin) + _signed_increasing(-1 if full else size)
+    return out
+
+
+def _increasing(value: int) -> bytes:
+    data = value.to_bytes((value.bit_length() + 7) // 8, "big")
+    return bytes([len(data)]) + data
+
+
+def _signed_increasing(value: int) -> bytes:
+    bits = (~value if value < 0 else value).bit_length()
+    length = bits // 7 + 1
+    data = bytearray(value.to_bytes(length, "big", signed=True))
+    ones = (0xFF00 >> length) & 0xFF if length < 8 else 0xFF
+    data[0] ^= ones
+    if length > 8:
+        data[1] ^= {9: 0x80, 10: 0xC0}[length]
+    return bytes(data)
+
+
+# ---- strings: their lengths, a checksum of these, and their bytes
+
+
+def pack(array: Any, dtype: DType) -> tuple[bytes, int]:
+    """The bytes of a tensor, and their masked checksum."""
+    if dtype is not string:
+        little = array.astype(array.dtype.newbyteorder("<")) if array.dtype.byteorder == ">" else array
+        data = np.ascontiguousarray(little).tobytes()
+        return data, mask(crc32c(data))
+    items = [s.encode() if isinstance(s, str) else bytes(s) for s in array.astype(object).reshape(-1).tolist()]
+    lengths = b"".join(_length(len(s)) for s in items)
+    first = struct.pack("<I", mask(crc32c(lengths)))
+    content = b"".join(items)
+    return b"".join([*(write_varint(len(s)) for s in items), first, content]), mask(crc32c(lengths + first + content))
+
+
+def unpack(data: bytes, dtype: DType, shape: Sequence[int], checksum: int) -> Any:
+    """The array of a tensor's bytes. Raises DataLossError where they are damaged."""
+    count = int(np.prod(shape, dtype=object)) if shape else 1
+    if dtype is not string:
+        if mask(crc32c(data)) != checksum:
+            raise DataLossError("its checksum is another")
+        kind = dtype.numpy_dtype
+        if count * kind.itemsize != len(data):
+            raise DataLossError(f"its shape {tuple(shape)} is not that of its {len(data)} bytes")
+        return np.frombuffer(bytearray(data), kind).reshape(shape)
+    position, lengths = 0, []
+    try:
+        for _ in range(min(count, len(data))):
+            length, position = varint(data, position)
+            lengths.append(length)
+    except BrokenMessageError:
+        raise DataLossError("the lengths of its strings are damaged") from None
+    if len(lengths) != count or sum(lengths) + position + 4 != len(data):
+        raise DataLossError("the lengths of its strings are not those of its bytes")
+    summed = b"".join(map(_length, lengths)) + data[position:]
+    if mask(crc32c(summed)) != checksum:
+        raise DataLossError("its checksum is another")
+    found, position = np.empty(count, object), position + 4
+    for index, length in enumerate(lengths):
+        found[index] = data[position : position + length]
+        position += length
+    return found.reshape(shape)
+
+
+def _length(size: int) -> bytes:
+    return struct.pack("<I" if size < 1 << 32 else "<Q", size)
