@@ -51,8 +51,8 @@ def export_meta_graph(
 ) -> MetaGraphDef:
     """A graph with its collections as a message, and a saver of its variables (`tf.train.export_meta_graph`).
 
-    TensorFlow imports it: the saver is written as its `SaveV2` and `RestoreV2`. The files of checkpoints are of another format
-    than TensorFlow's.
+    TensorFlow imports it: the saver is written as its `SaveV2` and `RestoreV2`. A checkpoint that it is to restore is saved with
+    `Saver(format="tensor_bundle")`.
 
     Args:
         filename: the message is written to this file as well.
@@ -107,7 +107,7 @@ def import_meta_graph(
         saver = tf.train.import_meta_graph("model.ckpt-100.meta")
         saver.restore(session, "model.ckpt-100")
 
-    Files of TensorFlow's are read too, for their graph; checkpoints of TensorFlow's are not. Gradients through an imported
+    Files of TensorFlow's are read too, and so are its checkpoints. Gradients through an imported
     loop are not given.
 
     Args:

@@ -28,7 +28,7 @@ _BY_CODE = {dtype.code: dtype for dtype in ALL}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where the bytes of a tensor are, and what they mean. One with `slices` has no bytes itself."""
+    """A tensor of the table: the place of its bytes, its type and shape. One with `slices` has no bytes itself."""
 
     dtype: DType
     shape: tuple[int, ...]

@@ -18,7 +18,7 @@ _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
 _TRAILER = 5
 _BLOCK = 4096  # bytes
-_WHOLE = 16  # every so many keys, one is whole
+_WHOLE = 16  # keys from one that is whole to the next
 
 
 def write_table(entries: Mapping[bytes, bytes]) -> bytes:

@@ -123,7 +123,9 @@ def test_an_unknown_format_is_refused_with_those_that_are_installed(paths: str) 
         with pytest.raises(errors.InvalidArgumentError) as refused:
             af.train.Saver([v], format="hdf5")
     said = str(refused.value)
-    assert "format='hdf5': no such format of checkpoints is installed; there are archive, standard." in said
+    assert (
+        "format='hdf5': no such format of checkpoints is installed; there are archive, standard, tensor_bundle." in said
+    )
     assert "actorflow-hdf5" in said and "actorflow, actorflow-archive 1.0" in said
 
 
@@ -161,7 +163,7 @@ def test_one_that_can_not_be_used_is_told_once_and_disturbs_nothing(
     for _ in range(3):
         with pytest.raises(errors.FailedPreconditionError, match=why):
             installed.find("broken")
-        assert list(installed.usable()) == ["standard"]
+        assert list(installed.usable()) == ["standard", "tensor_bundle"]
         assert not af.train.checkpoint_exists(f"{tmp_path}/model")
         plugins.look_again()
     told = [record for record in caplog.records if record.name == "actorflow.plugins"]
