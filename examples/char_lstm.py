@@ -61,7 +61,11 @@ def build(alphabet: int, units: int, seed: int) -> Model:
         logits = af.matmul(af.reshape(outputs, [-1, units]), kernel) + bias
         losses = af.nn.sparse_softmax_cross_entropy_with_logits(labels=af.reshape(following, [-1]), logits=logits)
         loss = af.reduce_mean(losses)
-        optimizer = af.train.AdamOptimizer(0.01)
+        global_step = af.train.get_or_create_global_step()
+        rate = af.train.exponential_decay(
+            0.015, global_step, decay_steps=150, decay_rate=0.3
+        )  # the last steps are small
+        optimizer = af.train.AdamOptimizer(rate)
         gradients, variables = zip(*optimizer.compute_gradients(loss), strict=True)
         clipped, _ = af.clip_by_global_norm(gradients, 1.0)  # what is known by heart is not unlearnt in one large step
         return Model(
@@ -72,7 +76,7 @@ def build(alphabet: int, units: int, seed: int) -> Model:
             end=end,
             chances=af.nn.softmax(logits),
             perplexity=af.exp(loss),
-            train=optimizer.apply_gradients(zip(clipped, variables, strict=True)),
+            train=optimizer.apply_gradients(zip(clipped, variables, strict=True), global_step),
             initialize=af.global_variables_initializer(),
         )
 
