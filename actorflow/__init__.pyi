@@ -536,6 +536,7 @@ from actorflow.registry.kernel import kernel as kernel
 from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
+from actorflow.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.session.session import Session as Session
 from actorflow.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
@@ -618,6 +619,7 @@ __all__ = [
     "Operation",
     "PaddingFIFOQueue",
     "PartitionedVariable",
+    "PlacementTrial",
     "Print",
     "PriorityQueue",
     "QueueBase",

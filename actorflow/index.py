@@ -30,6 +30,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Operation": "actorflow.graph.tensor",
         "PaddingFIFOQueue": "actorflow.queues.kinds",
         "PartitionedVariable": "actorflow.variables.partitioned",
+        "PlacementTrial": "actorflow.session.planning.trial",
         "Print": "actorflow.ops.flow.printing",
         "PriorityQueue": "actorflow.queues.kinds",
         "QueueBase": "actorflow.queues.base",

@@ -33,9 +33,12 @@ from actorflow.cluster.wire.messages import (
     OpenSession,
     Pending,
     Prepare,
+    PrepareTrial,
     Replan,
     ResetAll,
     RunPlan,
+    SearchPlacement,
+    SettlePlacement,
     Status,
     Waits,
 )
@@ -51,7 +54,9 @@ from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.event_loops.running import running_loop
+from actorflow.session.engine import Run
 from actorflow.session.partial_run import PartialStep
+from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
@@ -149,6 +154,7 @@ class RemoteEngine(StepCounts):
         self._root: BackgroundTasks | None = None
         """Of the requests of partial runs."""
         self._deadlock = DeadlockDetector()
+        self.run: Run = self._step
 
     @property
     def was_used(self) -> bool:
@@ -202,10 +208,15 @@ class RemoteEngine(StepCounts):
         self._states.met(_MASTER, link)
         self._link = link
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True) -> RemotePlan:
+    def asked(self, plan: RemotePlan) -> tuple[Signature, bool] | None:
+        """The signature of a plan, and whether it is coalesced; None where it is no plan in force."""
+        current = plan.connection is self._link and plan.generation == self._generation
+        return (plan.signature, plan.coalesce) if current else None
+
+    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
         """The master's plan for `signature`. The new nodes of the graph go there first."""
         link = await self.connected()
-        key = (signature.key, coalesce)
+        key = (signature.key, coalesce, trial)
         found = self._known.get(key)
         if found is not None:
             return found
@@ -213,7 +224,8 @@ class RemoteEngine(StepCounts):
         self._states.check(_MASTER, behind(self._graph.nodes, signature.wanted))
         await self.extend()
         with _naming(self._source):
-            number, placed = await link.call(Prepare(self._session, encode_signature(signature), coalesce))
+            request = (PrepareTrial if trial else Prepare)(self._session, encode_signature(signature), coalesce)
+            number, placed = await link.call(request)
         self._placements.update(msgpack.unpackb(placed))
         self.plans += 1
         made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
@@ -227,7 +239,7 @@ class RemoteEngine(StepCounts):
                 nodes = self._graph.to_bytes(since=self._sent)
                 self._sent = await link.call(Extend(self._session, self._sent, nodes))
 
-    async def run(
+    async def _step(
         self,
         plan: RemotePlan,
         feeds: Mapping[TensorId, Any],
@@ -334,6 +346,21 @@ class RemoteEngine(StepCounts):
         await (await self.connected()).call(Replan(self._session))
         self._known.clear()
         self._generation += 1
+
+    async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
+        """Lets the master look for a better placement."""
+        link = await self.connected()
+        return SearchReport(*msgpack.unpackb(await link.call(SearchPlacement(self._session, seconds, seed, trials))))
+
+    async def settle(self, adopt: bool, verdict: str) -> bool:
+        """The placement on trial is in force from now on, or forgotten; gives which of them."""
+        adopted: bool = await (await self.connected()).call(SettlePlacement(self._session, adopt, verdict))
+        for key in [key for key in self._known if key[2]]:
+            del self._known[key]
+        if adopted:
+            self._known.clear()
+            self._generation += 1
+        return adopted
 
     async def channels(self) -> list[EdgeReport]:
         """The traffic of the edges between tasks."""

@@ -34,7 +34,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import StepCaller
 from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planner import Planner
+from actorflow.session.planning.planner import Planner, SearchReport
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.deadlock import WaitingStep, joined
@@ -126,11 +126,12 @@ class MasterSession:
         self,
         signature: Signature,
         coalesce: bool,
+        trial: bool = False,
     ) -> int:
-        """The number of the plan for a signature, which is made where there is none."""
+        """The number of the plan for a signature, which is made where there is none; with `trial` by the placement on trial."""
         assert self._planner is not None
         async with self._lock:
-            partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True)
+            partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True, trial=trial)
             found = self._known.get(partitioned)
             if found is not None:
                 return found
@@ -398,6 +399,20 @@ class MasterSession:
             self._planner.forget(found)
             self._known.clear()
             self._told = 0
+
+    async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
+        """Looks for a better placement, by what runs have shown."""
+        assert self._planner is not None
+        return await self._planner.search(await self.observed(), seconds, seed, trials)
+
+    async def settle(self, adopt: bool, verdict: str) -> bool:
+        """The placement on trial is in force from now on, or forgotten; gives which of them."""
+        assert self._planner is not None
+        async with self._lock:
+            adopted = self._planner.settle(adopt, verdict)
+            if adopted:
+                self._told = 0
+            return adopted
 
     def explain(self, node: str) -> str:
         """Why a node is on its device."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import astuple
 from typing import Any
 
 import anyio
@@ -24,8 +25,11 @@ from actorflow.cluster.wire.messages import (
     Measured,
     OpenSession,
     Prepare,
+    PrepareTrial,
     Replan,
     RunPlan,
+    SearchPlacement,
+    SettlePlacement,
     Waits,
 )
 from actorflow.cluster.wire.rpc import Handler
@@ -89,10 +93,10 @@ class MasterService:
         async def extend(request: Extend) -> int:
             return self._session(request.session, link).extend(request.since, request.nodes)
 
-        async def prepare(request: Prepare) -> list[Any]:
+        async def prepare(request: Prepare | PrepareTrial) -> list[Any]:
             session = self._session(request.session, link)
             signature = decode_signature(request.signature, session.graph.nodes)
-            plan = await session.prepare(signature, request.coalesce)
+            plan = await session.prepare(signature, request.coalesce, isinstance(request, PrepareTrial))
             return [plan, msgpack.packb(session.newly_placed())]
 
         def find_plan(request: RunPlan) -> tuple[MasterSession, MasterPlan]:
@@ -155,10 +159,19 @@ class MasterService:
         async def replan(request: Replan) -> None:
             await self._session(request.session, link).replan()
 
+        async def search_placement(request: SearchPlacement) -> bytes:
+            session = self._session(request.session, link)
+            packed: bytes = msgpack.packb(astuple(await session.search(request.seconds, request.seed, request.trials)))
+            return packed
+
+        async def settle_placement(request: SettlePlacement) -> bool:
+            return await self._session(request.session, link).settle(request.adopt, request.verdict)
+
         return {
             "open_session": open_session,
             "extend": extend,
             "prepare": prepare,
+            "prepare_trial": prepare,
             "run_plan": run_plan,
             "close_session": close_session,
             "explain": explain,
@@ -166,6 +179,8 @@ class MasterService:
             "measured": measured,
             "waits": waits,
             "replan": replan,
+            "search_placement": search_placement,
+            "settle_placement": settle_placement,
         }
 
     async def _let_go(self, link: Link) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from actorflow.analysis.cooperative import yielding
@@ -11,12 +12,23 @@ from actorflow.placement import affinity
 from actorflow.placement.cost_model import Measurements, expected_bytes
 from actorflow.placement.feasible import Candidate, is_bound
 from actorflow.placement.groups import Choices, Joint, UnionFind
+from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.greedy import GreedySchedule, Grouping, greedy
 from actorflow.placement.simulation.link_costs import LinkCosts
 from actorflow.placement.simulation.simulator import Simulator
 from actorflow.placement.simulation.workload import DeviceSet, Workload, workload
 
 _TIE = 1e-9
+
+
+@dataclass(slots=True)
+class Posed:
+    """The question to a search. `place` is given one with the nodes that a step needs (`needed`), and answers with the
+    `problem`, None where nothing has a choice, and the number of each node's group in it."""
+
+    needed: AbstractSet[str]
+    problem: SearchProblem | None = None
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ def choose(
     measured: Measurements,
     links: LinkCosts,
     reasons: dict[str, Reason] | None,
+    posed: Posed | None = None,
 ) -> dict[str, str]:
     """The devices of the nodes whose groups have a choice. The order of `nodes` plays no part."""
     fresh.sort(key=lambda node: node.name)
@@ -59,7 +72,7 @@ def choose(
     sources = {e.node for n in fresh for e in n.inputs} | {c for n in fresh for c in n.controls}
     given = {name for name in sources if name in known}
     machine = DeviceSet(devices, links)
-    work_names = sorted(fresh_names | given)
+    work_names = sorted(fresh_names | given if posed is None else (fresh_names | given) & posed.needed)
     uses = affinity.Uses(nodes, fresh)
     choices = Choices(groups, options, placed)
     initial = affinity.initial(uses, groups)
@@ -85,7 +98,12 @@ def choose(
         if node is not None and name not in given and device in machine.index and not node.inputs:
             if node.dtypes and node.dtypes[0].is_ref:
                 used[machine.index[device]] += _size(node)
-    schedule = best(work, machine, Grouping(group, options_of, stateful, used))
+    grouping = Grouping(group, options_of, stateful, used)
+    if posed is not None:
+        posed.problem = SearchProblem(work, machine, grouping)
+        posed.numbers = {name: numbers[root] for name in fresh_names if (root := groups.find(name)) in numbers}
+        return {}
+    schedule = best(work, machine, grouping)
     found = {
         name: devices[schedule.at[g]].name
         for name, g in zip(work_names, group)

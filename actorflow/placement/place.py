@@ -17,7 +17,7 @@ from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.logs import get_logger
-from actorflow.placement.choose import Reason, choose
+from actorflow.placement.choose import Posed, Reason, choose
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate, Feasible, able, feasible, types_of
 from actorflow.placement.groups import UnionFind, required
@@ -37,6 +37,7 @@ def place(
     measured: Measurements = UNMEASURED,
     links: LinkCosts = DEFAULT_LINKS,
     reasons: dict[str, Reason] | None = None,
+    posed: Posed | None = None,
 ) -> dict[str, str]:
     """The full device name of each node. Those in `known` stay where they are, and so does what must be with them.
 
@@ -51,6 +52,7 @@ def place(
         measured: times and sizes from earlier runs, in place of estimates.
         links: what transfers cost.
         reasons: takes for each node what `explain` tells of a choice.
+        posed: takes the question to a search instead; what has a choice then gets the first of its devices.
 
     Raises:
         InvalidArgumentError: no device meets the constraints of a group; the message lists them with their lines.
@@ -110,7 +112,7 @@ def place(
                 refused[node.name] = conflict
     if is_open:
         choosing = [node for node in fresh if node.name in placed]
-        placed.update(choose(nodes, devices, known, placed, choosing, groups, options, measured, links, reasons))
+        placed.update(choose(nodes, devices, known, placed, choosing, groups, options, measured, links, reasons, posed))
     return placed
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from actorflow.errors import OpError
 from actorflow.graph.node import Node
-from actorflow.placement.choose import Reason
+from actorflow.placement.choose import Posed, Reason
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.explain import explain
 from actorflow.placement.feasible import Candidate, has_state
 from actorflow.placement.measuring import NodeMeasurement, measurements
 from actorflow.placement.place import place
+from actorflow.placement.search.problem import SearchResult
+from actorflow.placement.search.searched import Searched
 from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
+
+_SELDOM = 8
+"""A node that was timed this many times less often than others belongs to other steps, such as that of initial values."""
 
 
 class Placer:
@@ -34,6 +41,8 @@ class Placer:
         self._refused: dict[str, OpError] = {}
         self._held: dict[str, str] = {}
         self._measured: Measurements = UNMEASURED
+        self.searched: Searched | None = None
+        """The last search, for `explain`."""
 
     def place(self, nodes: Mapping[str, Node]) -> Mapping[str, OpError]:
         """Gives devices to those of `nodes` that have none yet. Returns the errors of those that no device can take."""
@@ -68,9 +77,65 @@ class Placer:
         self.placed = {}
         self._reasons = {}
 
+    def pose(self, observed: Sequence[NodeMeasurement]) -> Posed:
+        """The question to a search: what runs most often, by what runs have shown, with the present placement. Has no problem
+        where nothing has a choice."""
+        nodes = self._nodes
+        self._measured = self.measured(observed)
+        posed = Posed(_run_most(observed, nodes))
+        place(
+            nodes,
+            self._devices,
+            {},
+            {},
+            held=self._held | {n: d for n, d in self.placed.items() if n not in nodes or has_state(nodes[n])},
+            soft=self._soft,
+            measured=self._measured,
+            links=self._links,
+            posed=posed,
+        )
+        if posed.problem is not None:
+            options, index = posed.problem.grouping.options, posed.problem.machine.index
+            present = [some[0] for some in options]
+            for name, g in posed.numbers.items():
+                if name in posed.needed and self.placed.get(name) in index:
+                    present[g] = index[self.placed[name]]
+            posed.problem = replace(posed.problem, present=present)
+        return posed
+
+    def moved(self, posed: Posed, result: SearchResult) -> Placer:
+        """A placer like this one, with the placement that a search has found. Nodes that the search did not look at stay."""
+        assert posed.problem is not None
+        names = posed.problem.machine.names
+        made = Placer(self._devices, soft=self._soft, links=self._links)
+        made._nodes, made._refused, made._held, made._measured = self._nodes, self._refused, self._held, self._measured
+        reached = {posed.numbers[name] for name in posed.needed if name in posed.numbers}
+        made.placed = {
+            name: names[result.at[g]] if (g := posed.numbers.get(name)) in reached else device
+            for name, device in self.placed.items()
+        }
+        return made
+
     def explain(self, name: str) -> str:
         """Why a node is where it is; see `actorflow.placement.explain`. Safe on any thread."""
         nodes = self._nodes
         if name not in nodes:
             return f"{name} has no device; it was not placed yet."
-        return explain(name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused)
+        text = explain(name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused)
+        return text if self.searched is None else "\n".join([text, *self.searched.lines(name)])
+
+
+def _run_most(observed: Sequence[NodeMeasurement], nodes: Mapping[str, Node]) -> AbstractSet[str]:
+    """The nodes of the steps that run most often, with all that they depend on; all where nothing has run."""
+    most = max((found.samples for found in observed), default=0)
+    waiting = [name for found in observed if found.samples * _SELDOM >= most for name in found.names if name in nodes]
+    if not waiting:
+        return nodes.keys()
+    needed = set(waiting)
+    while waiting:
+        node = nodes[waiting.pop()]
+        for source in (*(tensor_id.node for tensor_id in node.inputs), *node.controls):
+            if source in nodes and source not in needed:
+                needed.add(source)
+                waiting.append(source)
+    return needed

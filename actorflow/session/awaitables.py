@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import lru_cache
 from types import CodeType
 from typing import Any, NoReturn
 
+from actorflow.session.engine import Engine
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
@@ -112,7 +113,7 @@ for _name in _AS_VALUE:
 class Callable_:
     """Made by `Session.make_callable`; `await call(*values)` feeds the tensors of its feed list in order."""
 
-    __slots__ = ("_build", "_compiled", "_feeds", "_names", "_run")
+    __slots__ = ("_build", "_compiled", "_engine", "_feeds", "_names")
 
     __reduce_ex__ = unpicklable(
         "A callable is not pickled, for it belongs to the session of this process: make it where it is needed."
@@ -120,13 +121,13 @@ class Callable_:
 
     def __init__(
         self,
-        run: Callable[..., Awaitable[list[Any]]],
+        engine: Engine,
         compiled: CompiledPlans,
         feeds: Sequence[Feed],
         build: Callable[[Sequence[Any]], Any],
         names: Sequence[Any] | None = None,
     ) -> None:
-        self._run = run
+        self._engine = engine
         self._compiled = compiled
         self._feeds = tuple(feeds)
         self._build = build
@@ -141,7 +142,7 @@ class Callable_:
             if self._names is not None:
                 values = tuple(spread_values(self._names, values))
             feeds = {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
-            return self._build(await self._run(self._compiled, feeds))
+            return self._build(await self._engine.run(self._compiled, feeds))
         except BaseException as error:
             report_failure(error)
             raise

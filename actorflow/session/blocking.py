@@ -13,7 +13,7 @@ import os
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, overload
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
@@ -26,6 +26,7 @@ from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
 from actorflow.session.awaitables import Callable_, refuse_await
 from actorflow.session.partial_run import PartialRun
+from actorflow.session.planning.trial import PlacementTrial
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
@@ -211,9 +212,23 @@ class Session:
         """See `actorflow.Session.explain_placement`."""
         return self._call(lambda: self._session.explain_placement(element))
 
-    def replan(self) -> None:
-        """See `actorflow.Session.replan`."""
-        self._call(self._session.replan)
+    @overload
+    def replan(self) -> None: ...
+
+    @overload
+    def replan(self, search: float, *, seed: int = 0, trials: int | None = None) -> PlacementTrial: ...
+
+    def replan(self, search: float | None = None, *, seed: int = 0, trials: int | None = None) -> PlacementTrial | None:
+        """See `actorflow.Session.replan`. The trial's `verdict` says what became of it after some more runs.
+
+        Args:
+            search: how many seconds to search.
+            seed: of the search's random numbers.
+            trials: how many placements to simulate, in place of seconds.
+        """
+        if search is None:
+            return self._call(self._session.replan)
+        return self._call(lambda: self._session.replan(search, seed=seed, trials=trials))
 
     def measured(self) -> list[NodeMeasurement]:
         """See `actorflow.Session.measured`."""

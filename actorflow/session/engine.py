@@ -13,7 +13,22 @@ from actorflow.placement.measuring import NodeMeasurement
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial_run import PartialStep
+from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
+
+
+class Run(Protocol):
+    """Runs a step of a plan. `begun` is when its time began to run."""
+
+    async def __call__(
+        self,
+        plan: Any,
+        feeds: Mapping[TensorId, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+        /,
+    ) -> list[Any]: ...
 
 
 class Engine(Protocol):
@@ -29,18 +44,14 @@ class Engine(Protocol):
     def open(self) -> None:
         """Binds it to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another loop."""
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True) -> Any:
-        """The plan for a signature, made where there is none."""
+    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> Any:
+        """The plan for a signature, made where there is none; by the placement that is on trial, if it is asked for."""
 
-    async def run(
-        self,
-        plan: Any,
-        feeds: Mapping[TensorId, Any],
-        timeout: float | None = None,
-        trace: Trace | None = None,
-        begun: float | None = None,
-    ) -> list[Any]:
-        """Runs a step, and gives the values of its fetches. `begun` is when its time began to run."""
+    def asked(self, plan: Any) -> tuple[Signature, bool] | None:
+        """The signature of a plan, and whether it is coalesced; None where it is no plan in force."""
+
+    run: Run
+    """Runs a step of a plan, and gives the values of its fetches. While a placement is on trial, that runs steps in its place."""
 
     async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
         """Starts a step that is fed and fetched in parts; the plan is that of the signature, a partial one."""
@@ -65,6 +76,12 @@ class Engine(Protocol):
 
     async def replan(self) -> None:
         """Forgets all plans; the next ones are placed by what runs have shown."""
+
+    async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
+        """Looks for a better placement; one that is found goes on trial (see `plan`) until it is settled."""
+
+    async def settle(self, adopt: bool, verdict: str) -> bool:
+        """The placement on trial is in force from now on, or forgotten; gives which of them."""
 
     async def channels(self) -> list[EdgeReport]:
         """The traffic of the edges between tasks."""

@@ -15,9 +15,10 @@ from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
+from actorflow.session.engine import Run
 from actorflow.session.partial_run import LocalPartialStep, PartialStep
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
-from actorflow.session.planning.planner import Divided, Planner
+from actorflow.session.planning.planner import Divided, Planner, SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
@@ -50,7 +51,8 @@ class LocalEngine:
         self._root: BackgroundTasks | None = None
         """Of the steps of partial runs."""
         self.plan = self.planner.plan
-        self.run = self.steps.run
+        self.asked = self.planner.asked
+        self.run: Run = self.steps.run
         self.open = self.steps.open
         self.pending = self.steps.pending
         self.tasks = self.steps.tasks
@@ -101,6 +103,12 @@ class LocalEngine:
 
     async def replan(self) -> None:
         self.planner.forget(await self.observed())
+
+    async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
+        return await self.planner.search(await self.observed(), seconds, seed, trials)
+
+    async def settle(self, adopt: bool, verdict: str) -> bool:
+        return self.planner.settle(adopt, verdict)
 
     async def channels(self) -> list[EdgeReport]:
         return []

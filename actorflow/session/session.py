@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
@@ -28,6 +28,7 @@ from actorflow.session.engine import Engine
 from actorflow.session.inspection import Inspection
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial_run import PartialRun
+from actorflow.session.planning.trial import PlacementTrial
 from actorflow.session.structure.composites import is_spread, spread_feeds
 from actorflow.session.structure.feeds import Feed, fed_sizes, feeds_of
 from actorflow.session.structure.fetches import Fetches, cache_key
@@ -163,6 +164,7 @@ class Session(Inspection):
         )
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
         self._prepared: dict[Any, _Prepared] = {}
+        self._trial: PlacementTrial | None = None
         self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
         self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
         self._engine: Engine
@@ -303,7 +305,7 @@ class Session(Inspection):
         self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
         names = tuple(feed_list) if prepared.spread else None
-        return Callable_(self._engine.run, prepared.plan, prepared.feeds, prepared.fetches.build, names)
+        return Callable_(self._engine, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
     @reporting_failures
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
@@ -402,17 +404,56 @@ class Session(Inspection):
         async with self._engine.snapshot(consistent=consistent):
             yield
 
-    async def replan(self) -> None:
+    @overload
+    async def replan(self) -> None: ...
+
+    @overload
+    async def replan(self, search: float, *, seed: int = 0, trials: int | None = None) -> PlacementTrial: ...
+
+    async def replan(
+        self, search: float | None = None, *, seed: int = 0, trials: int | None = None
+    ) -> PlacementTrial | None:
         """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
         nodes, and the sizes of tensors whose shapes the graph does not tell. A node with state stays on its device.
 
         A first plan goes by estimates, which know nothing of what a kernel of the program's own does. It pays to call this
         after the first steps of a program that leaves devices open, and never by itself: where a graph is cut decides which of
         its nodes are fused, and so the last bits of results.
+
+        With `search`, nothing is forgotten: a search looks for a better placement of the steps that run most, in a process of
+        its own, while others run. The one that it finds then runs in turns with the present one: the program's next steps, some
+        twenty to sixty of them, are timed in pairs. It is adopted if a sign test says that it is faster, and put back otherwise.
+
+            trial = await session.replan(search=5.0)
+            print(trial.report.present, trial.report.found)    # simulated seconds of a step
+            ...                                                # the training goes on
+            print(trial.verdict)
+
+        Args:
+            search: how many seconds to search. Call it after the first steps, so that their costs are known.
+            seed: of the search's random numbers.
+            trials: how many placements to simulate, in place of seconds: then the same costs give the same placement.
+
+        Returns:
+            None, or the trial of what was found, where `search` is given.
+
+        Raises:
+            ResourceExhaustedError: with `search`, no placement fits into the devices' memory; it says what each one lacks.
+            UnavailableError: the master was lost meanwhile. The session goes on with another one.
         """
         self._engine.open()
-        await self._engine.replan()
-        self._prepared.clear()
+        if self._trial is not None:
+            await self._trial.close()
+            self._trial = None
+        if search is None:
+            await self._engine.replan()
+            self._prepared.clear()
+            return None
+        if not (search >= 0):
+            raise ValueError(f"search is a number of seconds, 0 or more, but it is {search!r}.")
+        report = await self._engine.search(float(search), seed, trials)
+        self._trial = PlacementTrial(self._engine, report, self._prepared.clear)
+        return self._trial
 
     # Opening and closing
 
@@ -435,6 +476,8 @@ class Session(Inspection):
     async def close(self) -> None:
         """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
         try:
+            if self._trial is not None:
+                await self._trial.close()
             await self._engine.close()
         finally:
             if self._engine.closed:

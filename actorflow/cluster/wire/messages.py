@@ -155,6 +155,38 @@ class Replan(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class PrepareTrial(Request):
+    """`Prepare`, by the placement that is on trial where there is one."""
+
+    method = "prepare_trial"
+    session: int
+    signature: bytes
+    coalesce: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlacement(Request):
+    """Looks for a better placement, for some seconds or by a number of trials. One that is found goes on trial. The reply is a
+    packed list, the fields of a `SearchReport`."""
+
+    method = "search_placement"
+    session: int
+    seconds: float
+    seed: int
+    trials: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettlePlacement(Request):
+    """Ends the trial of a placement: it is in force from now on, or forgotten. `verdict` says why. The reply is whether it is."""
+
+    method = "settle_placement"
+    session: int
+    adopt: bool
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResetAll(Request):
     """Drops these containers on all tasks; all of them where none is named."""
 

@@ -50,6 +50,7 @@ from actorflow.compat.v1 import Operation as Operation
 from actorflow.compat.v1 import OptimizerOptions as OptimizerOptions
 from actorflow.compat.v1 import PaddingFIFOQueue as PaddingFIFOQueue
 from actorflow.compat.v1 import PartitionedVariable as PartitionedVariable
+from actorflow.compat.v1 import PlacementTrial as PlacementTrial
 from actorflow.compat.v1 import Print as Print
 from actorflow.compat.v1 import PriorityQueue as PriorityQueue
 from actorflow.compat.v1 import QueueBase as QueueBase
@@ -709,6 +710,7 @@ __all__ = [
     "OptimizerOptions",
     "PaddingFIFOQueue",
     "PartitionedVariable",
+    "PlacementTrial",
     "Print",
     "PriorityQueue",
     "QueueBase",

@@ -596,6 +596,7 @@ from actorflow.registry.kernel import kernel as kernel
 from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
+from actorflow.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
 from actorflow.summary.protos import Event as Event
@@ -699,6 +700,7 @@ __all__ = [
     "OptimizerOptions",
     "PaddingFIFOQueue",
     "PartitionedVariable",
+    "PlacementTrial",
     "Print",
     "PriorityQueue",
     "QueueBase",

@@ -1,9 +1,9 @@
 """`Simulator`: the simulated execution of a placement, event by event, and again from where a change begins to matter.
 
-A device's thread takes of the nodes that are ready the one with the longest way to the end, as the runtime does
-(`actorflow.runtime.ready_line`); an event loop runs short kernels, and the two ends of a transfer, in the order in which they
-come. A tensor goes once to each device that wants it. A step begins on the first device, and ends when that one has what no
-node uses, to give it to the client. So another device costs two messages at least.
+A device's thread takes of the nodes that are ready the one with the longest way to the end; the runtime takes the one that
+came first, so a step may take longer than is simulated. An event loop runs short kernels, and the two ends of a transfer, in
+the order in which they come. A tensor goes once to each device that wants it. A step begins on the first device, and ends when
+that one has what no node uses, to give it to the client. So another device costs two messages at least.
 
 `Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
 gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are

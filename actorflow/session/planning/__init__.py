@@ -2,4 +2,6 @@
 
 builder.py   from the parts of a divided graph to plans: what a process does for its own devices, whoever divided the graph
 planner.py   from signatures to plans, each made once: runs 2 to 1,000,000 find theirs in a dictionary
+trial.py     `PlacementTrial`: steps run by the present placement and by one that a search has found, in turns, until a sign
+             test decides
 """

@@ -19,15 +19,44 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
+from actorflow.placement.choose import Posed
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.placer import Placer
+from actorflow.placement.search.apart import search_apart
+from actorflow.placement.search.problem import SearchResult
+from actorflow.placement.search.search import search
+from actorflow.placement.search.searched import Searched
 from actorflow.session.planning.builder import PlanBuilder
 
 P = TypeVar("P")
 T = TypeVar("T")
 LARGE_GRAPH = 30
 """The number of nodes from which on a plan is made on a thread."""
+
+KEPT = "It is not faster than the one in force, which was kept."
+ON_TRIAL = "Steps run by it and by the former one in turns, until one of them is seen to be faster."
+_LEAST_GAIN = 0.005
+"""A placement that is expected to be faster by less is not worth a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """A search for a placement, as `Session.replan` tells of it. Times are simulated seconds of a step.
+
+    present: of the placement in force. found: of the best that was found. bound: no placement takes less. trials: the number of
+    simulated steps. exhaustive: whether these were all placements. better: whether what was found goes on trial. text: what
+    became of it so far.
+    """
+
+    present: float
+    found: float
+    bound: float
+    trials: int
+    seed: int
+    exhaustive: bool
+    better: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +97,11 @@ class Planner(Generic[P]):
         self._folding = folding
         self._make = make
         self._lock = threading.Lock()
+        self._devices = devices
         self._plans: dict[Any, P] = {}
+        self._signatures: dict[Any, Signature] = {}
+        self._candidate: Planner[P] | None = None
+        """Plans by the placement that is on trial."""
 
     def plans(self) -> list[P]:
         """The plans that are kept. Safe on any thread."""
@@ -80,10 +113,80 @@ class Planner(Generic[P]):
         with self._lock:
             self.placer.forget(found)
             self._plans.clear()
+            self._candidate = None
 
-    async def plan(self, signature: Signature, *, coalesce: bool = True, ordered: bool = False) -> P:
+    async def search(
+        self, found: Sequence[NodeMeasurement], seconds: float, seed: int, trials: int | None = None
+    ) -> SearchReport:
+        """Looks for a better placement by what runs have shown. One that is expected to be faster is kept for `plan` with
+        `trial`, until `settle`. See `actorflow.placement.search`.
+
+        Raises:
+            ResourceExhaustedError: no placement that it tries fits into the devices' memory.
+        """
+        stop = threading.Event()
+
+        def look() -> tuple[Posed, SearchResult | None]:
+            with self._lock:
+                posed = self.placer.pose(found)
+            if posed.problem is None or not posed.problem.free:
+                return posed, None
+            if trials is not None:
+                return posed, search(posed.problem, trials=trials, seed=seed, stop=stop.is_set)
+            return posed, search_apart(posed.problem, seconds, seed=seed, stop=stop)
+
+        try:
+            posed, result = await on_thread(look)
+        finally:
+            stop.set()
+        self._candidate = None
+        if result is None or posed.problem is None:
+            return SearchReport(0.0, 0.0, 0.0, 0, seed, False, False, "No node has a choice of its device.")
+        present = result.seconds if result.present is None else result.present
+        better = result.seconds < present * (1 - _LEAST_GAIN)
+        searched = self.placer.searched = Searched(posed.problem, posed.numbers, result, KEPT)
+        if better:
+            searched.verdict = ON_TRIAL
+            self._candidate = self._like(self.placer.moved(posed, result))
+            self._candidate.placer.searched = searched
+        return SearchReport(
+            present, result.seconds, result.bound, result.trials, seed, result.exhaustive, better, searched.verdict
+        )
+
+    def _like(self, placer: Placer) -> Planner[P]:
+        made = Planner(self._graph, self._devices, self._folding, self.options, self._make)
+        made.placer = placer
+        return made
+
+    def settle(self, adopt: bool, verdict: str) -> bool:
+        """Ends the trial of the placement that the last search has found: from now on it is the one in force, or forgotten.
+        Gives whether it was there, and is in force."""
+        with self._lock:
+            candidate, self._candidate = self._candidate, None
+            if self.placer.searched is not None:
+                self.placer.searched.verdict = verdict
+            if candidate is None or not adopt:
+                return False
+            self.placer, self._plans = candidate.placer, candidate._plans
+            self.made += candidate.made
+            return True
+
+    def asked(self, plan: P) -> tuple[Signature, bool] | None:
+        """The signature of a plan that is kept, and whether it is coalesced."""
+        with self._lock:
+            for key, kept in self._plans.items():
+                if kept is plan:
+                    return self._signatures[key], key[1]
+        return None
+
+    async def plan(
+        self, signature: Signature, *, coalesce: bool = True, ordered: bool = False, trial: bool = False
+    ) -> P:
         """The plan for `signature`, made now where there is none. Callers that ask for one being made wait for it. A plan for the
-        same feeds and targets in another order serves as well, unless they are `ordered`."""
+        same feeds and targets in another order serves as well, unless they are `ordered`. With `trial` it is placed as the last
+        search has found, where that is on trial."""
+        if trial and self._candidate is not None:
+            return await self._candidate.plan(signature, coalesce=coalesce, ordered=ordered)
         key = (signature.key, coalesce, (*signature.feeds, *signature.targets) if ordered else None)
         found = self._plans.get(key)
         if found is not None:
@@ -99,6 +202,7 @@ class Planner(Generic[P]):
             found = self._plans.get(key)
             if found is not None:
                 return found
+            self._signatures[key] = signature
             nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
             signature = replace(signature, fetches=fetches)
             if not self._folding.saves_memory(options):

@@ -1,0 +1,66 @@
+"""`Searched`: the question, result and verdict of a search, and what they say of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actorflow.placement.search.memory import MemoryRule
+from actorflow.placement.search.problem import SearchProblem, SearchResult
+from actorflow.placement.simulation.simulator import Simulator
+
+_MOST_IMPROVEMENTS = 5
+
+
+@dataclass(slots=True)
+class Searched:
+    """numbers: of each node's group in `problem`. verdict: what became of the placement that was found."""
+
+    problem: SearchProblem
+    numbers: Mapping[str, int]
+    result: SearchResult
+    verdict: str
+
+    def lines(self, name: str) -> list[str]:
+        """Says what the search tried and found, and the step's length with the group of node `name` on each other device."""
+        found = self.result
+        lines = [_how(found), self.verdict]
+        g = self.numbers.get(name)
+        if g is None or len(self.problem.grouping.options[g]) < 2:
+            return [
+                *lines,
+                f"The search left {name} where it is: it has no choice, or is not in the steps that run most.",
+            ]
+        simulator = Simulator(self.problem.work, self.problem.machine, self.problem.grouping.group)
+        rule, best = MemoryRule(self.problem), simulator.run(found.at)
+        lines.append("With its group on each device, and all else as the search has placed it:")
+        for device in self.problem.grouping.options[g]:
+            changes = {g: device}
+            shown = f"  {self.problem.machine.names[device]}: "
+            if device == found.at[g]:
+                shown += f"{_ms(best.seconds)}, as found"
+            elif not rule.fits(found.at, changes):
+                shown += "its memory has no room"
+            else:
+                moved = simulator.rerun(best, changes)
+                assert moved is not None
+                shown += f"{_ms(moved.seconds)}, {_ms(moved.seconds - best.seconds)} more"
+            lines.append(shown)
+        return lines
+
+
+def _how(found: SearchResult) -> str:
+    way = "all placements, " if found.exhaustive else ""
+    last = "; ".join(
+        f"{_ms(seconds)} at trial {trial:,}" for trial, seconds in found.improvements[-_MOST_IMPROVEMENTS:]
+    )
+    starts = ", ".join(f"{name} {_ms(seconds)}" for name, seconds in found.starts.items())
+    return (
+        f"A search simulated {way}{found.trials:,} steps in {found.took:.3g} s (seed {found.seed}). The best takes "
+        f"{_ms(found.seconds)}, and no placement less than {_ms(found.bound)}. It started from: {starts}. "
+        f"It found: {last}."
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g} ms"
