@@ -144,6 +144,7 @@ BOUND: dict[type, Callable[[], Any]] = {
     af.TextLineReader: af.TextLineReader,
     af.WholeFileReader: af.WholeFileReader,
     af.Session: af.Session,
+    af.PlacementTrial: lambda: af.PlacementTrial.__new__(af.PlacementTrial),
     af.LocalCluster: lambda: af.LocalCluster({"worker": 1}),
     af.Server: lambda: af.Server({"worker": ["127.0.0.1:1"]}, "worker", 0),
     af.Supervisor: lambda: af.Supervisor.__new__(af.Supervisor),

@@ -21,6 +21,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.engine import Engine
 from actorflow.session.planning.planner import SearchReport
+from actorflow.unpicklable import unpicklable
 
 _WARM = 4
 """The steps by each plan that don't count: kernels are timed, and go to threads or not."""
@@ -54,7 +55,7 @@ class _Turns:
 
 @public("af")
 class PlacementTrial:
-    """What `await session.replan(search=seconds)` gives: what the search found, and what becomes of it.
+    """The result of `await session.replan(search=seconds)`: the search's findings, and the trial of its placement.
 
     Attributes:
         report: the search: the simulated seconds of the step before (`present`) and after (`found`), the `bound` that no
@@ -65,7 +66,7 @@ class PlacementTrial:
         wins: the number of those in which the new placement was faster.
 
     Args:
-        engine: what runs the steps; its `run` is this object's until the trial is over.
+        engine: runs the steps; its `run` is this object's until the trial is over.
         report: the search.
         adopt: is called when the new placement is in force.
     """
@@ -86,6 +87,10 @@ class PlacementTrial:
             engine.run = self._step
         else:
             self._over.set()
+
+    __reduce_ex__ = unpicklable(
+        "The trial of a placement belongs to its session and is not pickled: hand over its `verdict`."
+    )
 
     def __repr__(self) -> str:
         return f"<actorflow.PlacementTrial: {self.wins} of {self.pairs} pairs won; {self.verdict}>"
