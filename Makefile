@@ -76,6 +76,7 @@ lint: $(VENV)/.native
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/public_names.py --check
 	$(BIN)/python tools/style.py
+	$(BIN)/python tools/log_events.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy --strict $(FOLDERS)

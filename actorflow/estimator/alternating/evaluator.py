@@ -114,12 +114,12 @@ class EvaluationListener(CheckpointSaverListener):
             return None
         if not self._timer.should_trigger_for_step(global_step_value):
             spec = self._evaluator.spec
-            pause = (
-                f"throttle_secs={spec.throttle_secs:g}"
-                if spec.every_steps is None
-                else f"every_steps={spec.every_steps}"
+            _LOG.info(
+                "the checkpoint is not evaluated: the last evaluation was too short a time ago",
+                step=global_step_value,
+                throttle_secs=spec.throttle_secs,
+                every_steps=spec.every_steps,
             )
-            _LOG.info(f"the checkpoint is not evaluated: {pause} has not passed", step=global_step_value)
             return None
         return act(session, self._evaluate(global_step_value))
 

@@ -27,7 +27,7 @@ class LoggingTensorHook(SessionRunHook):
         every_n_iter: after how many steps of this training the values are written again.
         every_n_secs: after how many seconds they are. At most one of the two is given.
         at_end: whether to write them at the end too.
-        formatter: a function from a dict of values by tag to what is written.
+        formatter: a function from a dict of values by tag to the text of the record's field `values`.
 
     Raises:
         ValueError: the pauses are none of these.
@@ -79,11 +79,12 @@ class LoggingTensorHook(SessionRunHook):
     def _write(self, values: dict[Any, Any]) -> None:
         seconds, _ = self._timer.update_last_triggered_step(self._count)
         if self._formatter is not None:
-            _LOG.info(self._formatter(values))
-            return
-        with np.printoptions(suppress=True):
-            shown = ", ".join(f"{tag} = {values[tag]}" for tag in self._tags)
-        _LOG.info(shown if seconds is None else f"{shown} ({seconds:.3f} sec)")
+            shown = self._formatter(values)
+        else:
+            with np.printoptions(suppress=True):
+                shown = ", ".join(f"{tag} = {values[tag]}" for tag in self._tags)
+        took = {} if seconds is None else {"seconds": round(seconds, 3)}
+        _LOG.info("tensors", values=shown, **took)
 
 
 @public("af.train")
@@ -156,7 +157,7 @@ class StepCounterHook(SessionRunHook):
             self._writer.add_summary(scalars({self._tag: rate}), global_step)
         if self._told is not None:
             self._told(global_step, rate)
-        _LOG.info(f"{self._tag}: {rate:g}")
+        _LOG.info("steps a second", tag=self._tag, rate=float(f"{rate:g}"))
 
 
 def element(tensor: Any) -> Any:
