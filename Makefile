@@ -47,7 +47,7 @@ help:
 	@echo 'make timings  measure which tests are slow, on a calm machine: tests/seconds.txt'
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
-	@echo 'make docs    run the examples of the tutorials, and make the site of the documentation: build/docs/html'
+	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
 	@echo 'make chaos   real processes that are killed, stopped and held up, and saves that are killed (CYCLES=500; CHAOS=0.01 is short)'

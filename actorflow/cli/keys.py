@@ -8,15 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from actorflow.cli.main import Command
-from actorflow.cluster.config.credentials import VARIABLE, Credentials, default_path, fingerprint, read_keys, write_keys
+from actorflow.cluster.config.credentials import (
+    DEFAULT,
+    VARIABLE,
+    Credentials,
+    default_path,
+    fingerprint,
+    read_keys,
+    write_keys,
+)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     below = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     making = below.add_parser("init", help="create a key pair and write it to a file that only you can read")
-    making.add_argument(
-        "path", nargs="?", help=f"the key file; default: the variable {VARIABLE}, else {default_path()}"
-    )
+    making.add_argument("path", nargs="?", help=f"the key file; default: the variable {VARIABLE}, else {DEFAULT}")
     making.add_argument(
         "--for",
         dest="cluster",

@@ -69,6 +69,7 @@ def test_each_command_has_a_page_of_the_manual(tmp_path: Path, capsys: pytest.Ca
     page = (tmp_path / "man1" / "actorflow-keys-init.1").read_text(encoding="utf-8")
     assert page.startswith('.TH "ACTORFLOW-KEYS-INIT" 1')
     assert ".B \\-\\-for FILE" in page and "actorflow\\-worker(1)" in page
+    assert "~/.config/actorflow/keys.toml" in page and str(Path.home() / ".config") not in page
 
 
 def test_signs_of_the_formatter_mean_themselves() -> None:

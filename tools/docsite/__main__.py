@@ -1,4 +1,4 @@
-"""`python tools/docsite`: runs the examples of the tutorials, and makes the site: build/docs/html.
+"""`python tools/docsite`: runs the examples of the pages, and makes the site: build/docs/html.
 
 An example that fails, a warning of Sphinx or a dead link is an error.
 """
@@ -9,15 +9,22 @@ import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from docsite.blocks import RUN, blocks
 from docsite.links import dead_links
 from docsite.staging import DOCS, ROOT, stage
 
 AT_ONCE = 2
+
+
+def with_examples(pages: Iterable[Path]) -> list[Path]:
+    """Those of the pages that have something to run."""
+    return [page for page in pages if any(block.kind in RUN for block in blocks(page.read_text(encoding="utf-8")))]
 
 
 def run_examples(pages: list[Path]) -> list[str]:
@@ -50,10 +57,10 @@ def main() -> int:
     reading.add_argument("--out", type=Path, default=ROOT / "build" / "docs", help="the folder of what is made")
     reading.add_argument("--no-examples", action="store_true", help="make the site alone")
     reading.add_argument("--no-site", action="store_true", help="run the examples alone")
-    reading.add_argument("pages", nargs="*", type=Path, help="whose examples are run; the tutorials unless given")
+    reading.add_argument("pages", nargs="*", type=Path, help="whose examples are run; all pages of docs/ unless given")
     arguments = reading.parse_args()
-    pages = [page.resolve() for page in arguments.pages] or sorted((DOCS / "tutorials").rglob("*.md"))
-    faults = [] if arguments.no_examples else run_examples(pages)
+    pages = [page.resolve() for page in arguments.pages] or sorted(DOCS.rglob("*.md"))
+    faults = [] if arguments.no_examples else run_examples(with_examples(pages))
     if not arguments.no_site:
         faults += make_site(arguments.out.resolve())
         print(f"The site is {arguments.out.resolve()}/html/index.html")

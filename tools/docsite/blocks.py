@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["python", "setup", "file", "console", "output", "command", "skipped", "text"]
+RUN = frozenset({"python", "console", "command"})
+"""The kinds of blocks that make a page worth running."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from actorflow.index import NAMES
@@ -232,10 +231,3 @@ def pages() -> dict[str, str]:
         f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
     )
     return made
-
-
-def write(folder: Path) -> None:
-    """Writes the pages into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
-        (folder / name).write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import anyio
 
-from docsite.blocks import Block, blocks, commands, matches
+from docsite.blocks import RUN, Block, blocks, commands, matches
 
 SECONDS = 240
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ async def run_page(page: Path) -> int:
                 raise PageError(f"{page}:{block.line}: {error}") from None
             except Exception:
                 raise PageError(f"{page}:{block.line}: the block raised\n{traceback.format_exc()}") from None
-            ran += block.kind in ("python", "setup", "console", "file")
+            ran += block.kind in RUN
     return ran
 
 
@@ -105,7 +105,7 @@ async def _shell(command: str) -> str:
         ["bash", "-c", command],
         stderr=subprocess.STDOUT,
         check=False,
-        env={**os.environ, **here, "REPOSITORY": str(ROOT)},
+        env={**os.environ, **here},
     )
     output = done.stdout.decode()
     if done.returncode:
@@ -136,6 +136,7 @@ def check_commands(text: str) -> None:
 
 
 if __name__ == "__main__":
+    os.environ["REPOSITORY"] = str(ROOT)  # for what only tests have
     try:
         count = anyio.run(run_page, Path(sys.argv[1]).resolve())
     except PageError as failure:

@@ -104,24 +104,29 @@ def staged(text: str, source: str, target: str, files: Path) -> str:
 
 
 def stage(folder: Path) -> None:
-    """Writes the whole source of the site into a folder, which is emptied first."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    """Brings a folder to the whole source of the site. Pages that are as before stay, so that Sphinx does not read them again."""
     files = folder / "files"
+    shutil.rmtree(files, ignore_errors=True)
+    before = {path for path in folder.rglob("*") if path.is_file()} if folder.exists() else set()
+    made: dict[str, str | bytes] = {}
     for path in sorted(DOCS.rglob("*")):
         name = path.relative_to(DOCS).as_posix()
-        if path.is_dir() or "__pycache__" in name:
-            continue
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            text = path.read_text(encoding="utf-8")
-            (folder / name).write_text(staged(text, f"docs/{name}", name, files), encoding="utf-8")
-        else:
-            shutil.copy(path, folder / name)
+            made[name] = staged(path.read_text(encoding="utf-8"), f"docs/{name}", name, files)
+        elif path.is_file() and "__pycache__" not in name:
+            made[name] = path.read_bytes()
     for source, name in PROJECT_PAGES.items():
         if (ROOT / source).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            text = (ROOT / source).read_text(encoding="utf-8")
-            (folder / name).write_text(staged(text, source, name, files), encoding="utf-8")
-    reference.write(folder / "reference" / "api")
-    (folder / "reference" / "command.md").write_text(manual.page(), encoding="utf-8")
+            made[name] = staged((ROOT / source).read_text(encoding="utf-8"), source, name, files)
+    made |= {f"reference/api/{name}": text for name, text in reference.pages().items()}
+    made["reference/command.md"] = manual.page()
+    for path in before - {folder / name for name in made}:
+        path.unlink(missing_ok=True)
+    for name, content in made.items():
+        _write(folder / name, content if isinstance(content, bytes) else content.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

@@ -6,7 +6,6 @@ import argparse
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from actorflow import __version__
 
@@ -58,12 +57,7 @@ def sections(parser: argparse.ArgumentParser, about: str | None = None) -> Itera
             elif action.help == argparse.SUPPRESS:
                 continue
             else:
-                rows.append(
-                    (
-                        formatter._format_action_invocation(action),
-                        formatter._expand_help(action).replace(str(Path.home()), "~"),
-                    )
-                )
+                rows.append((formatter._format_action_invocation(action), formatter._expand_help(action)))
             follows = None if action.nargs == 0 else tuple(map(str, action.choices or ()))
             options.update(dict.fromkeys(action.option_strings, follows))
             if not action.option_strings and not below:

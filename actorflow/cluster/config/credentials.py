@@ -27,6 +27,8 @@ from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundE
 from actorflow.transport import installed
 
 VARIABLE = "ACTORFLOW_KEYS"
+DEFAULT = "~/.config/actorflow/keys.toml"
+"""The standard place of a key file; `XDG_CONFIG_HOME` stands for `~/.config` where it is set."""
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")  # the alphabet of Z85, 32 bytes
 _MOST_BYTES = 1 << 20
 _HEADER = "# Keys of actorflow. Whoever has the secret key is let in: keep this file to yourself.\n"
@@ -135,8 +137,8 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Credentials | 
 
 def default_path() -> Path:
     """The file that `actorflow keys init` writes unless another one is given."""
-    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(base).expanduser() / "actorflow" / "keys.toml"
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return Path(base, "actorflow", "keys.toml") if base else Path(DEFAULT).expanduser()
 
 
 def write_keys(path: str | os.PathLike[str], credentials: Credentials) -> None:
