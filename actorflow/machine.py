@@ -45,7 +45,7 @@ class Machine(Protocol):
 
     @property
     def process(self) -> str:
-        """What people call the process that runs on it: a number, or a name."""
+        """People's name for the process that runs on it: a number, or a name."""
 
     @property
     def clock_id(self) -> str:

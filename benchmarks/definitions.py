@@ -1,4 +1,4 @@
-"""What a benchmark is: a comparison of calls, or a measurement of its own in a fresh process."""
+"""The kinds of benchmarks: a comparison of calls, or a measurement of its own in a fresh process."""
 
 from __future__ import annotations
 

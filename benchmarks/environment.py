@@ -66,7 +66,7 @@ def _version(*names: str) -> str | None:
 
 
 EXTRAS = {"onednn": ("onednn-cpu-gomp", "onednn-cpu-tbb"), "jit": ("llvmlite", "numba"), "special": ("scipy",)}
-"""What speeds kernels up where it is installed: the extra, and the packages that it may bring."""
+"""The extras that speed kernels up: the extra, and the packages that it may bring."""
 
 
 def extras() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What else lives in the loop while a session works: a ticker that wants to run each millisecond.
+"""The loop's other tasks while a session works: a ticker that wants to run each millisecond.
 
 Its delay is how much later than asked for it was called. asyncio rounds timers up to whole milliseconds, and the
 machine has other things to do, so the idle loop is measured as well, in turns with each load.

@@ -1,4 +1,4 @@
-"""What the runtime costs for each node: the time of a step, less that of a step without nodes and that of the same
+"""The runtime's cost for each node: the time of a step, less that of a step without nodes and that of the same
 kernels called in sequence.
 
 Coalescing and fusion are off, so that every node is a task of its own, with the kernel that is called in sequence; the

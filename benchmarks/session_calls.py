@@ -1,4 +1,4 @@
-"""What a call costs when there is next to nothing to compute: the sum of two fed scalars.
+"""The cost of a call with next to nothing to compute: the sum of two fed scalars.
 
 `run` looks up the plan of its fetches and feeds each time; `make_callable` did so once. The second pair of figures adds
 what it takes to call from a thread that has no event loop.

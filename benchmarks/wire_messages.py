@@ -1,4 +1,4 @@
-"""What the messages between tasks cost to pack and to check: msgpack with our own checks, and msgspec.
+"""The cost of packing and checking the messages between tasks: msgpack with our own checks, and msgspec.
 
     python -m benchmarks.wire_messages     # needs `pip install msgspec`, which nothing else here does
 

@@ -52,7 +52,7 @@ service = Service()
     asynchronous=True,
 )
 def lookup(key: TensorLike, *, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
-    """What the service knows of `key`, an int64 scalar: a float32 scalar."""
+    """The service's value for `key`, an int64 scalar: a float32 scalar."""
 
 
 @af.kernel("ExampleLookup")

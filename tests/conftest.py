@@ -1,4 +1,4 @@
-"""What every test gets: a look at what it left behind, and a seed that a failure reports.
+"""The fixtures of every test: a look at what it left behind, and a seed that a failure reports.
 
 After each test the fixture `no_leaks` compares tasks, threads, child processes, file descriptors and shared memory with
 those before it, and fails the test that left something. A test that can't help it (a library keeps a socket, say) is

@@ -46,7 +46,7 @@ def test_files() -> list[str]:
 
 
 def shared_out(files: Iterable[str], number: int, slow_too: bool) -> list[list[str]]:
-    """The files in so many lists that take about the same time: each in turn, the longest first, where there is least."""
+    """The files in `number` lists that take about the same time: each in turn, the longest first, where there is least."""
     known, taken = measured(), Counter[str]()
     for name, seconds in known.items():
         if slow_too or "::" not in name:

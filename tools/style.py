@@ -1,18 +1,16 @@
 """Checks the English of docstrings, comments and documents for the commonest faults of style: `make lint` runs it.
 
 Each rule has a pattern and what to write instead. A finding names file, line and words. The rules are few, and none may be wrong
-often. Sentences from before the rules are counted for each file in `tools/style_left.json`. A file that has more findings than
-that fails, with all of them; `--write` lowers the counts where sentences were mended, and never raises one.
+often.
 
     python tools/style.py            all tracked Python files and documents
-    python tools/style.py FILE...    these files, with what is left in them
+    python tools/style.py FILE...    these files
 """
 
 from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import subprocess
 import sys
@@ -23,7 +21,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/")
-LEFT = ROOT / "tools" / "style_left.json"
 WRITTEN = ("docs/reference/features.md",)  # by tools/features.py, from names of tests
 
 
@@ -151,7 +148,11 @@ def findings(path: str, source: str) -> list[Finding]:
         whole = "\n".join(text.lines)
         plain = re.sub(r"`[^`]*`|“[^”]*”|\"[^\"]*\"", lambda m: re.sub(r"[^\n]", "x", m[0]), whole).replace("\n", " ")
         first = re.match(rf"({_POINT})?(\*\*)?", plain)
-        begins = [first.end() if first else 0, *(m.end() for m in re.finditer(r"[.!?] ", plain))]
+        begins = [
+            0,
+            *([first.end()] if first and first.end() else []),
+            *(m.end() for m in re.finditer(r"[.!?] ", plain)),
+        ]
         sentences = list(zip(begins, [*begins[1:], len(plain)], strict=True))
         for one in RULES:
             if one.pattern.pattern.startswith("^"):
@@ -176,17 +177,11 @@ def tracked() -> list[str]:
     ]
 
 
-def main(arguments: list[str]) -> int:
-    """Prints the findings of files that have more than is left in them; 1 where there is one."""
-    names = [name for name in arguments if name != "--write"]
-    left: dict[str, int] = json.loads(LEFT.read_text(encoding="utf-8")) if LEFT.exists() else {}
-    found = {name: findings(name, (ROOT / name).read_text(encoding="utf-8")) for name in names or tracked()}
-    if "--write" in arguments:
-        lower = {name: min(len(some), left.get(name, 0)) for name, some in found.items()}
-        LEFT.write_text(json.dumps({n: c for n, c in sorted(lower.items()) if c}, indent=0) + "\n", encoding="utf-8")
-    faults = [one for name, some in found.items() if names or len(some) > left.get(name, 0) for one in some]
+def main(names: list[str]) -> int:
+    """Prints the findings of these files, or of all; 1 where there is one."""
+    faults = [one for name in names or tracked() for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
     print(*faults, sep="\n", end="\n" if faults else "")
-    return int(any(len(some) > left.get(name, 0) for name, some in found.items()))
+    return int(bool(faults))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What all channels share: a `Connection`, those who wait on it, and the turns of the event loop."""
+"""The common part of all channels: a `Connection`, its waiters, and the turns of the event loop."""
 
 from __future__ import annotations
 
@@ -247,7 +247,9 @@ class BaseChannel(ABC):
             self.close()
 
     def _left(self) -> tuple[int, ...]:
-        """What has still to leave, and what the peer has taken: it changes as long as a close in good order goes on."""
+        """The bytes that have still to leave, and those that the peer has taken: it changes as long as a close in good order
+        goes on.
+        """
         outbox = self.core.outbox
         return (
             outbox.messages,

@@ -1,4 +1,4 @@
-"""What all endpoints share: their channels, the epoch, and the beat."""
+"""The common part of all endpoints: their channels, the epoch, and the beat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens, among its ancestors."""
+"""The ancestors that may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _Walk:
         return mine
 
     def _merged(self, node: Node, edges: list[Waits], mine: Waits) -> Waits:
-        """What a Merge of branches waits for: what both sides wait for apart from their predicate."""
+        """The waits of a Merge of branches: those of both sides apart from their predicate."""
         if len(edges) == 2:
             left, right = edges[0] & ~edges[1], edges[1] & ~edges[0]
             if left.bit_count() == right.bit_count() == 1:

@@ -1,4 +1,4 @@
-"""What feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold."""
+"""The change that feeds make for the rest of the graph: which may be fed at all, and which static shapes no longer hold."""
 
 from __future__ import annotations
 

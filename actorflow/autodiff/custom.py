@@ -16,7 +16,7 @@ from actorflow.ops.flow.control import custom_gradient_op
 from actorflow.public import public
 from actorflow.user_line import user_line
 
-# Where a graph keeps its Python rules: a collection that holds one dictionary, so that they live as long as the graph.
+# The place of a graph's Python rules: a collection that holds one dictionary, so that they live as long as the graph.
 _RULES = "_custom_gradients"
 
 

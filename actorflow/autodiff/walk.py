@@ -33,7 +33,7 @@ from actorflow.shapes import compatible, show
 
 Gradient: TypeAlias = "Tensor | IndexedSlices"
 Unit: TypeAlias = "str | WhileContext"
-"""What the walk visits: a node, by name, or a loop."""
+"""A unit of the walk: a node, by name, or a loop."""
 
 # The ops whose rules hand a gradient on as it is, so that one made of slices stays so.
 _PASS_SLICES = {"Identity", "ReadVariableOp"}
@@ -298,7 +298,7 @@ def fitted(operation: Operation, index: int, gradient: Any) -> Gradient:
 
 
 def output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
-    """What a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
+    """The gradient that a rule gets for an output: zeros where no y uses it, None where it has no derivative."""
     if dy is None:
         return zero_gradient(output) if differentiable(output) else None
     return dy if operation.type in _PASS_SLICES else convert_to_tensor(dy)

@@ -32,7 +32,7 @@ class CrossTaskEdge:
 
 @dataclass(frozen=True, slots=True)
 class TaskPartition:
-    """What one task does for a signature: a subgraph for each of its devices, the feeds that it is given, in order, where
+    """The part of one task in a signature: a subgraph for each of its devices, the feeds that it is given, in order, where
     its fetches come out (which device, which of its fetches), and the edges that lead to other tasks."""
 
     session: int

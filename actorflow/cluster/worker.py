@@ -52,7 +52,7 @@ _UNCLAIMED_SECONDS = 5.0
 
 
 class Owner(Protocol):
-    """Who registers parts: a link to a master, or the master of this very task."""
+    """The owner of registered parts: a link to a master, or the master of this very task."""
 
     @property
     def alive(self) -> bool: ...

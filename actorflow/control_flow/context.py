@@ -1,4 +1,4 @@
-"""Where nodes are made: inside of a branch, or of a loop.
+"""The context in which nodes are made: inside of a branch, or of a loop.
 
 While a function of `cond` or `while_loop` runs, its context is the flow in force, and each new node passes through
 `admit`. Tensors from outside are brought in by the primitive that the context has for it, once each; a node that would

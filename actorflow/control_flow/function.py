@@ -122,7 +122,7 @@ class DefinedFunction:
         return [tensor for function in found for tensor in function.captured()]
 
     def __call__(self, *args: Any, name: str | None = None) -> Any:
-        """What the function gives for `args`: a tensor, a list of them, or the operation of the call where it gives none.
+        """The result of the function for `args`: a tensor, a list of them, or the operation of the call where it gives none.
 
         Raises:
             TypeError: an argument has another type.

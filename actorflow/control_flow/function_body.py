@@ -140,7 +140,7 @@ def _effects(context: FunctionContext, names: Sequence[str]) -> list[Operation]:
 
 
 def table(graph: Graph) -> dict[Any, Any]:
-    """What a graph knows of its functions: them by name, and Python's parts of them."""
+    """The functions of a graph: them by name, and Python's parts of them."""
     found = graph.get_collection_ref(_FUNCTIONS)
     if not found:
         found.append({})

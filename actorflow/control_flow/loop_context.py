@@ -80,7 +80,7 @@ class WhileContext(Context):
         return self._entered.get(tensor.tensor_id)
 
     def invariants(self) -> list[tuple[Tensor, Tensor]]:
-        """What was brought in: (inside, outside)."""
+        """The tensors that were brought in: (inside, outside)."""
         return [(self.graph.tensor_at(inside), outer) for inside, outer in self._entered.items()]
 
     def variable(self, initial: Tensor, shape: ShapeLike = None, *, invariant: bool = False) -> LoopVariable:

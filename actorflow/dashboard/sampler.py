@@ -203,7 +203,7 @@ class Sampler:
 
 
 def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What somebody should look at, in words: lost tasks, queues that hold steps up, memory that is nearly full."""
+    """The problems that somebody should look at, in words: lost tasks, queues that hold steps up, memory that is nearly full."""
     found = []
     for name, told in tasks.items():
         if told.get("state") != "live":

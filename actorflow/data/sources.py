@@ -1,4 +1,4 @@
-"""Where datasets come from: the constructors of `Dataset`, and the classes of TensorFlow for records."""
+"""The sources of datasets: the constructors of `Dataset`, and the classes of TensorFlow for records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the elements of a dataset look like: nested structures whose leaves are types and shapes of tensors, or datasets.
+"""The structure of a dataset's elements: nested structures whose leaves are types and shapes of tensors, or datasets.
 
 Tuples, named tuples and dicts are structures. Lists are tensors, as in TensorFlow's datasets.
 """
@@ -46,7 +46,7 @@ class DatasetSpec:
 
 
 class Spec:
-    """What elements look like: `structure` as the user sees it, its `leaves`, and `rebuild`, which makes the structure of other
+    """The structure of elements: `structure` as the user sees it, its `leaves`, and `rebuild`, which makes the structure of other
     leaves."""
 
     __slots__ = ("leaves", "rebuild", "structure")

@@ -35,7 +35,7 @@ class EndOfSequence(Exception):
 
 
 class Running:
-    """What the stages of one iterator have in common: its tasks, where it may read files, and whose turn it is on the loop."""
+    """The common state of one iterator's stages: its tasks, where it may read files, and whose turn it is on the loop."""
 
     def __init__(self, roots: FileRoots = None) -> None:
         self.roots = roots

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class EagerOperation(Operation):
-    """What ran: its op, attributes, inputs and outputs. A tape keeps those that it needs; others go with their outputs."""
+    """An operation that ran: its op, attributes, inputs and outputs. A tape keeps those that it needs; others go with their
+    outputs.
+    """
 
     __slots__ = ("_attrs", "_inputs", "_type", "rule")
 

@@ -36,7 +36,7 @@ _owners: weakref.WeakKeyDictionary[VariableState, weakref.ref[EagerVariable]] = 
 
 
 class EagerVariable(Variable):
-    """What `af.Variable(...)` makes where ops run at once: it has its initial value from the start.
+    """The variable that `af.Variable(...)` makes when ops run at once: it has its initial value from the start.
 
         with af.eager():
             w = af.Variable([1.0, 2.0])

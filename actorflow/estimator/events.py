@@ -1,4 +1,4 @@
-"""What an Estimator tells: steps, checkpoints, evaluations and exports. A supervisor's events of losses come between them."""
+"""The events of an Estimator: steps, checkpoints, evaluations and exports. A supervisor's events of losses come between them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class ModeKeys:
 @public("af.estimator")
 @dataclass(frozen=True)
 class EstimatorSpec:
-    """What a `model_fn` has built: the parts of the graph that the Estimator runs.
+    """The result of a `model_fn`: the parts of the graph that the Estimator runs.
 
     Args:
         mode: one of `ModeKeys`, as the `model_fn` was given it.

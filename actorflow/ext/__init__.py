@@ -1,4 +1,4 @@
-"""What joins sessions to frameworks of others: `af.ext.asgi` for web services."""
+"""Joins sessions to frameworks of others: `af.ext.asgi` for web services."""
 
 from __future__ import annotations
 

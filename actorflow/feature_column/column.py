@@ -1,4 +1,4 @@
-"""What feature columns are made of: dense and categorical columns, and the features of a batch as they see them."""
+"""The base of feature columns: dense and categorical columns, and the features of a batch as they see them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def new_buffer(stored: Any, shape: tuple[int, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What is to be loaded: a variable, or a region of it, into the array that `make(stored, shape)` gives."""
+    """A request to load: a variable, or a region of it, into the array that `make(stored, shape)` gives."""
 
     name: str
     region: Region | None

@@ -1,4 +1,4 @@
-"""What a program wants of a checkpoint, and what that has: all differences at once."""
+"""Compares the variables that a program wants with those that a checkpoint has: all differences at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a commit makes of the parts that tasks have written: each tensor once, and all of it."""
+"""A commit makes one checkpoint of the parts that tasks have written: each tensor once, and all of it."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _parse(name: str) -> DeviceSpec:
 
 
 def _likely(name: str) -> str:
-    """What was probably meant: a number that follows its kind without a colon gets one."""
+    """The name that was probably meant: a number that follows its kind without a colon gets one."""
     mended = _NUMBERED.sub(r"\1:\2", name)
     if mended == "/" or not all(_PART.fullmatch(part) for part in mended.split("/")[1:]):
         return ""

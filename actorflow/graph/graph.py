@@ -305,7 +305,7 @@ class Graph(Interchange):
         self._nodes[operation.name] = replace(node, colocate=colocate or node.colocate, origin=origin or node.origin)
 
     def _beside_reference(self, operation: Operation, chosen: DeviceSpec) -> DeviceSpec:
-        """Where a node goes that the scopes want on `chosen`: if it takes a reference that is in another task, there."""
+        """The device of a node that the scopes want on `chosen`: if it takes a reference that is in another task, there."""
         for tensor_id in operation.node.inputs:
             source = self._nodes[tensor_id.node]
             if source.dtypes[tensor_id.port].is_ref:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actorflow.graphdef.protos import NodeDef
     from actorflow.registry.opdef import OpDef
 
-# What an op takes where it wants a tensor: a tensor, a variable, or a value that becomes a constant.
+# The values that an op takes for a tensor: a tensor, a variable, or a value that becomes a constant.
 TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
 public("af", of="TensorLike")
 

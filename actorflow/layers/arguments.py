@@ -1,4 +1,4 @@
-"""What layers take for their arguments: sizes, paddings, layouts, activations, and flags that a run may decide."""
+"""The arguments of layers: sizes, paddings, layouts, activations, and flags that a run may decide."""
 
 from __future__ import annotations
 

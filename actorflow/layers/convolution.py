@@ -30,7 +30,7 @@ from actorflow.variables.variable import Variable
 
 
 class Windows(Layer):
-    """What layers have in common that slide windows over the dimensions of space: their layout, and the shapes they give."""
+    """The base of layers that slide windows over the dimensions of space: their layout, and the shapes they give."""
 
     rank: ClassVar[int]
     """The number of dimensions of space."""
@@ -87,7 +87,7 @@ def output_size(size: int | None, window: int, stride: int, padding: str) -> int
 
 
 class Convolving(Windows):
-    """What convolutions have in common: filters, and a bias and an activation after them."""
+    """The base of convolutions: filters, and a bias and an activation after them."""
 
     bias: Variable | None
 

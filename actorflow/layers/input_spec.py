@@ -15,7 +15,7 @@ from actorflow.user_line import user_line
 
 @public("af.layers")
 class InputSpec:
-    """What a layer asks of an input: its type, shape, rank, and the sizes of some dimensions."""
+    """The demands of a layer on an input: its type, shape, rank, and the sizes of some dimensions."""
 
     __slots__ = ("axes", "dtype", "max_ndim", "min_ndim", "ndim", "shape")
 

@@ -11,7 +11,7 @@ from actorflow.public import public
 
 
 class Separating(Convolving):
-    """What both have in common: two kernels."""
+    """The base of both: two kernels."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from actorflow.shapes import ShapeLike, TensorShape
 
 
 class Transposing(Convolving):
-    """What transposed convolutions have in common: they take no dilations, and make space larger by the strides."""
+    """The base of transposed convolutions: they take no dilations, and make space larger by the strides."""
 
     transpose: ClassVar[Callable[..., Tensor]]
 

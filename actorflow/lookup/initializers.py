@@ -1,4 +1,4 @@
-"""Where the content of a table comes from: tensors, or the lines of a file (`tf.lookup.KeyValueTensorInitializer`, ...)."""
+"""The sources of a table's content: tensors, or the lines of a file (`tf.lookup.KeyValueTensorInitializer`, ...)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Filled(Protocol):
 
 
 class TableInitializerBase:
-    """What all initializers have: the types of keys and values, and `initialize`."""
+    """The base of all initializers: the types of keys and values, and `initialize`."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)

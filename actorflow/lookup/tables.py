@@ -21,7 +21,7 @@ Keys = TypeVar("Keys", TensorLike, SparseTensor)
 
 
 class LookupInterface:
-    """What all tables have: the types of keys and values, `lookup` and `size`."""
+    """The base of all tables: the types of keys and values, `lookup` and `size`."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)

@@ -1,4 +1,4 @@
-"""What losses share: the graph's collection of them, weights and reductions (`tf.losses`)."""
+"""The common parts of losses: the graph's collection of them, weights and reductions (`tf.losses`)."""
 
 from __future__ import annotations
 

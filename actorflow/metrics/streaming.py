@@ -1,4 +1,4 @@
-"""What streaming metrics share: local variables that add sums up, the value of these sums, and their reset."""
+"""The common parts of streaming metrics: local variables that add sums up, the value of these sums, and their reset."""
 
 from __future__ import annotations
 

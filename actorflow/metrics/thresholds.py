@@ -32,7 +32,7 @@ _KINDS = ("true_positives", "false_negatives", "true_negatives", "false_positive
 def counts_at(
     labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str] = _KINDS
 ) -> dict[str, Tensor]:
-    """What a batch adds to the counts of these kinds at each threshold: a prediction above it counts as positive.
+    """The numbers that a batch adds to the counts of these kinds at each threshold: a prediction above it counts as positive.
 
     Raises:
         ValueError: the shapes of labels and predictions differ, or the weights can't be broadcast.

@@ -45,7 +45,7 @@ class Guard(Protocol):
 
 
 class Host(Protocol):
-    """What a loop runs by: a supervisor, or one session."""
+    """The host of a loop: a supervisor, or one session."""
 
     @property
     def session(self) -> Session:

@@ -26,7 +26,7 @@ _ENDS = (OutOfRangeError, StopIteration, StopAsyncIteration)
 
 
 class StepContext:
-    """What a `step_fn` gets: `session` for runs without hooks, `run_with_hooks` for the step itself."""
+    """The argument of a `step_fn`: `session` for runs without hooks, `run_with_hooks` for the step itself."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -54,7 +54,7 @@ class StepContext:
 
 
 class Monitored:
-    """What monitored sessions of both kinds have: a loop over the session of a creator."""
+    """The base of both kinds of monitored sessions: a loop over the session of a creator."""
 
     __reduce_ex__ = unpicklable("A monitored session is not pickled: hand over its folder of checkpoints.")
 

@@ -1,4 +1,4 @@
-"""What is fed to a model and fetched from it: tensors, and composites for sequences and optionals.
+"""The inputs and outputs of a model: tensors, and composites for sequences and optionals.
 
 A sequence crosses the border of the graph as a vector of strings, each of which is a tensor in its serialised form. So it is fed
 and fetched wherever tensors are, on a cluster too.

@@ -1,4 +1,4 @@
-"""What functions that build several nodes share: their name scope, constants, and a look at values known early."""
+"""The common helpers of functions that build several nodes: their name scope, constants, and a look at values known early."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-# What an op takes where it wants a reference: a variable, or the tensor of its handle.
+# The values that an op takes for a reference: a variable, or the tensor of its handle.
 RefLike: TypeAlias = Any
 
 

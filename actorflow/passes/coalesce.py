@@ -30,7 +30,7 @@ from actorflow.placement.cost_model import node_cost
 from actorflow.registry import opdef
 
 LAUNCH = 2_000.0
-"""What a kernel costs that is only launched: so a region launches some 250."""
+"""The cost of a kernel that is only launched: so a region launches some 250."""
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
 MOST_LINES = 512

@@ -80,7 +80,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """What the passes over the whole graph ask: the nodes of the program, and the device of each; see `divide`."""
+    """The questions of the passes over the whole graph: the nodes of the program, and the device of each; see `divide`."""
 
     nodes: Mapping[str, Node]
     placed: Mapping[str, str]
@@ -194,8 +194,8 @@ def divide(
     first_device: str,
     refused: Mapping[str, OpError] = MappingProxyType({}),
 ) -> tuple[dict[str, Subgraph], tuple[tuple[int, int], ...]]:
-    """What each device has to run for `signature`, by full device name, and where each fetch comes out: in which part,
-    and as which of its fetches. The session's planner has run `inline` and `place` over the whole graph before.
+    """The subgraph that each device has to run for `signature`, by full device name, and where each fetch comes out: in which
+    part, and as which of its fetches. The session's planner has run `inline` and `place` over the whole graph before.
 
     Args:
         nodes: those of the program, calls expanded.

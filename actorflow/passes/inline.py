@@ -151,7 +151,7 @@ class _Inliner:
         return self.source[tensor_id.node].op == "_Arg" and self.source[tensor_id.node].dtypes[0].is_ref
 
     def gate(self, call: Node) -> tuple[str, ...]:
-        """What a node of the body waits for that needs no value: it runs just when the call would."""
+        """The nodes for which a node of the body waits that needs no value: it runs just when the call would."""
         inputs = []
         for tensor_id in call.inputs:
             source = self.made[tensor_id.node]

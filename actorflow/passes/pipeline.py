@@ -40,7 +40,7 @@ class Pass(Generic[Graphs, Context]):
 
 @dataclass(frozen=True, slots=True)
 class PassReport:
-    """What a pass did: its name, the graphs before and after by device ("" before the division), and the seconds it took."""
+    """The report of a pass: its name, the graphs before and after by device ("" before the division), and the seconds it took."""
 
     name: str
     before: Mapping[str, Subgraph]

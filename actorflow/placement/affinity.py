@@ -80,7 +80,7 @@ def lists(uses: Uses) -> Iterator[Joint]:
 
 
 def run_once(uses: Uses, made: Container[str]) -> set[str]:
-    """What runs before all steps: the makers of initial values, as `initial` gives them, and the writes of these."""
+    """The nodes that run before all steps: the makers of initial values, as `initial` gives them, and the writes of these."""
     return {
         node.name
         for node in uses.fresh

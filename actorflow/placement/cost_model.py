@@ -1,4 +1,4 @@
-"""What a node costs: expected from its op, types and static shapes, or measured (paper section 3.2.1).
+"""The cost of a node: expected from its op, types and static shapes, or measured (paper section 3.2.1).
 
 The expected figures are nanoseconds on a current core. They only have to be right within a few times: they decide whether
 a node may be merged with others and where it first runs; what is measured later replaces them.

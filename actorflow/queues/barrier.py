@@ -18,7 +18,7 @@ from actorflow.shapes import ShapeLike, TensorShape
 
 
 class Taken(NamedTuple):
-    """What `take_many` gives: when the keys were first seen (a count from the smallest int64 on), the keys, and the
+    """The result of `take_many`: when the keys were first seen (a count from the smallest int64 on), the keys, and the
     components."""
 
     indices: Tensor

@@ -187,7 +187,7 @@ def _zeros_tables(zeros: int) -> Array:
 
 @functools.lru_cache(maxsize=256)
 def _zeros_matrix(zeros: int) -> tuple[int, ...]:
-    """What each bit of a register becomes after so many zero bytes: the columns of a matrix over GF(2)."""
+    """The value that each bit of a register takes after `zeros` zero bytes: the columns of a matrix over GF(2)."""
     if zeros == 1:
         return tuple(_TABLE[(1 << bit) & 0xFF] ^ (1 << bit) >> 8 for bit in range(32))
     half = _zeros_matrix(zeros // 2)

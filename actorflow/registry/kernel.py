@@ -211,7 +211,7 @@ def _takes_part(entry: KernelDef, device: str, dtypes: Sequence[DType]) -> bool:
 
 @functools.cache
 def traits(op: str, device: str) -> Gpu:
-    """What a type of device with memory of its own may do with the kernel of an op: the trait of its own kernel, or that of the
+    """The rights of a type of device with memory of its own on the kernel of an op: the trait of its own kernel, or that of the
     one for every device."""
     entries = [entry for entry in _KERNELS.get(op, ()) if entry.device in (device, ANY_DEVICE)]
     return next((entry.gpu for entry in entries if entry.gpu is not None), LAUNCHED)

@@ -1,4 +1,4 @@
-"""What an op is: its declaration, and the table of all that are registered.
+"""The definition of an op: its declaration, and the table of all that are registered.
 
 Nothing here knows of graphs, kernels or devices: a declaration maps the types, shapes and attributes of inputs to the
 types and shapes of outputs.
@@ -23,7 +23,7 @@ InputKind: TypeAlias = Literal["tensor", "list", "ref"]
 
 
 class Inference:
-    """What the rules of an op may look at: the types, static shapes and (where they are constant) values of its inputs.
+    """The view that the rules of an op have: the types, static shapes and (where they are constant) values of its inputs.
 
     Inputs are numbered flat: a list input takes one number for each of its tensors.
     """
@@ -51,7 +51,7 @@ class Inference:
         return self._value(index)
 
     def shape_value(self, index: int) -> Shape:
-        """What is known of an input that is a vector of sizes: a tuple with None for each size that only the run knows,
+        """The known sizes of an input that is a vector of sizes: a tuple with None for each size that only the run knows,
         or None where not even their number is known. A size may be -1 where the op gives that a meaning.
         """
         if self._partial is not None:

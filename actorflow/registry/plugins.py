@@ -61,7 +61,7 @@ def packages(group: str, name: str) -> str:
 
 
 def who_may_bring(group: str, what: str, name: str, known: Sequence[str]) -> str:
-    """What a user can do who asked for `name`, which is none of the `known` names of `actorflow.<group>`: the one that may be
+    """Advice to a user who asked for `name`, which is none of the `known` names of `actorflow.<group>`: the one that may be
     meant, the package that may bring it, and those that bring others."""
     near = difflib.get_close_matches(name, known, 1)
     others = {package_of(entry) for entry in entries(group) if not is_own(entry)}

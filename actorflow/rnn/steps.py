@@ -1,4 +1,4 @@
-"""What unrolling needs: sizes of inputs, the first state, lengths, and the choice of old values behind a row's end."""
+"""The needs of unrolling: sizes of inputs, the first state, lengths, and the choice of old values behind a row's end."""
 
 from __future__ import annotations
 

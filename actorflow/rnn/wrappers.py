@@ -230,7 +230,7 @@ def _default_filter(part: Any) -> Any:
 
 
 def _may_drop(visitor: Filter, state: Any) -> list[bool]:
-    """What the visitor says of each leaf of `state`: asked for the whole, and then for its parts."""
+    """The visitor's answers for each leaf of `state`: asked for the whole, and then for its parts."""
     if isinstance(state, LSTMStateTuple) or not nest.is_nested(state):
         said = visitor(state)
         leaves = nest.flatten(state, expand_composites=False)

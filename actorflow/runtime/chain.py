@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actorflow.runtime.executor import ExecutorState
 
 LEAST_NS = 20_000.0
-"""What is cheaper stays on the loop: a thread that runs small Python holds the loop up by itself."""
+"""Cheaper nodes stay on the loop: a thread that runs small Python holds the loop up by itself."""
 
 
 class Chain:

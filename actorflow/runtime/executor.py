@@ -88,8 +88,8 @@ class ExecutorState:
 
     @property
     def tag(self) -> bytes:
-        """What tells this iteration from others of the step: the numbers of the iterations around it and its own, of eight
-        bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
+        """The mark that tells this iteration from others of the step: the numbers of the iterations around it and its own, of
+        eight bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
         if self.loop is None:
             return b""
         return self.loop.parent.tag + self.number.to_bytes(8, "little")

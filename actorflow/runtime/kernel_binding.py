@@ -193,7 +193,9 @@ class RuntimeShapes:
         return found
 
     def _key(self, shapes: tuple[Any, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """What the result depends on: the shapes, and the content of those inputs that the rule has looked at so far."""
+        """The facts on which the result depends: the shapes, and the content of those inputs that the rule has looked at so
+        far.
+        """
         if not self._by_value:
             return shapes
         return shapes, *[np.asarray(inputs[i]).tobytes() for i in sorted(self._by_value)]

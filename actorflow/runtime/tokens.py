@@ -1,4 +1,4 @@
-"""What travels along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)."""
+"""The tokens that travel along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)."""
 
 from __future__ import annotations
 

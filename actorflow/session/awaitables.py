@@ -1,4 +1,4 @@
-"""What a program awaits of a session: `RunCoroutine` of `run`, and `Callable_` of `make_callable`; and what it may not await.
+"""The awaitables of a session: `RunCoroutine` of `run`, and `Callable_` of `make_callable`; and the refusal of others.
 
 A forgotten `await` is the first mistake of those who come from blocking sessions, and Python's own message for it ("unsupported
 operand type(s) for +: 'coroutine' and 'int'") names neither the run nor the remedy. So a `RunCoroutine` says so where a program

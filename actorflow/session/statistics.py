@@ -1,4 +1,4 @@
-"""What sessions count: `SessionStatistics`, how they come about, and `EdgeReport`."""
+"""The counts of sessions: `SessionStatistics`, how they come about, and `EdgeReport`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a supervisor tells: each event is a record, and goes to the log and to all who follow `Supervisor.events()`."""
+"""The events of a supervisor: each event is a record, and goes to the log and to all who follow `Supervisor.events()`."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Evidence comes on two levels. That a connection has ended or a process has exited comes from the system and from ZeroMQ's own
 thread, which answers heartbeats whatever Python does; only that makes a task lost. Beats come from the task's event loop.
-Where they pause, the interpreter is held up, by a long kernel say: the task is busy, however long that takes.
+If they pause, the interpreter is held up, by a long kernel say: the task is busy, however long that takes.
 """
 
 from __future__ import annotations

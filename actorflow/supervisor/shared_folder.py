@@ -41,7 +41,7 @@ _HINT_ROOTS = (
 
 @dataclass(frozen=True, slots=True)
 class FolderReport:
-    """What a task has found: on which host it is, what it read, or why it could not."""
+    """A task's report: on which host it is, what it read, or why it could not."""
 
     task: str
     host: str

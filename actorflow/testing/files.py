@@ -300,8 +300,8 @@ def _error(code: int, path: str | None = None) -> OSError:
 class SharedFiles(SimulatedFiles):
     """The view that one machine has of the files `names`, which others see too.
 
-    Whoever keeps them never stops: names are there for good at once, as is what was flushed. A machine that stops leaves of
-    the files that it was writing what chance decides.
+    A machine that keeps them never stops: names are there for good at once, as is what was flushed. A machine that stops leaves a
+    random part of the files that it was writing.
     """
 
     def __init__(

@@ -136,7 +136,7 @@ class World:
         self._dead.append(host.stop())
 
     def crash_after(self, name: str, calls: int) -> None:
-        """The process of a machine dies after so many of its further callbacks: at any `await`, that is."""
+        """The process of a machine dies after `calls` further callbacks: at any `await`, that is."""
         self.host(name).die_after(calls)
 
     def restart(self, name: str, after: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""What variables start with: constants, random draws, and draws scaled to the size of a layer.
+"""The first values of variables: constants, random draws, and draws scaled to the size of a layer.
 
 An initializer is called with a shape (all sizes known) and a type, and gives a tensor. The names and defaults are
 TensorFlow 1.15's, and so are the formulas.

@@ -20,7 +20,7 @@ from actorflow.variables.variable import Variable
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """What an initializer is told of the slice that it makes: the shape of the whole variable, and where the slice begins."""
+    """An initializer's knowledge of the slice that it makes: the shape of the whole variable, and where the slice begins."""
 
     full_shape: list[int]
     var_offset: list[int]
@@ -156,7 +156,7 @@ class PartitionedVariable(Overloads):
                 return identity(whole, name=self._name)
 
     def _as_graph_element(self) -> Tensor:
-        """What fetching it gives: made once, so that fetching adds nothing to the graph."""
+        """The result of fetching it: made once, so that fetching adds nothing to the graph."""
         if self._whole is None:
             self._whole = self.as_tensor()
         return self._whole

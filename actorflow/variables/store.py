@@ -1,4 +1,4 @@
-"""What a graph knows of its shared variables: them by name, and the variable scope that is open."""
+"""The shared variables of a graph: them by name, and the variable scope that is open."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Variable(Overloads):
     """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
 
-    Where an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
+    When an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
     uses outside `control_dependencies` share one read, so they see one value in a run; a use inside reads again, after
     what the block waits for. Assignments are atomic, in whatever order they come; only control dependencies, or
     `read_value=True`, tell which of them a read sees.
@@ -240,7 +240,7 @@ class Variable(Overloads):
     # Reading
 
     def value(self) -> Tensor:
-        """What a use as a tensor gives: the one shared read, or under control dependencies a new one."""
+        """The tensor of a use: the one shared read, or under control dependencies a new one."""
         return self.read_value() if scopes.of(self.graph).controls else self._snapshot
 
     def read_value(self) -> Tensor:

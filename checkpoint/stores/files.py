@@ -1,4 +1,4 @@
-"""What a local store asks of the operating system: few operations, so that a test or a simulation can stand in for it."""
+"""The requests of a local store to the operating system: few operations, so that a test or a simulation can stand in for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where checkpoints are kept: a flat folder of named files, each of which is there in full or not at all."""
+"""The place of checkpoints: a flat folder of named files, each of which is there in full or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What errors of CUDA mean: CUDA reports an error of a kernel after its launch, to whatever call comes next."""
+"""The meaning of CUDA's errors: CUDA reports an error of a kernel after its launch, to whatever call comes next."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ THRESHOLD = 64 * 1024
 
 
 class Lease:
-    """Whoever owns the memory of an array and of all its views: it is gone when the last of them is."""
+    """The owner of the memory of an array and of all its views: it is gone when the last of them is."""
 
     __slots__ = ("__weakref__", "block")
 

@@ -1,6 +1,6 @@
 """The memory and the facts of a recording of launches, and the hooks by which a GPU's device tells it.
 
-While a region is recorded (`cuda_graph`), one thread's launches go into a stream that captures. Whatever else would tie
+While a region is recorded (`cuda_graph`), one thread's launches go into a stream that captures. All else that would tie
 them to something that may move comes by here: variables that are read or written, values that the host would wait for.
 """
 

@@ -42,7 +42,7 @@ class _Event:
 
 
 class _Export:
-    """What the peer reads: the array, and the event, which is free for another token when this object is gone."""
+    """The export that a peer reads: the array, and the event, which is free for another token when this object is gone."""
 
     __slots__ = ("_event", "_free", "array")
 

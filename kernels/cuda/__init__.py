@@ -1,4 +1,4 @@
-"""What a GPU computes: which of the kernels for every device it takes, and those that it has of its own.
+"""The kernels of a GPU: which of the kernels for every device it takes, and those that it has of its own.
 
 Importing this package needs neither a GPU nor CuPy: kernels are given their array module.
 

@@ -76,7 +76,7 @@ class _ZeroStack(Stack):
 
 
 class _Store:
-    """What the versions of an `Items` share: the elements of the latest one, by index."""
+    """The store that the versions of an `Items` share: the elements of the latest one, by index."""
 
     __slots__ = ("content", "lock")
 

@@ -48,7 +48,7 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
 
 
 def _outcome(function: PythonFunction, given: Sequence[Any]) -> tuple[Any, Exception | None]:
-    """What the function gave and what it raised: a StopIteration can't leave a thread otherwise."""
+    """The result and the error of the function: a StopIteration can't leave a thread otherwise."""
     try:
         return function.call(*given), None
     except Exception as error:

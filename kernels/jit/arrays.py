@@ -1,11 +1,11 @@
-"""What generated code sees of numpy's array objects, whose layout is part of numpy's binary interface."""
+"""Generated code's view of numpy's array objects, whose layout is part of numpy's binary interface."""
 
 from __future__ import annotations
 
 import numpy as np
 
 HEADER = object.__basicsize__
-"""What stands before an array's own fields; the last of it is the object's type."""
+"""The header before an array's own fields; the last of it is the object's type."""
 FIELDS = {"data": 0, "rank": 8, "sizes": 16, "strides": 24, "dtype": 40, "flags": 48}
 _ALIGNED = 0x100
 _IN_ORDER = 0x1 | _ALIGNED  # C-contiguous, and aligned
@@ -23,7 +23,7 @@ def _looked_at(no: str) -> list[str]:
 
 
 def _fits() -> str:
-    """Whether an object is an array of this type and so many elements, in order."""
+    """Whether an object is an array of this type with `elements` elements, in order."""
     lines = ["define internal i1 @fits(ptr %array, i64 %dtype, i64 %elements) noinline {", "entry:", *_looked_at("no")]
     lines += [f"  %bits = and i32 %its.flags, {_IN_ORDER}", f"  %ordered = icmp eq i32 %bits, {_IN_ORDER}"]
     lines += ["  %good = and i1 %same, %ordered", "  br label %count", "count:"]

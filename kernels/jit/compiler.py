@@ -21,14 +21,14 @@ from .emit import module_text
 from .rules import RULES, Ruled
 
 _HOLDING = 20_000
-"""Up to so many operations a loop holds the interpreter: to give it up and get it back may take longer."""
+"""Up to this number of operations a loop holds the interpreter: to give it up and get it back may take longer."""
 _CHUNK = 1 << 15
 """Elements that a thread takes at a time."""
 _SIZE = ctypes.c_ssize_t
 
 
 class LlvmCompiler(Ruled):
-    """What the runtime asks for loops: see `actorflow.runtime.codegen.codegen.jit.Compiler`."""
+    """The compiler that the runtime asks for loops: see `actorflow.runtime.codegen.jit.Compiler`."""
 
     name = "jit"
     device_type = "CPU"
@@ -56,7 +56,7 @@ class Loop:
     """The address of `@part`, where the recipe works in place."""
 
     def function(self, elements: int) -> Any:
-        """`f(rows, columns, *arrays)` for arrays of so many elements: operands, then fresh outputs. It gives 0, or 1 where it
+        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 where it
         did nothing, because an operand has to be fitted first."""
         work = elements * (len(self.recipe.body) + len(self.recipe.outputs))
         return self.held if work <= _HOLDING else self.released

@@ -4,7 +4,7 @@ Nothing is marked as fast math, so that no operation is reordered or contracted:
 operations in numpy, bit for bit, up to the bits of a NaN. A minimum and a maximum are as numpy's vectors have them: a NaN wins,
 and of two zeros the second does.
 
-Where a recipe calls numpy's functions, it is several loops over a block that stays in the cache (`blocks`).
+If a recipe calls numpy's functions, it is several loops over a block that stays in the cache (`blocks`).
 
 The functions take the arrays themselves. They look into numpy's array objects, whose layout is part of its binary interface,
 for what a call from Python would spend a microsecond on: the address, and that type, size and order are as expected (`arrays`).
@@ -193,7 +193,7 @@ def _conversion(name: str, value: str, source: str, target: str) -> list[str]:
     if source[0] == "f":
         if target[0] == "f":
             return [f"{name} = {'fpext' if target == 'f8' else 'fptrunc'} {old} {value} to {new}"]
-        # What does not fit has no defined result, in C either: the machine's instruction decides, as it does in numpy.
+        # A value that does not fit has no defined result, in C either: the machine's instruction decides, as it does in numpy.
         return [f"{name}.open = fptosi {old} {value} to {new}", f"{name} = freeze {new} {name}.open"]
     signed = source[0] == "i"
     if target[0] == "f":

@@ -1,4 +1,4 @@
-"""What elementwise ops compute, as instructions of a loop: the same operations in the same order as their numpy kernels.
+"""The computations of elementwise ops, as instructions of a loop: the same operations in the same order as their numpy kernels.
 
 Exponentials and the like are numpy's own inner loops (`ufuncs`). Left out is what may fail on its values (divisions of whole
 numbers), and half-precision types. Casts from floats to whole numbers are those that one instruction does.
@@ -51,7 +51,7 @@ _KERNELS = f"{__name__.split('.jit.')[0]}."
 
 
 class Ruled:
-    """What compilers that go by a table of rules answer alike (`actorflow.runtime.codegen.codegen.jit.Rules`)."""
+    """The common answers of compilers that go by a table of rules (`actorflow.runtime.codegen.jit.Rules`)."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules

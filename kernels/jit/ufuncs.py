@@ -1,7 +1,7 @@
 """numpy's own inner loops: where the machine code of a universal function lies, so that a generated loop can call it.
 
 numpy computes exponentials and the like in vectors, better than LLVM's calls of the C library, and the results are to be its
-own, bit for bit. What a universal function does is a C function over addresses, counts and steps; the object that holds
+own, bit for bit. A universal function's work is a C function over addresses, counts and steps; the object that holds
 it is part of numpy's binary interface (`numpy/ufuncobject.h`). Whether it is what it should be is tried once.
 """
 

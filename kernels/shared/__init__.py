@@ -1,4 +1,4 @@
-"""What kernels share: threads, locks, loops over large arrays.
+"""The common parts of kernels: threads, locks, loops over large arrays.
 
 blas.py          how many threads a matrix product takes, decided by what the last ones cost
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones

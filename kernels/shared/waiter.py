@@ -1,4 +1,4 @@
-"""What an asynchronous kernel waits on: a future that anyone may wake, from any thread or event loop."""
+"""The future on which an asynchronous kernel waits: anyone may wake it, from any thread or event loop."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _MANY = 1 << 62
 
 
 class Work(NamedTuple):
-    """What backtracking may come to: in how many `ways` something may match, and in how many `steps` all of them are tried."""
+    """The size of backtracking: the number of `ways` in which something may match, and of `steps` to try all of them."""
 
     ways: int
     steps: int

@@ -112,7 +112,7 @@ def string_format(xp: Any, inputs: Any, *, template: str, placeholder: str, summ
 
 
 def _shown(array: Any, edge: int, depth: int) -> str:
-    """What TensorFlow prints of a tensor: `edge` elements at both ends of each dimension."""
+    """The text that TensorFlow prints of a tensor: `edge` elements at both ends of each dimension."""
     if not array.ndim:
         return _element(array)
     count = len(array)

@@ -65,7 +65,7 @@ def keep(begun: float, cycles: int, measured: Measured) -> Path:
 
 
 def figures_of(measured: Measured) -> dict[str, Any]:
-    """What the file has: distributions in seconds, the targets, and whether they are met."""
+    """The content of the file: distributions in seconds, the targets, and whether they are met."""
     found: dict[str, Any] = asdict(measured)
     for name in ("lost_after_kill", "heard_after_kill", "lost_after_stop", "heard_after_stop", "resumed", "hogs"):
         found[name] = distribution(found[name])

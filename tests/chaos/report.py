@@ -1,4 +1,4 @@
-"""What a run has measured, as JSON beside the results of benchmarks: with its command, the commit and the machine's load."""
+"""The measurements of a run, as JSON beside the results of benchmarks: with its command, the commit and the machine's load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What must not happen in a cluster: code from the wire, strangers at a handler, files outside of the roots, secrets in sight."""
+"""The events that must not happen in a cluster: code from the wire, strangers at a handler, files outside of the roots, secrets
+in sight.
+"""
 
 from __future__ import annotations
 
@@ -324,7 +326,7 @@ async def test_f62_secrets_show_in_no_repr_log_or_error(tmp_path: Path, capfd: p
 
 
 def test_f62_children_have_no_secret_in_sight() -> None:
-    """What all users of a machine can see of its processes, while a cluster runs: none of them shows the secret key."""
+    """All users of a machine can see its processes while a cluster runs: none of them shows the secret key."""
     script = """
 import anyio, os, sys
 import actorflow as af

@@ -1,4 +1,4 @@
-"""What steps of a cluster wait for, over all tasks: in errors, in `pending`, and in the log of the client."""
+"""The waits of a cluster's steps, over all tasks: in errors, in `pending`, and in the log of the client."""
 
 from __future__ import annotations
 

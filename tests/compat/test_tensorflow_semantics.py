@@ -1,4 +1,4 @@
-"""What programs for TensorFlow 1 take for granted: names, feeds and fetches, attributes, and the types that values take."""
+"""The habits of programs for TensorFlow 1: names, feeds and fetches, attributes, and the types that values take."""
 
 from __future__ import annotations
 

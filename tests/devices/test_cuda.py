@@ -649,7 +649,7 @@ _HARMLESS = frozenset(
     size broadcast_shapes errstate can_cast finfo empty frombuffer arange
     """.split()  # noqa: SIM905
 )
-"""What a kernel may ask of numpy: types, shapes, arrays of sizes; loops for the CPU that stand behind `xp is np`."""
+"""The parts of numpy that a kernel may use: types, shapes, arrays of sizes; loops for the CPU that stand behind `xp is np`."""
 
 
 def test_f38_what_a_gpu_takes_exists_and_computes_with_xp() -> None:

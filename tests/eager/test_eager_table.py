@@ -26,7 +26,7 @@ NEEDS_A_GRAPH = {
 
 
 def bits(value: Any) -> Any:
-    """What two equal values have in common: type, shape and bytes."""
+    """The bits that two equal values share: type, shape and bytes."""
     array = np.asarray(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)
     content = array.tolist() if array.dtype.hasobject else array.tobytes()
     return str(array.dtype), array.shape, content

@@ -1,4 +1,4 @@
-"""What a mistake says: the right class, the node, the user's line, at most 25 lines; and the session goes on after it.
+"""The text of a mistake: the right class, the node, the user's line, at most 25 lines; and the session goes on after it.
 
 Each row makes one mistake. `# <-` marks the line that the error has to name: in its text where a node is at fault, in its
 traceback where only the call is (there is no node of an unknown name).

@@ -1,4 +1,4 @@
-"""What the graph knows of the sizes in a vector: `reshape(x, [shape(x)[0], 10])` keeps the 10."""
+"""The graph's knowledge of the sizes in a vector: `reshape(x, [shape(x)[0], 10])` keeps the 10."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_a_function_gives_what_tensorflow_gives(function: str) -> None:
 
 
 def _different(function: str, theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """What differs, by its name: TensorFlow's and ours."""
+    """The differences, by their names: TensorFlow's and ours."""
     found = {}
     for key in sorted(theirs.keys() | ours.keys()):
         left, right = theirs.get(key), ours.get(key)

@@ -39,7 +39,7 @@ class Footprint:
 
 
 def digest(test_file: str) -> str:
-    """What a record of a test file is good for: its present content."""
+    """The state of a test file for which its record is good: its present content."""
     return hashlib.sha256((ROOT / test_file).read_bytes()).hexdigest()[:16]
 
 

@@ -15,7 +15,7 @@ from mutants.mutant import ROOT
 from mutants.tree import Tree
 
 FOLDER = Path(sys.prefix) / "footprints"
-"""Where the records are: in the environment, with which they go."""
+"""The folder of the records: in the environment, with which they go."""
 
 TESTS = (
     "test_protocol_core",

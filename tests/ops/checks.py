@@ -156,7 +156,7 @@ def _given(case: Case, literal: Literal | Reject) -> list[Any]:
 
 
 def check_reject(case: Case, reject: Reject) -> None:
-    """What TensorFlow refuses, with the class of error that it gives: as the graph is built, or in the run."""
+    """The refusals of TensorFlow, with the class of error that it gives: as the graph is built, or in the run."""
     arrays = _given(case, reject)
     build = reject.build or case.build
     fixed = [isinstance(v, np.ndarray) for v in reject.inputs]

@@ -72,7 +72,7 @@ def test_f72_random_graphs_never_take_more_and_most_take_less(seed: int) -> None
 
 @pytest.mark.parametrize("coalesce", [True, False])
 def test_f72_what_is_expected_is_what_is_measured(seed: int, coalesce: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all shapes are known and nothing runs elsewhere, the estimate is exact: of the runtime's order, and of ours."""
+    """If all shapes are known and nothing runs elsewhere, the estimate is exact: of the runtime's order, and of ours."""
     expected: list[int] = []
     original = passes_memory.order_memory
 

@@ -1,4 +1,4 @@
-"""What partition makes of edges between devices: their keys, their numbers, dead tokens over them, and lossy ones."""
+"""The edges that partition makes between devices: their keys, their numbers, dead tokens over them, and lossy ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the documents name is there: each path exists, each dotted name resolves, and each piece of Python in the README runs."""
+"""All that the documents name is there: each path exists, each dotted name resolves, and each piece of Python in the README
+runs.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ def undescribed(function: Any, docstring: str) -> list[str]:
 
 
 def callables(module: str, name: str, value: Any) -> Iterator[tuple[str, Any, str]]:
-    """What is called by a public name: its place (`module:name`), what takes the parameters, and the docstring for them."""
+    """The callables of a public name: the place (`module:name`), the object that takes the parameters, and the docstring for
+    them.
+    """
     if not inspect.isclass(value):
         if callable(value) and not inspect.ismodule(value):
             yield f"{module}:{name}", value, inspect.getdoc(value) or ""

@@ -22,7 +22,7 @@ KEPT = 2
 
 
 class Model:
-    """What a queue has to do, written without thought of cost: every change looks at everything again."""
+    """The duties of a queue, written without thought of cost: every change looks at everything again."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

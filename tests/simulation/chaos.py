@@ -1,4 +1,4 @@
-"""What befalls a workload: faults of a plan that the seed draws, some at any moment, some in the middle of a phase of the
+"""The faults that befall a workload: a plan that the seed draws, some at any moment, some in the middle of a phase of the
 work.
 """
 

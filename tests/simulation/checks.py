@@ -1,4 +1,4 @@
-"""What holds after every run: errors are documented ones, and the processes that live keep nothing of what is over."""
+"""The checks after every run: errors are documented ones, and the processes that live keep nothing of what is over."""
 
 from __future__ import annotations
 

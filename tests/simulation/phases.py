@@ -1,4 +1,4 @@
-"""What a cluster is doing at a moment: the phases of its work that a fault can meet."""
+"""The work of a cluster at a moment: the phases of its work that a fault can meet."""
 
 from __future__ import annotations
 

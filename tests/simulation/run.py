@@ -105,7 +105,7 @@ class Run:
 
     @property
     def supervised(self) -> Any:
-        """What a chief watches: a cluster, or the target by which it is reached."""
+        """The object that a chief watches: a cluster, or the target by which it is reached."""
         return self.tasks.target(_CHIEFS_TARGET)
 
     def begins(self, supervisor: af.Supervisor) -> None:

@@ -1,4 +1,4 @@
-"""What results were made by: the commit and the machine, under the names that those of `benchmarks` have."""
+"""The setting of results: the commit and the machine, under the names that those of `benchmarks` have."""
 
 from __future__ import annotations
 

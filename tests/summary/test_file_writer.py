@@ -140,7 +140,7 @@ def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A disk that has room for so many bytes yet: `full_disk.room`."""
+    """A disk with room for a number of bytes: `full_disk.room`."""
 
     class Disk:
         room = 1 << 30

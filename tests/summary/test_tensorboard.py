@@ -104,7 +104,7 @@ def server(folder: Path, fast: bool) -> Iterator[Any]:
 
 
 def until(ask: Any, wanted: Any) -> Any:
-    """What `ask` answers once it is as wanted: the server reads at its own times."""
+    """The answer of `ask` once it is as wanted: the server reads at its own times."""
     end = time.monotonic() + PATIENCE
     while True:
         with contextlib.suppress(OSError, KeyError):

@@ -12,7 +12,7 @@ from layer_programs import filled, projections
 
 
 def run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
-    """What a program shows: its variables, the shape and the values of the output, and the spec for parsing."""
+    """The observations of a program: its variables, the shape and the values of the output, and the spec for parsing."""
     with tf.Graph().as_default():
         try:
             return _run(tf, program)

@@ -1,4 +1,4 @@
-"""What two ends of a connection have to agree on when nothing is under way between them: credit, and who holds what."""
+"""The facts on which two ends of a connection agree when nothing is under way between them: credit, and who holds what."""
 
 from __future__ import annotations
 

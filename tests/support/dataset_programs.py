@@ -114,7 +114,7 @@ def _back(tf: Any, batches: Any, back: bool) -> Any:
 
 
 def outcome(elements: Any, errors: type[Exception]) -> list[Any]:
-    """What an iterator gives: numbers, names of the classes of errors, and "end", or "more" where it goes on and on."""
+    """The outcome of an iterator: numbers, names of the classes of errors, and "end", or "more" where it goes on and on."""
     found: list[Any] = []
     while len(found) < MOST:
         try:

@@ -101,7 +101,7 @@ def model(tf: Any, config: dict[str, Any]) -> Any:
 
 
 def observe(tf: Any, seed: int, folder: str) -> dict[str, Any]:
-    """What an Estimator of a configuration does: the order of calls, the checkpoints, metrics and predictions."""
+    """The observations of an Estimator with a configuration: the order of calls, the checkpoints, metrics and predictions."""
     config = configuration(seed)
     features, numbers, classes = data()
     labels = classes if config["model"] == "classes" else numbers

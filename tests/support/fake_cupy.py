@@ -130,7 +130,7 @@ class _Work:
 
 
 class FakeHost:
-    """What processes of one host have in common: the driver."""
+    """The common part of processes on one host: the driver."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -169,7 +169,7 @@ class FakeCupy:
         self.manual = manual
         self.late_failure: tuple[str, int] | None = None
         self.known = self.host.known
-        """What the host has seen to be done: all that is launched later comes after it."""
+        """The work that the host has seen to be done: all that is launched later comes after it."""
         self._random = random.Random(seed)
         self._addresses = self.host.addresses
         self._stream_ids = self.host.numbers
@@ -757,7 +757,7 @@ class _Graph:
 
 
 def _failing(gpu: FakeCupy, name: str) -> Callable[[], None]:
-    """What a kernel of this name does when it runs: nothing, unless it is to fail."""
+    """The effect of a kernel of this name: nothing, unless it is to fail."""
     fails, status = False, 0
     if gpu.late_failure is not None and gpu.late_failure[0] == name:
         fails, status, gpu.late_failure = True, gpu.late_failure[1], None

@@ -50,7 +50,7 @@ def arguments(tf: Any, given: dict[str, Any], flag: Any) -> dict[str, Any]:
 
 
 def run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
-    """What a program shows: its variables, the shape and the name of its outputs, collections, and values."""
+    """The observations of a program: its variables, the shape and the name of its outputs, collections, and values."""
     with tf.Graph().as_default():
         try:
             return _run(tf, program)

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
-    """What a program shows: the variables, the value before and after, and what each update gives."""
+    """The observations of a program: the variables, the value before and after, and what each update gives."""
     with tf.Graph().as_default():
         try:
             return _run(tf, program)

@@ -1,4 +1,4 @@
-"""What a test run tells while it goes: to `tools/run_tests.py`, a line of JSON for each test, over a pipe."""
+"""The progress of a test run: to `tools/run_tests.py`, a line of JSON for each test, over a pipe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random graphs of public ops, and random requests to run parts of them. A seed decides everything.
 
-Whatever order the nodes run in, the values are the same bits: accesses to one variable that don't commute are ordered by
+In any order of the nodes the values are the same bits: accesses to one variable that don't commute are ordered by
 control edges, and sums of floats are of small whole numbers. The order is left free, and a runtime has to get it right:
 a snapshot may be used after the update that follows its read, and everything may run on any device, thread or turn.
 """

@@ -33,7 +33,7 @@ class Apply:
 
 @dataclass(frozen=True)
 class Test:
-    """What decides a branch: whether one value is less than another (of vectors, the means)."""
+    """The test that decides a branch: whether one value is less than another (of vectors, the means)."""
 
     left: int
     right: int

@@ -1,4 +1,4 @@
-"""Who runs the graphs of tests: the oracle, and the session. Both keep variables between runs."""
+"""The runners of the graphs of tests: the oracle, and the session. Both keep variables between runs."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_types(graph: Graph, start: Start, name: str, dtype: str) -> None:
 
 
 def test_variants_of_the_ops(graph: Graph, start: Start) -> None:
-    """What no optimizer asks for: Adam with Nesterov's momentum, Adagrad that leaves its accumulator."""
+    """The variants that no optimizer asks for: Adam with Nesterov's momentum, Adagrad that leaves its accumulator."""
     v, m, s = (af.Variable([x], dtype=af.float64) for x in (1.0, 0.5, 0.25))
     g = 2.0
     adam = training.adam.dense(v, m, s, 0.8, 0.9, 0.1, 0.8, 0.9, 1e-8, [g], use_nesterov=True)

@@ -34,7 +34,7 @@ def connection(task: str, incarnation: int, **options: Any) -> Connection:
 
 
 class Wire:
-    """What one side has sent and the other has not got: a lane of frames and a lane of chunks."""
+    """The bytes that one side has sent and the other has not got: a lane of frames and a lane of chunks."""
 
     def __init__(self, source: Connection, sink: Connection) -> None:
         self.source, self.sink = source, sink
@@ -97,7 +97,7 @@ def settle(*wires: Wire) -> None:
 
 
 class TwoConnections(RuleBasedStateMachine):
-    """Whatever is sent and however the lanes interleave: what arrives is what was sent, once, in order, within bounds."""
+    """Any records are sent, and the lanes interleave in any way: what arrives is what was sent, once, in order, within bounds."""
 
     @initialize()
     def start(self) -> None:

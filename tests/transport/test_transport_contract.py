@@ -1,4 +1,4 @@
-"""What every channel promises, whatever carries it: order, ends, credit, limits, and nothing left behind."""
+"""The promises of every channel, over every transport: order, ends, credit, limits, and nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rendezvous promises: a key carries one token a step, in either order, and an abort leaves no one waiting."""
+"""The promises of every rendezvous: a key carries one token a step, in either order, and an abort leaves no one waiting."""
 
 from __future__ import annotations
 

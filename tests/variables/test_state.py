@@ -71,7 +71,7 @@ def graph() -> Iterator[Graph]:
 
 @pytest.fixture(params=LANES)
 def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where kernels run: in generated code, node by node on the loop, or each on the device's thread."""
+    """The place where kernels run: in generated code, node by node on the loop, or each on the device's thread."""
     if request.param == "thread":
         monkeypatch.setattr("actorflow.runtime.executor.INLINE_LIMIT_NS", ALL_ON_THREAD)
     return str(request.param)
@@ -371,7 +371,7 @@ async def test_f31_an_update_on_the_thread_is_atomic_to_those_on_the_loop(
 
 
 async def test_f31_read_then_write_is_not_atomic(graph: Graph, probe: Probe) -> None:
-    """What assign_add is for: two runs that read, add and assign lose an update when both read first."""
+    """The reason for assign_add: two runs that read, add and assign lose an update when both read first."""
     v = af.Variable(10.0)
     split = []
     for tag, by in (("a", 1.0), ("b", 2.0)):

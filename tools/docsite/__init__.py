@@ -12,5 +12,5 @@ links.py       the links of the finished site that lead nowhere
 blocks.py      the examples of a page, and how each is run
 running.py     runs the examples of one page
 
-What is made of the code is not kept in the repository: the site always says what the code says.
+Pages that are made of the code are not kept in the repository: the site always says what the code says.
 """

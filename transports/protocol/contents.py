@@ -1,4 +1,5 @@
-"""What records say: each is decoded and checked once, into a class of its kind, and then a connection branches on the classes.
+"""The contents of records: each is decoded and checked once, into a class of its kind, and then a connection branches on the
+classes.
 
 A message and a small tensor say all in their records (`MessageRecord`, `TensorRecord`). The others have metadata in msgpack.
 """

@@ -17,8 +17,8 @@ from .frames import Record
 class Credit:
     """Both windows of the peer, and the message that is under way in pieces.
 
-    What has arrived is owed: tokens when they lie where they were allocated, messages at once, but nothing is given back for
-    those while more than a window of them waits for the application.
+    Credit is owed for all that has arrived: tokens when they lie where they were allocated, messages at once, but nothing is
+    given back for those while more than a window of them waits for the application.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -75,7 +75,7 @@ class Credit:
         return partial
 
     def due(self) -> tuple[int, int] | None:
-        """What is given back to tokens and to messages now: a quarter of a window or more. None where it is nothing."""
+        """The credit that is given back to tokens and to messages now: a quarter of a window or more. None stands for nothing."""
         tokens = self._tokens_owed if self._tokens_owed * 4 >= self.limits.data_window else 0
         messages = self._messages_owed if self._messages_owed * 4 >= self.limits.control_window else 0
         if messages and self.unread > self.limits.control_window + (0 if self.partial is None else len(self.partial)):

@@ -41,7 +41,7 @@ class EncodedTensor:
 
 @dataclass(frozen=True, slots=True)
 class TensorForm:
-    """What arrives: its type and shape, and how many bytes it has on the wire."""
+    """The form of an arriving tensor: its type and shape, and how many bytes it has on the wire."""
 
     dtype: dtypes.DType
     shape: tuple[int, ...]

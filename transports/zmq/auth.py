@@ -1,4 +1,4 @@
-"""Who may connect: CURVE keys, and the handler that libzmq asks about each client (ZAP, ZeroMQ's RFC 27).
+"""The admission of peers: CURVE keys, and the handler that libzmq asks about each client (ZAP, ZeroMQ's RFC 27).
 
 pyzmq has both, but writes secret keys for all to read, and its handler refuses everybody after one exception.
 """

@@ -1,4 +1,4 @@
-"""What listens at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants."""
+"""The listener at an address: the greeting of ZeroMQ's protocol (ZMTP 3) names the security that its sender wants."""
 
 from __future__ import annotations
 

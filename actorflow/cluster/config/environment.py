@@ -1,4 +1,5 @@
-"""Where a process finds its cluster and its own place in it: a JSON file, `TF_CONFIG`, `ACTORFLOW_CONFIG`, Slurm.
+"""The sources from which a process knows its cluster and its own place in it: a JSON file, `TF_CONFIG`, `ACTORFLOW_CONFIG`,
+Slurm.
 
 The JSON is that of TensorFlow's `TF_CONFIG`:
 

@@ -107,7 +107,7 @@ class ClusterSpec:
         return [tasks.get(index) for index in range(max(tasks) + 1)] if tasks else []
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """What makes an equal ClusterSpec: lists, and dictionaries for jobs with numbers left out."""
+        """The arguments of an equal ClusterSpec: lists, and dictionaries for jobs with numbers left out."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()

@@ -1,4 +1,4 @@
-"""Where a task listens, and what stands in the way: a port in use, an address of another machine, too few files; and ports that
+"""The address of a task, and its obstacles: a port in use, an address of another machine, too few files; and ports that
 are kept for tasks."""
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class LocalCluster:
 
     @property
     def target(self) -> Target:
-        """What a session is opened with: the first task of the job `chief`, `master` or `worker`, else of the first job."""
+        """The target of a session: the first task of the job `chief`, `master` or `worker`, else of the first job."""
         job = next((job for job in ("chief", "master", "worker") if self._jobs.get(job)), None)
         return self.target_of(self.spec.tasks[0] if job is None else task_name(job, 0))
 

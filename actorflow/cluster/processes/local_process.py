@@ -19,7 +19,7 @@ from actorflow.errors import PermissionDeniedError, UnavailableError
 LOG_LINES = 50
 _LOG_TAIL = 64 << 10
 _ANSWER_SECONDS = 3.0
-"""Who is silent for so long stands still, is ended or busy: a supervisor judges it from its heartbeats."""
+"""A process that is silent for so long stands still, is ended or busy: a supervisor judges it from its heartbeats."""
 
 
 class LocalProcess:

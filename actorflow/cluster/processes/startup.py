@@ -41,7 +41,7 @@ _LIKELY = {
 
 @dataclass(frozen=True, slots=True)
 class TaskReachability:
-    """What is known of a task: how far it was reached, its version once that is known, and the last thing that failed."""
+    """The knowledge of a task: how far it was reached, its version once that is known, and the last thing that failed."""
 
     reached: ConnectProgress = ConnectProgress.NOTHING
     version: str | None = None

@@ -132,7 +132,7 @@ class Explain(Request):
 
 @dataclass(frozen=True, slots=True)
 class Edges(Request):
-    """What each edge between tasks of a session has carried: the reply is a packed list."""
+    """Asks how much each edge between tasks of a session has carried: the reply is a packed list."""
 
     method = "edges"
     session: int
@@ -140,7 +140,7 @@ class Edges(Request):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Request):
-    """What the runs of a session have shown of its nodes: the reply is a packed list (`passes.measuring.Observed`)."""
+    """Asks for the measurements of a session's nodes: the reply is a packed list (`passes.measuring.Observed`)."""
 
     method = "measured"
     session: int
@@ -254,7 +254,7 @@ class Pending(Request):
 
 @dataclass(frozen=True, slots=True)
 class Waits(Request):
-    """What the steps of a session wait for, on all tasks: the reply is a packed list of [step, seconds for which it has only
+    """Asks for the waits of a session's steps, on all tasks: the reply is a packed list of [step, seconds for which it has only
     waited or nil, lines]. There are no lines where they are not asked for."""
 
     method = "waits"
@@ -264,7 +264,7 @@ class Waits(Request):
 
 @dataclass(frozen=True, slots=True)
 class StepWaits(Request):
-    """What these steps wait for on the worker: the reply is as that of Waits, for those that are under way there."""
+    """Asks a worker for the waits of these steps there: the reply is as that of Waits, for those that are under way there."""
 
     method = "look"
     steps: list[int]
@@ -273,7 +273,7 @@ class StepWaits(Request):
 
 @dataclass(frozen=True, slots=True)
 class LinkTraffic(Request):
-    """What the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
+    """Asks how much the links of this task have carried: the reply is a packed list of [peer, transport, edge, tokens, bytes]."""
 
     method = "carried"
 

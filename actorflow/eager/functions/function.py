@@ -89,7 +89,7 @@ class Function:
             raise
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call gives, computed while other coroutines run: heavy kernels are on the device's thread.
+        """The result of a call, computed while other coroutines run: heavy kernels are on the device's thread.
 
         A deadline (`anyio.fail_after`) or a cancellation stops it. Tapes do not see it.
         """

@@ -1,4 +1,4 @@
-"""What a call of an `af.function` is known by: types and shapes of its tensors, and its other arguments themselves."""
+"""The key of a call of an `af.function`: types and shapes of its tensors, and its other arguments themselves."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def _empty(value: Any) -> bool:
 
 
 def _static(value: Any) -> Any:
-    """What an argument is known by that is no tensor: its type and itself; an object without being kept alive."""
+    """The key of an argument that is no tensor: its type and itself; an object without being kept alive."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, type, DType)):
         return type(value), value
     if isinstance(value, (list, tuple)):

@@ -30,7 +30,7 @@ from actorflow.variables.variable import Variable
 
 @public("af")
 class UnconnectedGradients:
-    """What stands for the gradient of a source on which nothing depends: `NONE`, or zeros of its shape, `ZERO`."""
+    """The stand-in for the gradient of a source on which nothing depends: `NONE`, or zeros of its shape, `ZERO`."""
 
     NONE: ClassVar[str] = "none"
     ZERO: ClassVar[str] = "zero"

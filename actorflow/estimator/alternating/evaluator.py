@@ -20,7 +20,7 @@ _LOG = get_logger("estimator")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an evaluation gave: the metrics, and what each exporter gave."""
+    """The result of an evaluation: the metrics, and the result of each exporter."""
 
     metrics: Mapping[str, Any]
     exports: list[Any]

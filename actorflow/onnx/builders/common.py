@@ -1,4 +1,4 @@
-"""What builders share: sizes that may be known in a run only, axes, and casts around ops."""
+"""The common helpers of builders: sizes that may be known in a run only, axes, and casts around ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What undoes windows, or looks over channels: MaxUnpool, Col2Im, LRN."""
+"""Builders of ops that undo windows, or look over channels: MaxUnpool, Col2Im, LRN."""
 
 from __future__ import annotations
 

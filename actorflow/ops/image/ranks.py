@@ -1,4 +1,6 @@
-"""What functions of images share: the check of the rank, one image as a batch of one, and sizes as far as they are known."""
+"""The common helpers of functions of images: the check of the rank, one image as a batch of one, and sizes as far as they are
+known.
+"""
 
 from __future__ import annotations
 

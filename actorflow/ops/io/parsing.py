@@ -133,7 +133,7 @@ def _feature_type(key: str, feature: Any) -> DType:
 
 
 def _default(key: str, dtype: DType, shape: Shape, value: Any, padding: bool, graph: Graph) -> Tensor:
-    """What stands for a missing feature: an empty vector where it may not be missing."""
+    """The stand-in for a missing feature: an empty vector if it may not be missing."""
     if value is None:
         value = np.zeros((), dtype.numpy_dtype) if padding else np.zeros(0, dtype.numpy_dtype)
         if padding and dtype is string:

@@ -1,4 +1,4 @@
-"""What layers of neural networks are made of, as compositions of other ops: moments, dropout."""
+"""The parts of neural networks' layers, as compositions of other ops: moments, dropout."""
 
 from __future__ import annotations
 

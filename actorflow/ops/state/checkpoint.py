@@ -212,8 +212,8 @@ def restore_variables(
     asynchronous=True,
 )
 def read_nonce(path: TensorLike, *, name: str | None = None) -> Tensor:
-    """What the task of this node finds in the small file `path` of a checkpoint folder, as JSON: its `host`, the `value`, or the
-    `kind` of the error and its `message`. So the one who asks hears of all tasks at once.
+    """The content that the task of this node finds in the small file `path` of a checkpoint folder, as JSON: its `host`, the
+    `value`, or the `kind` of the error and its `message`. So the one who asks hears of all tasks at once.
 
     Raises in the run: CancelledError, and nothing else.
     """

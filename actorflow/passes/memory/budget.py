@@ -60,8 +60,8 @@ def fit(
 ) -> Subgraph:
     """The part of a device with small nodes merged, in less memory as far as that is called for.
 
-    What is cheap comes first: another order; on a device with memory of its own, tensors that wait in the host's; at last tensors
-    that are made again. If the memory is short, nodes that make or take large tensors are not merged with others: a
+    The cheap means come first: another order; on a device with memory of its own, tensors that wait in the host's; at last
+    tensors that are made again. If the memory is short, nodes that make or take large tensors are not merged with others: a
     tensor inside a region can't be swapped or made again, nor can its node change places with nodes outside.
 
     Args:
@@ -149,6 +149,6 @@ def explained(graph: Subgraph, part: Subgraph, memory: Memory) -> list[str]:
 
 
 def slack(known: Lifetimes, memory: Memory) -> int:
-    """What is left free for what is not known: where kernels take memory from the device for themselves, two of the largest
-    tensors."""
+    """The memory that is left free for unknown needs: where kernels take memory from the device for themselves, two of the
+    largest tensors."""
     return 2 * max(known.size, default=0) if memory.feeds == "counted" else 0

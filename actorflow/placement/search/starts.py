@@ -1,4 +1,4 @@
-"""Where a search starts: placements that are good by construction."""
+"""The starts of a search: placements that are good by construction."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _MOST_GAPS = 16
 
 @dataclass(frozen=True, slots=True)
 class DeviceEstimate:
-    """What the simulation found of one device for a group: when the group would be done, in seconds from the step's begin;
+    """The simulation's estimate of one device for a group: when the group would be done, in seconds from the step's begin;
     infinite where its memory has no room."""
 
     device: int

@@ -25,7 +25,7 @@ one has its device's own thread. See `actorflow.runtime.diagnostics.costs`."""
 
 
 class WorkloadEdge(NamedTuple):
-    """What a node waits for: a node's number, the bytes that a transfer would move, whether it is a tensor, and which
+    """A need of a node: a node's number, the bytes that a transfer would move, whether it is a tensor, and which
     output of that node."""
 
     source: int

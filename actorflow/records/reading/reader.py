@@ -196,7 +196,7 @@ class ReaderState:
         return [path + record.label.encode() for record in taken], [record.value for record in taken]
 
     def state(self) -> bytes:
-        """Where the reader stands: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""
+        """The reader's place: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""
         path = b"" if self._stream is None else os.fsencode(self._stream.path)
         numbers = {1: self.started, 2: self.completed, 3: self.produced, 5: self._taken.offset, 6: self._taken.number}
         parts = [wire.write_varint(key << 3) + wire.write_varint(value) for key, value in numbers.items() if value]

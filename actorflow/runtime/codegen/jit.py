@@ -34,7 +34,7 @@ class CompiledLoop(Protocol):
     """A compiled recipe."""
 
     def function(self, elements: int) -> Callable[..., int]:
-        """`f(rows, columns, *arrays)` for arrays of so many elements: operands, then fresh outputs. It gives 0, or 1 where it
+        """`f(rows, columns, *arrays)` for arrays of `elements` elements: operands, then fresh outputs. It gives 0, or 1 where it
         did nothing, because an operand has to be fitted first."""
 
     def fitted(self, rows: int, columns: int, *arrays: Any) -> None:
@@ -166,7 +166,7 @@ def _report(error: Exception) -> None:
 
 
 class TieredCache(Generic[T]):
-    """What takes long to make: made in the background when it has been asked for a few times."""
+    """Values that take long to make: they are made in the background when they have been asked for a few times."""
 
     __slots__ = ("_asked", "_make", "made")
 

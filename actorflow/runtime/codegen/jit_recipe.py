@@ -1,4 +1,4 @@
-"""What a generated loop computes, told element by element: a list of typed instructions without names or shapes.
+"""The computation of a generated loop, told element by element: a list of typed instructions without names or shapes.
 
 A recipe says nothing of sizes or of the graph, so equal recipes of different regions and sessions share one compiled loop.
 """

@@ -1,4 +1,4 @@
-"""What is observed of steps: traces, costs, waits, faults.
+"""Observations of steps: traces, costs, waits, faults.
 
 causality.py           several tasks' times on one clock: how far a task's clock is ahead, and no effect before its cause
 costs.py               measured costs of nodes: what decides whether a kernel runs on the loop or on the device's thread

@@ -13,7 +13,7 @@ from actorflow.runtime.plan import Plan
 
 
 def node_measurements(plan: Plan) -> Iterator[NodeMeasurement]:
-    """What was measured of each node that has run: on its own, or together with those that it was merged with. Asynchronous
+    """The measurements of each node that has run: on its own, or together with those that it was merged with. Asynchronous
     kernels only wait, and kernels that are launched take no time of the loop that could be measured."""
     for node in plan.nodes:
         cost = node.cost if node.costs is None else node.costs.usual()

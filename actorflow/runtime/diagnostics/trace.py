@@ -1,4 +1,4 @@
-"""What ran when: the events of one traced step."""
+"""The events of one traced step: what ran when."""
 
 from __future__ import annotations
 
@@ -216,7 +216,9 @@ class Trace:
         return sorted(found, key=lambda transfer: transfer.sent)
 
     def critical_path(self) -> list[Stretch]:
-        """What the last run waited for, from its begin to its end without a gap: what ran, was queued or was on its way."""
+        """The stretches of the last run's longest wait, from its begin to its end without a gap: what ran, was queued or was on
+        its way.
+        """
         from actorflow.runtime.timeline.critical import critical_path
 
         return critical_path(self)

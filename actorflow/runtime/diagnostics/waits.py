@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from actorflow.reports import Users
 
-"""What nodes do with a resource, and the ops that do it: `(("filled by", ("QueueEnqueueV2",)),)`."""
+"""The ops that do something with a resource, by what they do: `(("filled by", ("QueueEnqueueV2",)),)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ LABELS = np.eye(32, dtype=np.float32)[np.arange(64) % 32]
 async def _both(
     subject: Subject, build: Callable[[], Any], feeds: Callable[[], Any] | None = None, times: int = 1
 ) -> Any:
-    """What a graph gives on the device and on a CPU alone: [(found, expected)] of each run."""
+    """The results of a graph on the device and on a CPU alone: [(found, expected)] of each run."""
     found: list[list[Any]] = []
     for on_device in (True, False):
         graph = Graph()

@@ -116,8 +116,8 @@ class SyncReplicasOptimizer(Optimizer):
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """What a worker runs for a batch: hands its gradients over, and waits for the next step. No variable is changed
-        without the chief's queue runner.
+        """The operation that a worker runs for a batch: it hands the gradients over, and waits for the next step. No variable
+        is changed without the chief's queue runner.
 
         Raises ValueError where there are no pairs, none with a gradient, or no global step."""
         pairs = list(grads_and_vars)
@@ -231,7 +231,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._dropped = add_n(dropped) if len(dropped) > 1 else dropped[0]
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """What updates the variables, again and again: to be started by the chief alone.
+        """The runner that updates the variables, again and again: to be started by the chief alone.
 
         Raises ValueError before `apply_gradients`."""
         if self._runner is None:

@@ -161,7 +161,7 @@ class Checkpoint:
 
 
 class Restoring:
-    """What came of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
+    """The status of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
 
     def __init__(self, checkpoint: Checkpoint, reader: Reader | None) -> None:
         self._checkpoint = checkpoint

@@ -23,7 +23,7 @@ from actorflow.public import public
 @public("af.train")
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What the file `checkpoint` of a folder says: the latest checkpoint, and all that are kept, oldest first."""
+    """The content of the file `checkpoint` of a folder: the latest checkpoint, and all that are kept, oldest first."""
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: Sequence[str] = field(default=())

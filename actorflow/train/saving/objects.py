@@ -54,7 +54,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _kept_by(optimizer: Optimizer, ways: Mapping[int, str]) -> Iterator[tuple[str, Variable]]:
-    """What an optimizer keeps: for variables that are reached, by the ways to these, and for itself."""
+    """The values that an optimizer keeps: for variables that are reached, by the ways to these, and for itself."""
     for name, slots in optimizer._slots.items():
         for variable, slot in slots.items():
             if id(variable) in ways:

@@ -1,4 +1,4 @@
-"""What a queue is, without waiting: its elements, the attempts that could not be finished yet, and whether it is closed.
+"""A queue without waiting: its elements, the attempts that could not be finished yet, and whether it is closed.
 
 Attempts form two lines, those that put and those that take, and only the head of each is tried (TensorFlow's
 `queue_base.cc`): a large take at the head holds up smaller ones behind it. Nothing here does I/O, knows a clock, an event

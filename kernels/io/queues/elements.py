@@ -1,4 +1,4 @@
-"""What the elements of a queue are, and how they become batches: checked, cut, padded and stacked."""
+"""The elements of a queue, and how they become batches: checked, cut, padded and stacked."""
 
 from __future__ import annotations
 

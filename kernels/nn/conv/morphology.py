@@ -25,7 +25,7 @@ def _spans(images: Any, filters: Any, strides: Any, rates: Any, padding: str) ->
 
 
 def _lowest(xp: Any, x: Any) -> Any:
-    """What a window without a larger sum has: the lowest number that is none of the infinities."""
+    """The value of a window without a larger sum: the lowest number that is none of the infinities."""
     if x.dtype.kind in "iu":
         return xp.iinfo(x.dtype).min
     return _LOWEST_BFLOAT16 if x.dtype.name == "bfloat16" else np.finfo(x.dtype).min

@@ -30,7 +30,7 @@ def triangular(lower: bool, adjoint: bool) -> Callable[[Any], Any]:
 
 
 def projected(x: Any) -> list[Any]:
-    """What a decomposition is up to signs: the values, and the product of the factors."""
+    """The parts of a decomposition that do not depend on signs: the values, and the product of the factors."""
     s, u, v = af.svd(x)
     return [s, af.matmul(u * af.cast(s, x.dtype)[..., None, :], v, adjoint_b=True)]
 

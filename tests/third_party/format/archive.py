@@ -59,7 +59,7 @@ class Tensor:
 
 
 class Contents:
-    """What a zip file has: its manifest, and its members as they are asked for."""
+    """The contents of a zip file: its manifest, and its members as they are asked for."""
 
     def __init__(self, data: bytes) -> None:
         self._zip = zipfile.ZipFile(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""What programs of tests ask for beside test cases: folders, devices, clusters, equal graphs."""
+"""The helpers of test programs beside test cases: folders, devices, clusters, equal graphs."""
 
 from __future__ import annotations
 

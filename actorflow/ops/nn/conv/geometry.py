@@ -1,4 +1,4 @@
-"""Where the windows of convolutions and pools lie: output sizes, paddings, and what each tap of a window touches."""
+"""The places of the windows of convolutions and pools: output sizes, paddings, and what each tap of a window touches."""
 
 from __future__ import annotations
 
