@@ -25,6 +25,8 @@ class Subgraph:
     """For each Exit the Enters of its loop: what leaves a loop depends on all that enters it, over the edges that lead back."""
     sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
     """The shapes that tensors are expected to have where their static ones leave something open. No code relies on them."""
+    ranks: Mapping[str, float] = field(default_factory=dict)
+    """For each node the seconds of the longest way to the end of the step, where runs have measured costs; else nothing."""
 
     def with_nodes(self, nodes: Iterable[Node]) -> Subgraph:
         return replace(self, nodes={node.name: node for node in nodes})

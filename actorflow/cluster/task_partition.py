@@ -175,6 +175,7 @@ def _encode_graph(graph: Subgraph) -> dict[str, Any]:
         "fetches": [list(tensor_id) for tensor_id in graph.fetches],
         "targets": list(graph.targets),
         "entered": {name: list(enters) for name, enters in graph.entered.items()},
+        "ranks": dict(graph.ranks),
     }
 
 
@@ -185,4 +186,5 @@ def _decode_graph(found: Mapping[str, Any]) -> Subgraph:
         tuple(map(decode_tensor_id, found["fetches"])),
         tuple(map(str, found["targets"])),
         {str(name): tuple(map(str, enters)) for name, enters in found["entered"].items()},
+        ranks={str(name): float(rank) for name, rank in found.get("ranks", {}).items()},
     )

@@ -10,6 +10,7 @@ groups.py           groups: nodes that share a device because they have to, or b
 measuring.py        from what workers have measured to what placement takes: times and sizes for each node (paper section 3.2.1)
 place.py            placement: a device for each node of the whole graph, once and for good (paper sections 3.2.1 and 4.3)
 placer.py           `Placer`: the placement of one session, as it grows with its graph
+ranking.py          ranks: how urgent each node of a divided graph is, by the costs that runs have measured
 schedule_recvs.py   when Recvs start: as late as costs no time, so that what arrives does not lie about until it is used (paper
                     section 5.2)
 search/             the search for a better placement than the greedy one: thousands of simulated steps, from several starts

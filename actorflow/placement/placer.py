@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.errors import OpError
 from actorflow.graph.node import Node
 from actorflow.placement.choose import Posed, Reason
@@ -14,6 +15,7 @@ from actorflow.placement.explain import explain
 from actorflow.placement.feasible import Candidate, has_state
 from actorflow.placement.measuring import NodeMeasurement, measurements
 from actorflow.placement.place import place
+from actorflow.placement.ranking import needed_by, ranked
 from actorflow.placement.search.problem import SearchResult
 from actorflow.placement.search.searched import Searched
 from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
@@ -63,6 +65,10 @@ class Placer:
         )
         self._nodes, self._reasons, self._refused = nodes, reasons, refused
         return refused
+
+    def ranked(self, parts: dict[str, Subgraph]) -> dict[str, Subgraph]:
+        """The parts of a divided graph, with the ranks of their nodes where runs have shown costs."""
+        return ranked(parts, self._nodes, self._devices, self._measured, self._links)
 
     def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
         """The measurements by runs, for each node of the graph that was placed last."""
@@ -131,11 +137,4 @@ def _run_most(observed: Sequence[NodeMeasurement], nodes: Mapping[str, Node]) ->
     waiting = [name for found in observed if found.samples * _SELDOM >= most for name in found.names if name in nodes]
     if not waiting:
         return nodes.keys()
-    needed = set(waiting)
-    while waiting:
-        node = nodes[waiting.pop()]
-        for source in (*(tensor_id.node for tensor_id in node.inputs), *node.controls):
-            if source in nodes and source not in needed:
-                needed.add(source)
-                waiting.append(source)
-    return needed
+    return needed_by(waiting, nodes)

@@ -5,13 +5,12 @@ on the thread has ended, the thread itself looks who waits for that result alone
 node, so the thread may run it: the loop learns of all results in the end, in one go.
 
 A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
-Send, or what leads to one), when other work waits for the thread, and when the step is stopped. Nodes that are ready
-then and that are small, such as updates of variables, the loop fires as always.
+Send, or what leads to one), when work of another step waits for the thread, or work of this one whose rank is as high, and when
+the step is stopped. Nodes that are ready then and that are small, such as updates of variables, the loop fires as always.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from actorflow.runtime.plan import PlanNode
@@ -37,7 +36,7 @@ class Chain:
         self._executor = executor
         self._filled: dict[int, Any] = {}
         self._brought: dict[int, int] = {}
-        self._ready: deque[PlanNode] = deque()
+        self._ready: list[PlanNode] = []
         self._taken: set[int] = set()
         self.open = True
         """Whether the thread may go on."""
@@ -62,11 +61,16 @@ class Chain:
             elif consumer in executor.plan.urgent:
                 self.open = False
 
-    def next(self) -> tuple[PlanNode, list[Any]] | None:
-        """The node that the thread goes on with, and its inputs, which are no one else's any more. None where the chain ends."""
+    def next(self, above: float) -> tuple[PlanNode, list[Any]] | None:
+        """The node that the thread goes on with, and its inputs, which are no one else's any more. None where the chain ends, or
+        knows none with a rank `above` that of what waits for the thread."""
         if not self.open or not self._ready:
             return None
-        executor, node = self._executor, self._ready.popleft()
+        node = max(self._ready, key=_rank)  # of equal ones the first
+        if node.rank <= above:
+            return None
+        self._ready.remove(node)
+        executor = self._executor
         slots, filled = executor.slots, self._filled
         inputs = [filled.pop(i) if i in filled else slots[i] for i in range(node.begin, min(node.end, len(slots)))]
         if executor.step.stopped:  # and its slots perhaps cleared meanwhile
@@ -87,6 +91,10 @@ class Chain:
                 count = pending[consumer] = pending[consumer] - brought
                 if not count:
                     executor.fire(consumer)
+
+
+def _rank(node: PlanNode) -> float:
+    return node.rank
 
 
 def may_lead(executor: ExecutorState, node: PlanNode) -> bool:

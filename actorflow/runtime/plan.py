@@ -7,7 +7,7 @@ A step starts with copies of `pending` and `slots`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import members_of
+from actorflow.passes.fuse import JOINED
 from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
 from actorflow.registry import opdef
 from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop
@@ -88,6 +89,8 @@ class PlanNode:
     """Whether it runs where its cost says, and nothing else has to be looked at."""
     may_follow: bool = False
     """Whether a thread that has run what it waits for may go on with it: it keeps nothing between runs, and touches no state."""
+    rank: float = 0.0
+    """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
 
     @property
     def members(self) -> tuple[Node, ...]:
@@ -190,6 +193,7 @@ class _Builder:
         self._merges: dict[TensorId, list[MergeEdge]] = {}
         self._controls: dict[str, list[int]] = {}
         self._layouts: dict[str, _Layout] = {ROOT: _Layout(), **{name: _Layout() for name in self._frames.parent}}
+        self._ranks = {n.name: _rank_of(n, graph.ranks) for n in graph.nodes.values()} if graph.ranks else {}
 
     def build(self) -> Plan:
         graph, frames = self._graph, self._frames
@@ -198,7 +202,9 @@ class _Builder:
                 self._layouts[frames.of[node.name]].add(node)
         root = self._layouts[ROOT]
         self._connect(root, SINK, graph.fetches)
-        for node in yielding(graph.nodes.values()):
+        for node in yielding(
+            self._by_rank(graph.nodes.values())
+        ):  # so of those that fire at a time the most urgent is first
             if node.name in self._constants:
                 continue
             layout = self._layouts[frames.of[node.name]]
@@ -218,6 +224,9 @@ class _Builder:
                 root.pending[SINK] += 1
         return self._plan(ROOT)
 
+    def _by_rank(self, nodes: Iterable[Node]) -> Iterable[Node]:
+        return sorted(nodes, key=lambda node: -self._ranks[node.name]) if self._ranks else nodes
+
     def _filled(self, layout: _Layout) -> AbstractSet[str]:
         """The constants that are in slots from the start: in loops all that are free, since each iteration has them."""
         return self._constants if layout is self._layouts[ROOT] else self._free
@@ -234,6 +243,13 @@ class _Builder:
                 layout.slots.append(EMPTY)
                 layout.pending[consumer] += 1
         return begin
+
+    def _roots(self, layout: _Layout) -> Iterator[int]:
+        """The nodes that wait for nothing."""
+        if not layout.pending[SINK]:
+            yield SINK
+        indexes = (layout.index[node.name] for node in self._by_rank(layout.nodes))
+        yield from (index for index in indexes if not layout.pending[index])
 
     def _merge(self, layout: _Layout, consumer: int, inputs: Sequence[TensorId]) -> int:
         """A Merge has two slots, for the value that comes first and its position, and waits for one token."""
@@ -268,6 +284,7 @@ class _Builder:
                     self._without,
                     any(e in self._on_host for e in outputs),
                     self._check_numerics,
+                    self._ranks.get(node.name, 0.0),
                 )
             )
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
@@ -278,7 +295,7 @@ class _Builder:
             nodes=tuple(made),
             pending=layout.pending,
             slots=layout.slots,
-            roots=tuple(i for i, count in enumerate(layout.pending) if count == 0) if frame == ROOT else (),
+            roots=tuple(self._roots(layout)) if frame == ROOT else (),
             feeds={e: edges for e, edges in used.items() if any(edges)} if frame == ROOT else {},
             fetches=graph.fetches if frame == ROOT else (),
             executed=executed + sum(plan.executed for plan in inner.values()),
@@ -289,6 +306,12 @@ class _Builder:
             parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
             seen=self._seen,
         )
+
+
+def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
+    """The rank of a node, or the highest of those that it stands for."""
+    names = (name for m in members_of(node) for name in (m.name, *m.attrs.get(JOINED, ())))
+    return max((ranks.get(name, 0.0) for name in names), default=0.0)
 
 
 def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
@@ -324,6 +347,7 @@ def _plan_node(
     without: AbstractSet[str],
     on_host: bool,
     check_numerics: bool,
+    rank: float,
 ) -> PlanNode:
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
@@ -388,6 +412,7 @@ def _plan_node(
         is_plain=is_plain,
         may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
+        rank=rank,
     )
 
 

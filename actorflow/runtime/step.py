@@ -73,6 +73,7 @@ class Step:
         "expected_feeds",
         "finished",
         "id",
+        "in_line",
         "listeners",
         "live",
         "loop",
@@ -135,6 +136,8 @@ class Step:
         self._ends: list[Callable[[], object]] = []
         self.on_threads: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The nodes whose kernels run on devices' threads, or wait for them."""
+        self.in_line: dict[str, list[Any]] = {}
+        """The kernels that wait for the thread of each device; see `actorflow.runtime.threads`."""
         self.looping: dict[int, tuple[ExecutorState, PlanNode]] = {}
         """The coalesced loops that are under way."""
         self.continuing: dict[tuple[int, int], tuple[ExecutorState, PlanNode]] = {}

@@ -1,8 +1,16 @@
-"""Heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that write variables."""
+"""Heavy kernels on the device's compute thread: their order, what it goes on with (`chain`), and those that write variables.
+
+Steps take the thread in turns, in the order in which their kernels became ready. A step gives its turn to the kernel with the
+highest rank, that is the longest way to the end of the step by measured costs (`Subgraph.ranks`), as the simulation of placements
+does. Without ranks that is the one that came first.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
+import math
 import threading
 import weakref
 from collections.abc import Callable
@@ -120,6 +128,28 @@ def _call_soon(step: Step, callback: Callable[[], None]) -> None:
 _in_line: weakref.WeakKeyDictionary[Device, set[int]] = weakref.WeakKeyDictionary()
 """The work that was given to each device's thread and has not begun there."""
 
+_numbers = itertools.count()
+
+
+class _Turn:
+    """A place in the line of a device's thread. It belongs to a step: which of its kernels takes the place is decided when the
+    thread comes to it. `waiting` is a heap of those: negative rank, number, work."""
+
+    __slots__ = ("_waiting", "_work")
+
+    def __init__(self, waiting: list[tuple[float, int, _Work]]) -> None:
+        self._waiting = waiting
+        self._work: _Work | None = None
+
+    def run(self) -> None:
+        self._work = heapq.heappop(self._waiting)[2]
+        self._work.run()
+
+    def done(self) -> None:
+        work, self._work = self._work, None  # the device may hold the turn until it has another one
+        assert work is not None
+        work.tell()
+
 
 class _Work:
     """A kernel for a device's thread, and those that the thread goes on with.
@@ -129,6 +159,7 @@ class _Work:
     """
 
     __slots__ = (
+        "_beside",
         "_context",
         "_cost",
         "_executor",
@@ -138,6 +169,7 @@ class _Work:
         "_took",
         "_writing",
         "chain",
+        "done",
         "failure",
         "result",
         "running",
@@ -150,8 +182,11 @@ class _Work:
         self._context = executor.step.context.copy()
         touched = states(node, inputs) if node.touches_state else None
         self._writing = WriteInProgress(touched) if touched else None
-        self._line = _in_line.setdefault(executor.plan.device, set())
+        device = executor.plan.device
+        self._beside = executor.step.in_line.setdefault(device.name, [])
+        self._line = _in_line.setdefault(device, set())
         self._line.add(id(self))
+        self.done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]
         self._took: list[tuple[PlanNode, Cost, int, int]] = []
         self.chain = chain
         self.running = node
@@ -159,6 +194,16 @@ class _Work:
         self.failure: BaseException | None = None
         executor.step.on_threads[id(self)] = (executor, node)
         at_work.add(id(self))
+
+    def submit(self) -> None:
+        """Gives it to the device's thread; `done` tells of its end."""
+        heapq.heappush(self._beside, (-self._node.rank, next(_numbers), self))
+        turn = _Turn(self._beside)
+        self._executor.plan.device.submit(turn.run, turn.done)
+
+    def tell(self) -> None:
+        """Lets the loop `complete` it, from the thread."""
+        _call_soon(self._executor.step, self.complete)
 
     def run(self) -> None:
         """All of it, on the thread."""
@@ -193,7 +238,7 @@ class _Work:
         while True:
             chain.bring(node, result)
             result = None
-            found = None if self._line else chain.next()
+            found = chain.next(self._waits())
             if found is None:
                 return
             node, inputs = found
@@ -204,6 +249,12 @@ class _Work:
                 self.failure = faults.wrong_outputs(node, result)
             if self.failure is not None:
                 return
+
+    def _waits(self) -> float:
+        """The highest rank of what waits for the thread: of this step, or infinite where another one waits for its turn."""
+        if len(self._line) > len(self._beside):
+            return math.inf
+        return -self._beside[0][0] if self._beside else -math.inf
 
     def _kernel(self, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
         """The result of a kernel; what it raises becomes the `failure`."""
@@ -221,7 +272,11 @@ class _Work:
             inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
 
     def complete(self) -> None:
-        """Notes on the loop what the kernels took."""
+        """Notes on the loop what the kernels took, and wakes who waits for that."""
+        self._note()
+        self.done.set_result(None)
+
+    def _note(self) -> None:
         executor = self._executor
         step = executor.step
         del step.on_threads[id(self)]
@@ -243,20 +298,14 @@ async def run_on_thread(executor: ExecutorState, node: PlanNode, inputs: list[An
     Raises what the kernel raises. A call that has to wait for the thread never begins if the step stops first.
     """
     step = executor.step
-    done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]
     is_real = machine.current().is_real
     work = _Work(executor, node, inputs, cost, Chain(executor) if is_real and may_lead(executor, node) else None)
-
-    def complete() -> None:
-        work.complete()
-        done.set_result(None)
-
     if is_real:
-        executor.plan.device.submit(work.run, lambda: _call_soon(step, complete))
+        work.submit()
     else:
         work.run()
-        complete()
-    await done
+        work.complete()
+    await work.done
     failure, work.failure = work.failure, None
     if failure is not None:
         try:

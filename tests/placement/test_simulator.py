@@ -87,3 +87,13 @@ def test_f43_no_placement_goes_below_the_bound() -> None:
         simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
         for code in range(64):
             assert simulator.run([code >> g & 1 for g in range(6)]).seconds >= simulator.bound * (1 - 1e-12)
+
+
+def test_f43_tensors_on_one_link_follow_each_other() -> None:
+    links = LinkCosts(host=LinkCost(1 * MS, 1e9))
+    found = simulator([1 * MS, 1 * MS, 2 * MS, 3 * MS], [(0, 2), (1, 3)], 2, links, [4e6, 4e6, 0.0, 0.0]).run(
+        [0, 0, 1, 1]
+    )
+    assert found.begun[1] == 0.0, "it leads to more"
+    assert found.ready[3] == pytest.approx(1 * MS + 4 * MS + 1 * MS)
+    assert found.ready[2] == pytest.approx(found.ready[3] + 4 * MS), "1 ms later on the link, which is busy"

@@ -1,9 +1,10 @@
 """`Simulator`: the simulated execution of a placement, event by event, and again from where a change begins to matter.
 
-A device's thread takes of the nodes that are ready the one with the longest way to the end; the runtime takes the one that
-came first, so a step may take longer than is simulated. An event loop runs short kernels, and the two ends of a transfer, in
-the order in which they come. A tensor goes once to each device that wants it. A step begins on the first device, and ends when
-that one has what no node uses, to give it to the client. So another device costs two messages at least.
+A device's thread takes of the nodes that are ready the one with the longest way to the end, as the runtime does where costs were
+measured (`actorflow.placement.ranking`). An event loop runs short kernels, and the two ends of a transfer, in the order in which
+they come, and those that come at one time by the same rank. A tensor goes once to each device that wants it; tensors on one link
+follow each other. A step begins on the first device, and ends when that one has what no node uses, to give it to the client. So
+another device costs two messages at least.
 
 `Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
 gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are
@@ -131,16 +132,16 @@ class Simulator:
         work, machine, group, rank, least = self.work, self.machine, self.group, self.rank, self._least
         seconds_of, fed, outputs, links = work.seconds, work.fed, self._outputs, self._links
         speed, loop, threads, threaded = machine.speed, machine.loop, len(machine.names), machine.threaded
-        push, pop = heapq.heappush, heapq.heappop
+        push, pop, wires = heapq.heappush, heapq.heappop, machine.queues
         where = [at[g] for g in group]
         if base is None:
             count = len(where)
             waits, ready = self._waits.copy(), [0.0] * count
             begun, ended = [0.0] * count, [0.0] * count
             cause, before = [-1] * count, [-1] * count
-            free = [0.0] * machine.queues
+            free = [0.0] * (machine.queues + threads * threads)  # the links are behind the queues
             lines: list[list[tuple[float, int]]] = [[] for _ in range(threads)]
-            last = [-1] * machine.queues
+            last = [-1] * len(free)
             events = self._first_events(where, waits, ready, cause)
             seconds, final = 0.0, -1
         else:
@@ -234,7 +235,8 @@ class Simulator:
                     latency, per_byte, overhead = links[device][0]
                     sent = self._taken(free, last, loop[device], now, overhead if work.output[i] else 0.0, i)
                     if work.output[i]:
-                        push(events, (sent + latency + work.output[i] * per_byte, _ARRIVAL, -rank[i], i, 0))
+                        sent = self._taken(free, last, wires + device * threads, sent, work.output[i] * per_byte, i)
+                        push(events, (sent + latency, _ARRIVAL, -rank[i], i, 0))
                     elif sent + latency > seconds:
                         seconds, final = sent + latency, i
                 elif now > seconds:
@@ -260,8 +262,8 @@ class Simulator:
                     for there_ in abroad:
                         latency, per_byte, overhead = links[device][there_]
                         sent = self._taken(free, last, loop[device], now, overhead, i)
-                        place = port * threads + there_
-                        push(events, (sent + latency + nbytes * per_byte, _ARRIVAL, -rank[i], i, place))
+                        sent = self._taken(free, last, wires + device * threads + there_, sent, nbytes * per_byte, i)
+                        push(events, (sent + latency, _ARRIVAL, -rank[i], i, port * threads + there_))
         if seconds >= limit:
             return None
         return Timeline(seconds, at, begun, ended, ready, cause, before, final, kept)
@@ -288,7 +290,7 @@ class Simulator:
 
     @staticmethod
     def _taken(free: list[float], last: list[int], queue: int, now: float, seconds: float, node: int) -> float:
-        """Takes time of an event loop for a transfer of what `node` gives; returns the end of it."""
+        """Takes time of an event loop or a link for a transfer of what `node` gives; returns the end of it."""
         if not seconds:
             return now
         end = max(free[queue], now) + seconds

@@ -211,7 +211,7 @@ class Planner(Generic[P]):
             parts, places = divide(
                 nodes, self.placer.placed, signature, options, self._folding.evaluate, self._first, refused
             )
-            made = self._plans[key] = self._make(Divided(signature, options, parts, places))
+            made = self._plans[key] = self._make(Divided(signature, options, self.placer.ranked(parts), places))
             self.made += 1
             return made
 
