@@ -29,7 +29,7 @@ def ranked(
     """The parts of a graph, with ranks. They stay as they are where nothing was measured: then what is ready first is first.
 
     Args:
-        parts: by device. What partition has added ranks as what it sends or receives for.
+        parts: by device. A Send and its Recv rank as the nodes that they are for.
         nodes: the whole graph, from which the parts were made.
         devices, measured, links: see `place`.
     """

@@ -22,25 +22,26 @@ def test_a_first_measurement_replaces_the_guess() -> None:
 
 def test_an_accident_at_the_first_run_is_corrected_by_the_second() -> None:
     cost = Cost(100.0)
-    for measured in (5_000_000.0, 900.0, 1_000.0):
+    for measured in (5_000_000.0, 900.0):
         cost.add(measured)
     assert cost.nanoseconds == 900.0
 
 
-def test_a_later_accident_counts_for_little() -> None:
+def test_accidents_that_are_fewer_than_half_count_for_nothing() -> None:
     cost = Cost(100.0)
     for _ in range(10):
         cost.add(1_000.0)
     assert cost.settled
-    cost.add(1e9)
-    assert cost.nanoseconds <= 1_600.0
+    for _ in range(4):
+        cost.add(1e9)
+        assert cost.nanoseconds == 1_000.0
 
 
 def test_a_change_that_stays_is_learnt() -> None:
     cost = Cost(100.0)
-    for measured in [1_000.0] * 10 + [50_000.0] * 40:
+    for measured in [1_000.0] * 10 + [50_000.0] * 5:
         cost.add(measured)
-    assert cost.nanoseconds == pytest.approx(50_000.0, rel=0.05)
+    assert cost.nanoseconds == 50_000.0
 
 
 def test_costs_of_open_shapes_go_by_size() -> None:

@@ -12,31 +12,34 @@ thread that takes the interpreter back holds the loop up by itself; less time th
 UNKNOWN_NS = 2 * INLINE_LIMIT_NS
 """The guess for a kernel that may take any time: its first run is on the thread, and where the next ones are, that tells."""
 
-_WEIGHT = 0.2
-_EARLY = 3
+_RECENT = 9
 _SAMPLES = 8
 _MOST_SIZES = 64
 
 
 class Cost:
-    """One node's expected nanoseconds: a static guess, then a moving average of what was measured."""
+    """One node's expected nanoseconds: a static guess, then the median of the last few measurements."""
 
-    __slots__ = ("nanoseconds", "samples")
+    __slots__ = ("_recent", "nanoseconds", "samples")
 
     def __init__(self, guess: float) -> None:
         self.nanoseconds = guess
         self.samples = 0
+        self._recent: list[float] | None = None
 
     def add(self, nanoseconds: float) -> None:
-        """Takes one measurement in. A single slow one (a page fault, another process) counts for little, and were it the
-        first, the next ones correct it at once."""
+        """Takes one measurement in. Slow ones (a page fault, another process) count for nothing while they are fewer than half
+        of the last nine; the lower one of two in the middle counts, so the second corrects a first one that was slow."""
         self.samples += 1
-        if self.samples == 1:
+        recent = self._recent
+        if recent is None:
+            self._recent = [nanoseconds]
             self.nanoseconds = nanoseconds
-        elif self.samples <= _EARLY:
-            self.nanoseconds = min(self.nanoseconds, nanoseconds)
-        else:
-            self.nanoseconds += (min(nanoseconds, 4 * self.nanoseconds) - self.nanoseconds) * _WEIGHT
+            return
+        recent.append(nanoseconds)
+        if len(recent) > _RECENT:
+            del recent[0]
+        self.nanoseconds = sorted(recent)[(len(recent) - 1) // 2]
 
     @property
     def settled(self) -> bool:
