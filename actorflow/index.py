@@ -592,6 +592,7 @@ NAMES: dict[str, dict[str, str]] = {
         "LocalCluster": "actorflow.cluster.processes.blocking_local",
         "MonitoredSession": "actorflow.monitored.blocking",
         "MonitoredTrainingSession": "actorflow.monitored.blocking",
+        "Predictor": "actorflow.estimator.blocking",
         "Server": "actorflow.cluster.processes.blocking_server",
         "Session": "actorflow.session.blocking",
         "SingularMonitoredSession": "actorflow.monitored.blocking",

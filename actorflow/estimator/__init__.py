@@ -10,6 +10,7 @@ inputs/         input functions, and what they give
 graphs.py       `Built` and `Graphs`: the graphs of an Estimator, kept from call to call
 hosts.py        `KeptHost`: a supervisor whose session may be kept
 training.py     `train` as a program
+non_finite.py   the first node that made a NaN of a loss
 evaluation.py   `evaluate` and `predict` as programs
 warm_start.py   a training that begins with values of a checkpoint
 events.py       what an Estimator tells

@@ -1,4 +1,4 @@
-"""`blocking.Estimator`: the same without `await`. Hooks and listeners are called in the caller's thread."""
+"""`blocking.Estimator` and `blocking.Predictor`: the same without `await`. Hooks are called in the caller's thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
+from actorflow import machine
 from actorflow.cluster.processes import blocking_local
+from actorflow.estimator import predictor
 from actorflow.estimator.core import Core
 from actorflow.monitored.commands import Program, SharedSession, iterate_blocking, perform_blocking
 from actorflow.public import public
@@ -115,10 +117,7 @@ class Estimator(Core):
             input_fn, predict_keys, hooks: see `actorflow.estimator.Estimator.predict`.
             checkpoint_path, yield_single_examples: see `actorflow.estimator.Estimator.predict`.
         """
-        twin = type(self).__new__(type(self))  # with a loop of its own, since others may be read between its answers
-        twin.__dict__.update(self.__dict__)
-        twin.is_open = False
-        twin._driver = driver = self._new_driver()
+        twin, driver = self._twin()  # since others may be read between its answers
         try:
             yield from iterate_blocking(
                 twin._prediction(input_fn, predict_keys, hooks, checkpoint_path, yield_single_examples), driver
@@ -126,6 +125,36 @@ class Estimator(Core):
         finally:
             if driver is not self._cluster_driver:
                 driver.close()
+
+    def predictor(
+        self,
+        predict_keys: Sequence[str] | str | None = None,
+        checkpoint_path: str | None = None,
+        *,
+        follow: bool = False,
+        max_batch: int = 1024,
+        look_seconds: float = 1.0,
+    ) -> Predictor:
+        """The predictor of single examples, by a session that stays open, for `with`.
+
+            with estimator.predictor() as predict:
+                answer = predict({"x": image})
+
+        Args:
+            predict_keys, checkpoint_path, follow: see `actorflow.estimator.Estimator.predictor`.
+            max_batch, look_seconds: see `actorflow.estimator.Estimator.predictor`.
+        """
+        twin, driver = self._twin()
+        inner = predictor.Predictor(twin, predict_keys, checkpoint_path, follow, max_batch, look_seconds)
+        return Predictor(inner, driver, driver is not self._cluster_driver, look_seconds if follow else None)
+
+    def _twin(self) -> tuple[Estimator, LoopDriver]:
+        """The same Estimator with an event loop of its own, and that loop."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.is_open = False
+        twin._driver = driver = self._new_driver()
+        return twin, driver
 
     def __enter__(self) -> Estimator:
         self._driver = self._new_driver()
@@ -145,3 +174,67 @@ class Estimator(Core):
         finally:
             if driver is not self._cluster_driver:
                 driver.close()
+
+
+@public("af.blocking")
+class Predictor:
+    """`actorflow.estimator.Predictor` for code without `await`: `predict({"x": image})` gives the predictions for that image.
+
+    It is made by `Estimator.predictor`, and open within `with`. Threads may call it at once: examples that wait are answered
+    together.
+    New checkpoints are looked for when an example comes.
+
+    Args:
+        inner: what answers.
+        driver: the event loop that it runs on.
+        owns_driver: whether that loop is closed at the end.
+        look_seconds: the pause between two looks for a new checkpoint; None takes up none.
+    """
+
+    def __init__(
+        self, inner: predictor.Predictor, driver: LoopDriver, owns_driver: bool, look_seconds: float | None
+    ) -> None:
+        self._inner, self._driver, self._owns_driver = inner, driver, owns_driver
+        self._look_seconds, self._looked = look_seconds, 0.0
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The checkpoint whose values answer; None for initial ones."""
+        return self._inner.checkpoint
+
+    @property
+    def steps(self) -> int:
+        """How many steps have been run."""
+        return self._inner.steps
+
+    def __call__(self, example: Any) -> Any:
+        """The predictions for one example.
+
+        Args:
+            example: the features of one example, without the size of a batch: an array, or a dict of arrays and numbers.
+
+        Raises:
+            FailedPreconditionError: the predictor is not open.
+            OpError: the step has failed for this example.
+        """
+        return self._driver.call(lambda: self._answer(example))
+
+    async def _answer(self, example: Any) -> Any:
+        if self._look_seconds is not None and machine.wall_time() - self._looked >= self._look_seconds:
+            self._looked = machine.wall_time()
+            await self._inner.look()
+        return await self._inner(example)
+
+    def __enter__(self) -> Predictor:
+        self._driver.call(self._inner.open)
+        self._looked = machine.wall_time()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._driver.call(lambda: self._inner.__aexit__(kind, error, trace))
+        finally:
+            if self._owns_driver:
+                self._driver.close()

@@ -88,12 +88,17 @@ class Predictor:
         return self._path
 
     async def __aenter__(self) -> Predictor:
-        self._path = self._path or await machine.on_thread(latest_checkpoint, self._core.model_dir)
-        self._root, self._wake = BackgroundTasks(), asyncio.Event()
-        self._root.start(self._work())
+        root = await self.open()
         if self._follow:
-            self._root.start(self._follow_checkpoints())
+            root.start(self._follow_checkpoints())
         return self
+
+    async def open(self) -> BackgroundTasks:
+        """Begins to answer; gives what it does in the background."""
+        self._path = self._path or await machine.on_thread(latest_checkpoint, self._core.model_dir)
+        self._root, self._wake = root, _ = BackgroundTasks(), asyncio.Event()
+        root.start(self._work())
+        return root
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -216,20 +221,24 @@ class Predictor:
         """Takes up new checkpoints. A session with the new values is opened beside the one that answers."""
         while True:
             await anyio.sleep(self._look)
-            path = await machine.on_thread(latest_checkpoint, self._core.model_dir)
-            if path is None or path == self._path:
-                continue
-            before, self._path = self._path, path
-            try:
-                for key, old in list(self._served.items()):
-                    batch = nest.map_structure(_zeros, old.built.fed and (old.built.fed.features))
-                    self._served[key] = await self._serve(batch)
-                    await old.host.close()
-            except Exception as error:
-                self._path = before
-                _LOG.warning("the new checkpoint can't be taken up", path=path, error=str(error))
-            else:
-                _LOG.info("a new checkpoint answers", path=path)
+            await self.look()
+
+    async def look(self) -> None:
+        """Takes up the latest checkpoint, where it is a new one. One that does not fit leaves the one before, and is logged."""
+        path = await machine.on_thread(latest_checkpoint, self._core.model_dir)
+        if path is None or path == self._path:
+            return
+        before, self._path = self._path, path
+        try:
+            for key, old in list(self._served.items()):
+                batch = nest.map_structure(_zeros, old.built.fed and (old.built.fed.features))
+                self._served[key] = await self._serve(batch)
+                await old.host.close()
+        except Exception as error:
+            self._path = before
+            _LOG.warning("the new checkpoint can't be taken up", path=path, error=str(error))
+        else:
+            _LOG.info("a new checkpoint answers", path=path)
 
 
 def _parse(example: Any) -> tuple[list[Any], Any]:

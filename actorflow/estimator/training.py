@@ -13,12 +13,13 @@ from actorflow.estimator.events import Saved, StepMade, TrainingBegun, TrainingE
 from actorflow.estimator.graphs import Built
 from actorflow.estimator.hosts import KeptHost
 from actorflow.estimator.inputs.source import Batches
+from actorflow.estimator.non_finite import cause
 from actorflow.estimator.spec import ModeKeys, check_hook
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Program, run
 from actorflow.monitored.hooks.logged import LoggingTensorHook, StepCounterHook
 from actorflow.monitored.hooks.saving import CheckpointSaverHook, CheckpointSaverListener
-from actorflow.monitored.hooks.stopping import NanTensorHook, StopAtStepHook
+from actorflow.monitored.hooks.stopping import NanLossDuringTrainingError, NanTensorHook, StopAtStepHook
 from actorflow.monitored.hooks.summaries import SummarySaverHook
 from actorflow.monitored.loop import Loop
 from actorflow.ops.flow.control import group
@@ -122,7 +123,14 @@ def training(
         if batches is not None:
             batches.keeps = host.guard is not None
         watch.step = int((yield from run(loop.session, built.step)))
-        yield from _steps(loop, [train_op, built.spec.loss], built, batches, watch)
+        fetches = [train_op, built.spec.loss]
+        try:
+            yield from _steps(loop, fetches, built, batches, watch)
+        except NanLossDuringTrainingError as error:
+            found = yield from cause(core, built, host, fetches, watch.feeds, watch.step + 1)
+            raise NanLossDuringTrainingError(
+                f"NaN loss during training: {built.spec.loss.name} is NaN in step {watch.step + 1}. {found}"
+            ) from error
         yield from loop.finish()
         host.ended_well = True
         watch.end("a hook ended it" if loop.should_stop else "the input is at its end")
@@ -143,7 +151,7 @@ def _steps(loop: Loop, fetches: Any, built: Built, batches: Batches | None, watc
     def feeds() -> Program[Mapping[Any, Any]]:
         nonlocal size
         assert batches is not None and built.fed is not None
-        fed = built.fed.feeds((yield from batches.next()))
+        watch.feeds = fed = built.fed.feeds((yield from batches.next()))
         leaf: Any = next(iter(fed.values()), None)
         size = len(leaf) if np.ndim(leaf) else 0
         return fed
@@ -164,6 +172,8 @@ class _Watch:
         self.step = self._examples = 0
         self._told = 0.0
         self._loss = float("nan")
+        self.feeds: Mapping[Any, Any] | None = None
+        """The feeds of the last step."""
 
     def begin(self, step: int, steps: int | None, max_steps: int | None) -> None:
         """The training begins at this step."""

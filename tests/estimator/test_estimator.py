@@ -467,6 +467,41 @@ async def test_a_checkpoint_that_does_not_fit_names_the_differences(tmp_path: Pa
         await af.estimator.Estimator(other, str(tmp_path), quiet()).train(batches, steps=1)
 
 
+def logarithm(features: Any, labels: Any, mode: str) -> Any:
+    """A model that fails where its one variable times x is negative."""
+    w = af.get_variable("w", [], initializer=af.ones_initializer())
+    loss = af.reduce_mean(af.log(features * w), name="mean")
+    train = af.train.GradientDescentOptimizer(0.0).minimize(loss, global_step=af.train.get_global_step())
+    return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+
+NUMBERS = np.array([[1.0], [2.0], [-1.0], [1.0]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "step", "cause"),
+    [
+        ([(row, row) for row in NUMBERS], 3, ["take this step's batch, number 1 makes", "Log gave 1 NaN", "node Log"]),
+        (
+            lambda: af.data.Dataset.from_tensor_slices((NUMBERS, NUMBERS)),
+            3,
+            ["model.ckpt-0, number 3 makes", "Log gave 1 NaN", "node Log"],
+        ),
+        ([(row * np.float32("nan"), row) for row in NUMBERS], 1, ["is not finite, in what is fed to Placeholder:0"]),
+    ],
+    ids=["fed", "dataset", "data"],
+)
+async def test_a_loss_that_is_nan_names_the_step_the_fetch_and_the_node(
+    inputs: Any, step: int, cause: list[str], tmp_path: Path
+) -> None:
+    made = af.estimator.Estimator(logarithm, str(tmp_path), quiet(save_checkpoints_steps=100))
+    with pytest.raises(af.train.NanLossDuringTrainingError) as caught:
+        await made.train(inputs)
+    text = str(caught.value)
+    assert text.startswith(f"NaN loss during training: mean:0 is NaN in step {step}. ")
+    assert [part for part in cause if part not in text] == []
+
+
 async def test_an_input_without_batches(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="The input has no batch"):
         await estimator(tmp_path).train([])

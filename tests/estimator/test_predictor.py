@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import anyio
@@ -114,3 +116,33 @@ async def test_a_question_of_another_shape_gets_a_graph_of_its_own(tmp_path: Pat
     async with af.estimator.Estimator(model, str(tmp_path), quiet()).predictor() as predict:
         assert (await predict(np.ones(3)))["sum"] == 3
         assert (await predict(np.ones(5, np.float32)))["sum"] == 5
+
+
+def test_a_predictor_without_await(tmp_path: Path) -> None:
+    made = af.blocking.Estimator(line, str(tmp_path), quiet(), {"rate": 0.1}).train(batches)
+    w, b = expected(4)
+    with made.predictor("y", follow=True, look_seconds=0) as predict:
+        for row in X[:3]:
+            np.testing.assert_allclose(predict({"x": row})["y"], row @ w + b, rtol=1e-4, atol=1e-6)
+        before = predict.checkpoint
+        made.train(batches)
+        w, b = expected(8)
+        np.testing.assert_allclose(predict({"x": X[0]})["y"], X[0] @ w + b, rtol=1e-4, atol=1e-6)
+        assert predict.checkpoint == made.latest_checkpoint() != before
+    with pytest.raises(errors.FailedPreconditionError, match="closed"):
+        predict({"x": X[0]})
+
+
+def test_threads_that_ask_at_once_get_their_answers(tmp_path: Path) -> None:
+    made = af.blocking.Estimator(line, str(tmp_path), quiet(), {"rate": 0.1})
+    threads = 8
+    together = Barrier(threads)
+
+    def ask(number: int) -> None:
+        together.wait()
+        for turn in range(25):
+            row = X[(number + turn) % 40]
+            np.testing.assert_array_equal(predict({"x": row})["x"], row)
+
+    with made.predictor() as predict, ThreadPoolExecutor(threads) as pool:
+        list(pool.map(ask, range(threads)))

@@ -4,6 +4,7 @@ from actorflow.cluster.processes.blocking_local import LocalCluster as LocalClus
 from actorflow.cluster.processes.blocking_server import Server as Server
 from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.estimator.blocking import Estimator as Estimator
+from actorflow.estimator.blocking import Predictor as Predictor
 from actorflow.estimator.canned.blocking import BaselineClassifier as BaselineClassifier
 from actorflow.estimator.canned.blocking import BaselineRegressor as BaselineRegressor
 from actorflow.estimator.canned.blocking import DNNClassifier as DNNClassifier
@@ -31,6 +32,7 @@ __all__ = [
     "LocalCluster",
     "MonitoredSession",
     "MonitoredTrainingSession",
+    "Predictor",
     "Server",
     "Session",
     "SingularMonitoredSession",

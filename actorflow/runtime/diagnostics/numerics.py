@@ -20,6 +20,10 @@ from actorflow.runtime.diagnostics.misfit import given
 _MOST_INPUTS = 4
 
 
+class NotFiniteError(InvalidArgumentError):
+    """A node made a NaN or an infinity out of finite numbers."""
+
+
 def checked(node: Node, launch: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
     """`launch`, the kernel of `node` for values in host memory, with a look at its inputs and its outputs.
 
@@ -88,11 +92,11 @@ def _count(value: Any) -> str:
     return " and ".join(f"{count} {name}" for count, name in ((nan, "NaN"), (inf, "Inf")) if count)
 
 
-def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> InvalidArgumentError:
+def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> NotFiniteError:
     shown = [_range(str(tensor_id), given) for tensor_id, given in zip(node.inputs, inputs)]
     if len(shown) > _MOST_INPUTS:
         shown[_MOST_INPUTS - 1 :] = [f"... and {len(shown) - _MOST_INPUTS + 1} more inputs"]
-    return InvalidArgumentError(
+    return NotFiniteError(
         f"{node.op} {what} ({np.size(value):,} numbers, {given(value)}), from finite inputs.",
         details=shown,
         hint="Keep its inputs in the range where it is defined and does not overflow: af.clip_by_value, af.maximum, a smaller "
