@@ -9,18 +9,14 @@ for callers with and without `await`.
 spec.py         `EstimatorSpec` and `ModeKeys`: what a model function gives, and for what it is asked
 run_config.py   `RunConfig`: where and how an Estimator runs
 inputs/         input functions, and what they give
-graphs.py       `Built` and `Graphs`: the graphs of an Estimator, kept from call to call
-hosts.py        `KeptHost`: a supervisor whose session may be kept
-training.py     `train` as a program
-non_finite.py   the first node that made a NaN of a loss
-evaluation.py   `evaluate` and `predict` as programs
+programs/       `train`, `evaluate` and `predict`, as programs over the graphs that are kept
 warm_start.py   a training that begins with values of a checkpoint
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
 progress.py     the live line of a training, in a terminal or a notebook
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
-blocking.py     `blocking.Estimator`
+blocking.py     `blocking.Estimator` and `blocking.Predictor`
 canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """

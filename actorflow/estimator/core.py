@@ -12,11 +12,11 @@ from typing import Any
 import anyio
 
 from actorflow import machine
-from actorflow.estimator.evaluation import evaluation, prediction
-from actorflow.estimator.graphs import Graphs, check_model_fn
+from actorflow.estimator.programs.evaluation import evaluation, prediction
+from actorflow.estimator.programs.graphs import Graphs, check_model_fn
+from actorflow.estimator.programs.training import check_hooks, check_listeners, check_steps, training
 from actorflow.estimator.progress import progress
 from actorflow.estimator.run_config import RunConfig
-from actorflow.estimator.training import check_hooks, check_listeners, check_steps, training
 from actorflow.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
 from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger

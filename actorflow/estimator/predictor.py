@@ -14,9 +14,9 @@ import numpy as np
 
 from actorflow import machine, nest
 from actorflow.errors import FailedPreconditionError
-from actorflow.estimator.evaluation import chosen, rows
-from actorflow.estimator.graphs import Built
-from actorflow.estimator.hosts import KeptHost
+from actorflow.estimator.programs.evaluation import chosen, rows
+from actorflow.estimator.programs.graphs import Built
+from actorflow.estimator.programs.hosts import KeptHost
 from actorflow.estimator.spec import ModeKeys
 from actorflow.logs import get_logger
 from actorflow.public import public

@@ -10,10 +10,10 @@ import numpy as np
 from actorflow import machine
 from actorflow.errors import OutOfRangeError
 from actorflow.estimator.events import Saved, StepMade, TrainingBegun, TrainingEnded
-from actorflow.estimator.graphs import Built
-from actorflow.estimator.hosts import KeptHost
 from actorflow.estimator.inputs.source import Batches
-from actorflow.estimator.non_finite import cause
+from actorflow.estimator.programs.graphs import Built
+from actorflow.estimator.programs.hosts import KeptHost
+from actorflow.estimator.programs.non_finite import cause
 from actorflow.estimator.spec import ModeKeys, check_hook
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Program, run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
-from actorflow.estimator.graphs import Built
+from actorflow.estimator.programs.graphs import Built
 from actorflow.monitored.creators import on_session
 from actorflow.session.session import Session
 from actorflow.supervisor.events import Event

@@ -9,9 +9,9 @@ import numpy as np
 
 from actorflow.errors import OutOfRangeError
 from actorflow.estimator.events import Evaluated
-from actorflow.estimator.graphs import Built
-from actorflow.estimator.hosts import KeptHost
 from actorflow.estimator.inputs.source import Batches
+from actorflow.estimator.programs.graphs import Built
+from actorflow.estimator.programs.hosts import KeptHost
 from actorflow.estimator.spec import ModeKeys
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Emit, Program

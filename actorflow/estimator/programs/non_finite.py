@@ -14,8 +14,8 @@ import numpy as np
 
 from actorflow import machine
 from actorflow.errors import OpError, OutOfRangeError
-from actorflow.estimator.graphs import Built
-from actorflow.estimator.hosts import KeptHost
+from actorflow.estimator.programs.graphs import Built
+from actorflow.estimator.programs.hosts import KeptHost
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Await, Program
 from actorflow.runtime.diagnostics.numerics import NotFiniteError
