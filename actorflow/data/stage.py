@@ -1,5 +1,9 @@
 """`Stage`: one stage at work; and `Running`, what the stages of one iterator have in common.
 
+Elements go from stage to stage in **blocks**: who pulls says how many elements it can take at most, and gets one or more. A block
+of n elements is what n pulls of one would give. It ends before an element whose error is to be raised, which the next pull does;
+and a stage that has one element does not wait for others. So blocks change how quick a pipeline is, and nothing else.
+
 One rule makes a stage: **what it has taken and not given yet is in the stage itself whenever it waits**, never in a variable of
 a coroutine alone. So a pull that is cancelled takes nothing away, and the state of all stages can be read at any moment, also in
 the middle of a pull: both leave the next element where it was.
@@ -8,12 +12,14 @@ the middle of a pull: both leave the next element where it was.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
 
 import msgpack
 
+from actorflow import errors
 from actorflow.data.node import Node, array, decode, encode, value_of
 from actorflow.data.spec import Element
 from actorflow.dtypes import as_dtype
@@ -23,7 +29,12 @@ from actorflow.records.roots import FileRoots
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 
 TURN = 1e-3
-"""After how many seconds of work a source lets others have the event loop."""
+"""After how many seconds of work a source lets others have the event loop, and a block of calls ends."""
+BLOCK = 512
+"""How many elements a stage asks for at most where it could take any number."""
+
+_UNTIMED = 16
+"""Elements that a source gives without a look at the clock."""
 
 S = TypeVar("S", bound="type[Stage]")
 STAGES: dict[str, type[Stage]] = {}
@@ -77,11 +88,12 @@ class Running:
         for callback in callbacks:
             callback()
 
-    def turn_is_over(self) -> bool:
-        """Whether a source should let others have the event loop before it goes on."""
-        self._pulls += 1
-        if self._pulls & 15:
+    def turn_is_over(self, count: int) -> bool:
+        """Whether a source should let others have the event loop before it gives `count` elements."""
+        self._pulls += count
+        if self._pulls < _UNTIMED:
             return False
+        self._pulls = 0
         now = perf_counter()
         if now < self._until:
             return False
@@ -130,17 +142,22 @@ class Stage:
 
     async def pull(self) -> Element:
         """The next element. Raises EndOfSequence, or the error of the element, after which the next one comes."""
+        (element,) = await self.block(1)
+        return element
+
+    async def block(self, most: int) -> list[Element]:
+        """One to `most` elements. Raises EndOfSequence, or the error of the next element, after which the one behind it comes."""
         began = self.since = perf_counter()
         try:
-            element = await self.next()
-            self.given += 1
-            return element
+            elements = await self.next(most)
+            self.given += len(elements)
+            return elements
         finally:
             self.seconds += perf_counter() - began
             self.since = None
 
-    async def next(self) -> Element:
-        """The element that `pull` gives; each class has its own."""
+    async def next(self, most: int) -> list[Element]:
+        """The elements that `block` gives; each class has its own."""
         raise NotImplementedError
 
     # Its state
@@ -175,18 +192,22 @@ class OneInput(Stage):
 
 
 class Source(Stage):
-    """A stage that pulls from none and waits for nothing: `take` gives its next element."""
+    """A stage that pulls from none and waits for nothing: `take` gives its next elements."""
 
     def setup(self) -> None:
         self.index = 0
 
-    async def next(self) -> Element:
-        if self.running.turn_is_over():
+    async def next(self, most: int) -> list[Element]:
+        if self.running.turn_is_over(most):
             await asyncio.sleep(0)
-        return self.take()
+        found = self.take(min(most, BLOCK))
+        if not found:
+            raise EndOfSequence
+        self.index += len(found)
+        return found
 
-    def take(self) -> Element:
-        """The next element. Raises EndOfSequence."""
+    def take(self, most: int) -> list[Element]:
+        """Up to `most` elements from its index on; none at the end."""
         raise NotImplementedError
 
     def own(self) -> Any:
@@ -196,7 +217,50 @@ class Source(Stage):
         self.index = state
 
 
+# ---- elements and errors in turn
+
+Entry = Element | Exception
+"""An element, or the error that stands at its place."""
+
+
+def taken_from(ready: deque[Entry], most: int) -> list[Element]:
+    """Up to `most` elements from the front, as far as the first error. Raises the error that is at the front."""
+    found: list[Element] = []
+    while ready and len(found) < most:
+        entry = ready[0]
+        if isinstance(entry, Exception):
+            if found:
+                break
+            ready.popleft()
+            raise entry
+        found.append(entry)
+        ready.popleft()
+    return found
+
+
 # ---- elements in states
+
+
+def pack_entries(entries: Iterable[Entry]) -> list[Any]:
+    """Elements and errors in terms of msgpack."""
+    return [pack_error(entry) if isinstance(entry, Exception) else pack(entry) for entry in entries]
+
+
+def unpack_entries(state: Sequence[Any]) -> list[Entry]:
+    """The entries of `pack_entries`."""
+    return [unpack_error(entry) if isinstance(entry, dict) else unpack(entry) for entry in state]
+
+
+def pack_error(error: Exception) -> dict[str, Any]:
+    """An error in terms of msgpack: its code and its text."""
+    code = error.code if isinstance(error, errors.OpError) else errors.UnknownError.code
+    return {"code": code, "error": str(error)}
+
+
+def unpack_error(state: dict[str, Any]) -> Exception:
+    """The error of `pack_error`."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.OpError)]
+    return next((kind for kind in kinds if kind.code == state["code"]), errors.UnknownError)(state["error"])
 
 
 def pack(element: Element) -> list[Any]:

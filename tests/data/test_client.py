@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.data.stage import STAGES
+from actorflow.data.stage import STAGES, EndOfSequence, Running, read_state, write_state
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownError
 
 Dataset = af.data.Dataset
@@ -393,6 +393,39 @@ async def test_a_state_of_any_moment_gives_the_rest(seed: int) -> None:
             state = iterator.state()
         async with pipeline(number).iterate(state) as again:
             assert await outcomes(again) == expected[place:], number
+
+
+async def test_blocks_of_any_size_give_what_pulls_of_one_give(seed: int) -> None:
+    """Also if pulls are cancelled, and if the run goes on from a state between them."""
+    rng = random.Random(seed)
+    for _ in range(25):
+        number = rng.randrange(2**32)
+        expected = await outcomes(pipeline(number).iterate())
+        running, found = Running(), list[Any]()
+        last = running.stage(pipeline(number).node)
+        while True:
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_cancel_after, scope, rng.randrange(1, 30))
+                    most = rng.randrange(1, 20)
+                    try:
+                        block = await last.block(most)
+                        assert 1 <= len(block) <= most
+                        found += [np.asarray(element[0]).tolist() for element in block]
+                    except EndOfSequence:
+                        break
+                    except af.errors.OpError as error:
+                        found.append(type(error).__name__)
+                    finally:
+                        tasks.cancel_scope.cancel()
+            if rng.random() < 0.2:
+                state = read_state(write_state(last.state()))
+                await running.close()
+                running = Running()
+                last = running.stage(pipeline(number).node)
+                last.restore(state)
+        await running.close()
+        assert found == expected, number
 
 
 async def test_a_state_of_another_dataset_is_refused() -> None:

@@ -6,17 +6,16 @@ import asyncio
 from collections import deque
 from typing import Any
 
-from actorflow import errors
 from actorflow.data.node import Node
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, OneInput, Stage, pack, stage, unpack
+from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, Stage, pack, pack_error, stage, unpack, unpack_error
 
 AUTOTUNE = -1
 _MOST = 64
 
 
-class Entry:
-    """An element that was pulled ahead: what was pulled, what it became, or the error that stands at its place."""
+class Slot:
+    """The place of an element that was pulled ahead: what was pulled, what it became, or the error that stands at its place."""
 
     __slots__ = ("element", "error", "ready", "result")
 
@@ -28,8 +27,7 @@ class Entry:
     def state(self) -> Any:
         """In terms of msgpack. The result of a call is kept; a call that has not ended is made again."""
         if self.error is not None:
-            code = self.error.code if isinstance(self.error, errors.OpError) else errors.UnknownError.code
-            return ["error", code, str(self.error)]
+            return ["error", pack_error(self.error)]
         if self.ready:
             assert self.result is not None
             return ["result", pack(self.result)]
@@ -37,90 +35,90 @@ class Entry:
         return ["element", pack(self.element)]
 
 
-def _error(code: int, message: str) -> Exception:
-    """An error of a state."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.OpError)]
-    return next((kind for kind in kinds if kind.code == code), errors.UnknownError)(message)
-
-
 class Ahead(OneInput):
-    """A stage with a queue of entries, which a task fills."""
+    """A stage with a queue of slots, which a task fills."""
 
     def setup(self) -> None:
         super().setup()
-        self.entries: deque[Entry] = deque()
+        self.slots: deque[Slot] = deque()
         self.ended = False
         self.begun = False
         self.news = asyncio.Event()
         self.space = asyncio.Event()
 
-    def is_full(self) -> bool:
-        """Whether to pull no more now."""
+    def room(self) -> int:
+        """How many elements to pull now: none where it is full."""
         raise NotImplementedError
 
-    def enter(self, entry: Entry) -> None:
+    def enter(self, slot: Slot) -> None:
         """Takes what was pulled."""
-        self.entries.append(entry)
+        self.slots.append(slot)
         self.news.set()
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, slot: Slot) -> None:
         """Called with what was given."""
 
     def first_ready(self) -> int | None:
-        """Which entry is to be given next, or None where it is not ready."""
-        return 0 if self.entries and self.entries[0].ready else None
+        """Which slot is to be given next, or None where it is not ready."""
+        return 0 if self.slots and self.slots[0].ready else None
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         if not self.begun:
             self.begun = True
             self.running.start(self._fill())
-        while (index := self.first_ready()) is None:
-            if self.ended and not self.entries:
+        while self.first_ready() is None:
+            if self.ended and not self.slots:
                 raise EndOfSequence
             self.starved()
             self.news.clear()
             await self.news.wait()
-        entry = self.entries[index]
-        del self.entries[index]
-        self.leave(entry)
-        self.space.set()
-        if entry.error is not None:
-            raise entry.error
-        assert entry.result is not None
-        return entry.result
+        found: list[Element] = []
+        while len(found) < most and (index := self.first_ready()) is not None:
+            slot = self.slots[index]
+            if slot.error is not None and found:
+                break
+            del self.slots[index]
+            self.leave(slot)
+            self.space.set()
+            if slot.error is not None:
+                raise slot.error
+            assert slot.result is not None
+            found.append(slot.result)
+        return found
 
     def starved(self) -> None:
         """Called where someone has to wait."""
 
     async def _fill(self) -> None:
         while not self.ended:
-            while self.is_full():
+            while (room := self.room()) < 1:
                 self.space.clear()
                 await self.space.wait()
             try:
-                self.enter(Entry(await self.input.pull()))
+                for element in await self.input.block(room):
+                    self.enter(Slot(element))
             except EndOfSequence:
                 self.ended = True
                 self.news.set()
             except Exception as error:
-                self.enter(Entry(None, error))
+                self.enter(Slot(None, error))
 
     def own(self) -> Any:
-        return [[entry.state() for entry in self.entries], self.ended]
+        return [[slot.state() for slot in self.slots], self.ended]
 
     def set_own(self, state: Any) -> None:
-        entries, self.ended = state
-        for kind, *given in entries:
+        slots, self.ended = state
+        for kind, given in slots:
             if kind == "error":
-                entry = Entry(None, _error(*given))
+                slot = Slot(None, unpack_error(given))
             else:
-                entry = Entry(unpack(given[0]))
+                slot = Slot(unpack(given))
                 if kind == "result":
-                    entry.result, entry.ready = entry.element, True
-            if entry.ready:
-                Ahead.enter(self, entry)
+                    slot.result, slot.ready = slot.element, True
+            if slot.ready:
+                Ahead.enter(self, slot)
             else:
-                self.enter(entry)
+                self.enter(slot)
 
 
 @stage("prefetch")
@@ -136,33 +134,38 @@ class Prefetch(Ahead):
             self.limit = 2
         self.bytes = 0
 
-    def is_full(self) -> bool:
-        return len(self.entries) >= self.limit or bool(self.entries) and 0 <= self.bytes_limit <= self.bytes
+    def room(self) -> int:
+        free = self.limit - len(self.slots)
+        if self.bytes_limit < 0:
+            return min(free, BLOCK)
+        return (
+            min(free, 1) if self.bytes < self.bytes_limit or not self.slots else 0
+        )  # the size of one tells of the next
 
-    def enter(self, entry: Entry) -> None:
-        entry.result, entry.ready = entry.element, True
-        self.bytes += size_of(entry)
-        super().enter(entry)
+    def enter(self, slot: Slot) -> None:
+        slot.result, slot.ready = slot.element, True
+        self.bytes += size_of(slot)
+        super().enter(slot)
 
-    def leave(self, entry: Entry) -> None:
-        self.bytes -= size_of(entry)
+    def leave(self, slot: Slot) -> None:
+        self.bytes -= size_of(slot)
 
     def starved(self) -> None:
         if self.grows and self.given and self.limit < _MOST:
             self.limit *= 2
 
-    async def next(self) -> Element:
-        return await (super().next() if self.limit else self.input.pull())
+    async def next(self, most: int) -> list[Element]:
+        return await (super().next(most) if self.limit else self.input.block(most))
 
     def set_own(self, state: Any) -> None:
         super().set_own(state)
-        self.bytes = sum(map(size_of, self.entries))
+        self.bytes = sum(map(size_of, self.slots))
 
 
-def size_of(entry: Entry) -> int:
-    """The bytes of an entry's tensors."""
+def size_of(slot: Slot) -> int:
+    """The bytes of the tensors of an element that was pulled ahead."""
     total = 0
-    for value in entry.result or ():
+    for value in slot.result or ():
         if isinstance(value, bytes):
             total += len(value)
         elif not isinstance(value, Node):

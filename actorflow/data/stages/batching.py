@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow.data.node import Node, array
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, OneInput, pack, stage, unpack
+from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
 from actorflow.errors import InvalidArgumentError
 
 
@@ -25,11 +25,11 @@ class Batch(OneInput):
         self.elements: list[Element] = []
         self.ended = False
 
-    async def next(self) -> Element:
-        elements, pull = self.elements, self.input.pull
+    async def next(self, most: int) -> list[Element]:
+        elements, block = self.elements, self.input.block
         try:
             while len(elements) < self.size and not self.ended:
-                elements.append(await pull())
+                elements.extend(await block(self.size - len(elements)))
         except EndOfSequence:
             self.ended = True
         except Exception:  # those of the batch before it are lost with it, as in TensorFlow
@@ -38,7 +38,7 @@ class Batch(OneInput):
         if self.ended and (not elements or self.drop and len(elements) < self.size):
             raise EndOfSequence
         self.elements = []
-        return self.join(elements)
+        return [self.join(elements)]
 
     def join(self, elements: Sequence[Element]) -> Element:
         """One element of several."""
@@ -120,7 +120,7 @@ class Unbatch(OneInput):
         self.element: Element | None = None
         self.index = 0
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         while True:
             if self.element is None:
                 element = tuple([array(value) for value in await self.input.pull()])
@@ -131,8 +131,9 @@ class Unbatch(OneInput):
                     )
                 self.element, self.index = element, 0
             if self.index < len(self.element[0]):
-                self.index += 1
-                return tuple([value[self.index - 1] for value in self.element])
+                found = list(zip(*[value[self.index : self.index + most] for value in self.element]))
+                self.index += len(found)
+                return found
             self.element = None
 
     def own(self) -> Any:
@@ -158,14 +159,13 @@ class Window(OneInput):
         self.skips = 0
         self.ended = False
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         whole = (self.size - 1) * self.stride + 1
         try:
             while self.skips and not self.ended:
-                await self.input.pull()
-                self.skips -= 1
+                self.skips -= len(await self.input.block(min(self.skips, BLOCK)))
             while len(self.buffer) < whole and not self.ended:
-                self.buffer.append(await self.input.pull())
+                self.buffer.extend(await self.input.block(whole - len(self.buffer)))
         except EndOfSequence:
             self.ended = True
         if not self.buffer or self.drop and len(self.buffer) < whole:
@@ -177,7 +177,7 @@ class Window(OneInput):
         for index, leaf in enumerate(self.node.spec.leaves):
             column = tuple([element[index] for element in elements])
             leaves.append(Node("elements", leaf.spec, tensors=column, where=self.node.where))
-        return tuple(leaves)
+        return [tuple(leaves)]
 
     def own(self) -> Any:
         return [[pack(element) for element in self.buffer], self.skips, self.ended]

@@ -38,21 +38,21 @@ class CachedInMemory(OneInput, Cache):
         self.index = 0
         self.collected: list[Element] = []
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         whole: list[Element] | None = self.node.shared.get("elements")
         if whole is not None:
             if self.index >= len(whole):
                 raise EndOfSequence
-            self.index += 1
-            return whole[self.index - 1]
-        try:
-            element = await self.input.pull()
-        except EndOfSequence:
-            self.node.shared.setdefault("elements", self.collected)
-            raise
-        self.collected.append(element)
-        self.index += 1
-        return element
+            found = whole[self.index : self.index + most]
+        else:
+            try:
+                found = await self.input.block(most)
+            except EndOfSequence:
+                self.node.shared.setdefault("elements", self.collected)
+                raise
+            self.collected.extend(found)
+        self.index += len(found)
+        return found
 
     def own(self) -> Any:
         whole = self.node.shared.get("elements")
@@ -84,7 +84,7 @@ class CachedInFile(Source, Cache):
         self.taken: Element | None = None
         self.ended = False
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         if self.ended:
             raise EndOfSequence
         if self.reader is None and not self.inputs:
@@ -93,22 +93,21 @@ class CachedInFile(Source, Cache):
             else:
                 self.inputs = [self.open()]
         while True:
-            if self.running.turn_is_over():
+            if self.running.turn_is_over(most):
                 await asyncio.sleep(0)
-            element = await (self._read() if self.reader is not None else self._pass_on())
-            if self.drop:
-                self.drop -= 1
-                continue
-            self.index += 1
-            return element
+            elements = await self._read(most) if self.reader is not None else [await self._pass_on()]
+            dropped = min(self.drop, len(elements))
+            self.drop -= dropped
+            if found := elements[dropped:]:
+                self.index += len(found)
+                return found
 
-    async def _read(self) -> Element:
+    async def _read(self, most: int) -> list[Element]:
         assert self.reader is not None
-        record = self.reader.take_ready()
-        if record is None:
+        records = self.reader.take_ready(most)
+        if not records:
             _, records = await self.reader.read(1, self._file, self.running.roots)
-            record = records[0]
-        return unpack(msgpack.unpackb(record, raw=False))
+        return [unpack(msgpack.unpackb(record, raw=False)) for record in records]
 
     async def _file(self) -> str:
         assert self.reader is not None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, Stage, pack, stage, unpack
+from actorflow.data.stage import EndOfSequence, Entry, Stage, pack_entries, stage, unpack_entries
 
 
 @stage("zip")
@@ -14,32 +15,41 @@ class Zip(Stage):
 
     def setup(self) -> None:
         self.inputs = [self.open(index) for index in range(len(self.node.inputs))]
-        self.taken: list[Element] = []
-        self.error: Exception | None = None
+        self.taken: list[deque[Entry]] = [deque() for _ in self.inputs]
+        """The entries that were taken of each input, and are not given yet."""
         self.ended = False
 
-    async def next(self) -> Element:
-        while len(self.taken) < len(self.inputs) and not self.ended:
-            try:
-                self.taken.append(await self.inputs[len(self.taken)].pull())
-            except EndOfSequence:
-                self.ended = True
-            except Exception as failure:  # what is beside it goes with it
-                self.taken.append(())
-                self.error = self.error or failure
-        if self.ended:
+    async def next(self, most: int) -> list[Element]:
+        for one, taken in zip(self.inputs, self.taken):
+            if not taken and not self.ended:
+                try:
+                    taken.extend(await one.block(most))
+                except EndOfSequence:
+                    self.ended = True
+                except Exception as failure:
+                    taken.append(failure)
+            most = min(most, len(taken))
+        found: list[Element] = []
+        while len(found) < most:
+            row = [taken[0] for taken in self.taken]
+            error = next((entry for entry in row if isinstance(entry, Exception)), None)
+            if error is not None and found:
+                break
+            for taken in self.taken:
+                taken.popleft()
+            if error is not None:  # what is beside it goes with it
+                raise error
+            found.append(tuple([leaf for element in row for leaf in element]))  # type: ignore[union-attr]
+        if not found:
             raise EndOfSequence
-        taken, self.taken, error, self.error = self.taken, [], self.error, None
-        if error is not None:
-            raise error
-        return tuple([leaf for element in taken for leaf in element])
+        return found
 
     def own(self) -> Any:
-        return [[pack(element) for element in self.taken], self.ended]
+        return [[pack_entries(taken) for taken in self.taken], self.ended]
 
     def set_own(self, state: Any) -> None:
         taken, self.ended = state
-        self.taken = [unpack(element) for element in taken]
+        self.taken = [deque(unpack_entries(entries)) for entries in taken]
 
 
 @stage("concatenate")
@@ -49,10 +59,10 @@ class Concatenate(Stage):
     def setup(self) -> None:
         self.set_own(0)
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         while True:
             try:
-                return await self.inputs[0].pull()
+                return await self.inputs[0].block(most)
             except EndOfSequence:
                 if self.which + 1 >= len(self.node.inputs):
                     raise
@@ -74,11 +84,11 @@ class Repeat(Stage):
         self.round, self.any = 0, False
         self.inputs = [self.open()]
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         count = self.node.number(0)
         while count < 0 or self.round < count:
             try:
-                element = await self.inputs[0].pull()
+                elements = await self.inputs[0].block(most)
             except EndOfSequence:
                 if not self.any and count < 0:
                     raise  # an empty input would go round forever
@@ -87,7 +97,7 @@ class Repeat(Stage):
                     self.inputs = [self.open()]
                 continue
             self.any = True
-            return element
+            return elements
         raise EndOfSequence
 
     def own(self) -> Any:

@@ -42,25 +42,41 @@ class Generator(Stage):
         self.asked = asyncio.Event()
         self.loop = asyncio.get_running_loop()
 
-    async def next(self) -> Element:
-        while True:
-            if self.ended:
-                raise EndOfSequence
+    async def next(self, most: int) -> list[Element]:
+        while not self.ended:
             while not self.found:
                 self.news.clear()
                 self._work()
                 await self.news.wait()
-            found = self.found.popleft()
-            if found is _END:
-                self.ended = True
-                self.generator = None
-                continue
-            if isinstance(found, Failure):
-                self.ended = True
-                raise found.error if isinstance(found.error, OpError) else raised(self.node.function, found.error)
+            elements: list[Element] = []
+            while self.found and len(elements) < most:
+                found = self.found[0]
+                try:
+                    self._take(found, elements)
+                except Exception:
+                    if elements:
+                        break  # it is raised by the next pull
+                    self._leave(found)
+                    raise
+                self._leave(found)
+            if elements:
+                return elements
+        raise EndOfSequence
+
+    def _take(self, found: Any, elements: list[Element]) -> None:
+        """Adds what was found as an element, unless it is to be dropped or is the end. Raises its error."""
+        if isinstance(found, Failure):
+            raise found.error if isinstance(found.error, OpError) else raised(self.node.function, found.error)
+        if found is not _END and self.taken >= self.drop:
+            elements.append(converted(found, self.node.spec, f"the generator {self.node.function.name}"))
+
+    def _leave(self, found: Any) -> None:
+        """Goes on behind what was found."""
+        self.found.popleft()
+        if found is _END or isinstance(found, Failure):
+            self.ended, self.generator = True, None
+        else:
             self.taken += 1
-            if self.taken > self.drop:
-                return converted(found, self.node.spec, f"the generator {self.node.function.name}")
 
     def _work(self) -> None:
         """Has more elements made, unless that is under way."""

@@ -8,11 +8,75 @@ from typing import Any
 
 from actorflow.data.calling import caller
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, OneInput, pack, stage, unpack
-from actorflow.data.stages.ahead import Ahead, Entry
+from actorflow.data.stage import (
+    BLOCK,
+    TURN,
+    EndOfSequence,
+    Entry,
+    OneInput,
+    pack,
+    pack_entries,
+    stage,
+    taken_from,
+    unpack,
+    unpack_entries,
+)
+from actorflow.data.stages.ahead import Ahead, Slot
 
 CHEAP = 3e-4
 """Seconds below which a call is not worth a task of its own."""
+
+
+class Calls:
+    """Calls of a function one after another, for the elements of a block. Coroutine functions get one element at a time."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.taken: deque[Element] = deque()
+        """Elements that were pulled, and whose calls have not ended."""
+        self.ready: deque[Entry] = deque()
+        """Results and errors that are not given yet."""
+        self.seconds = 0.0
+        """How long a call takes in the mean of the latest ones."""
+        self._made = 0
+
+    async def next(self, below: Any, most: int) -> list[Element]:
+        """One to `most` results: calls end with the block, or with the first error, or when the turn is over."""
+        ready, taken = self.ready, self.taken
+        if not ready:
+            if not taken:
+                taken.extend(await below.block(most if self.call.is_traced else 1))
+            began = perf_counter()
+            while taken and len(ready) < most:
+                await self.one()
+                if isinstance(ready[-1], Exception) or perf_counter() - began > TURN:
+                    break
+            self._measure((perf_counter() - began) / len(ready), len(ready))
+        return taken_from(ready, most)
+
+    async def one(self) -> None:
+        """The call of the first element."""
+        try:
+            found: Entry = await self.call(self.taken[0])
+        except Exception as error:
+            found = error
+        self.taken.popleft()
+        self.ready.append(found)
+
+    def _measure(self, seconds: float, count: int) -> None:
+        if self._made:  # the first one compiles
+            self.seconds += (seconds - self.seconds) * min(1.0, count / 8)
+        self._made += count
+
+    def state(self) -> Any:
+        """In terms of msgpack."""
+        return [[pack(element) for element in self.taken], pack_entries(self.ready)]
+
+    def restore(self, state: Any) -> None:
+        """Goes to where those were that gave `state`."""
+        taken, ready = state
+        self.taken.extend([unpack(element) for element in taken])
+        self.ready.extend(unpack_entries(ready))
 
 
 @stage("map")
@@ -21,27 +85,41 @@ class Map(OneInput):
 
     def setup(self) -> None:
         super().setup()
-        self.call = caller(self.node, self.running)
-        self.taken: Element | None = None
-        """An element that was pulled, and whose call has not ended."""
+        self.calls = Calls(caller(self.node, self.running))
 
-    async def next(self) -> Element:
-        taken = self.taken
-        if taken is None:
-            taken = self.taken = await self.input.pull()
-        try:
-            found: Element = await self.call(taken)
-        except Exception:
-            self.taken = None
-            raise
-        self.taken = None
-        return found
+    async def next(self, most: int) -> list[Element]:
+        return await self.calls.next(self.input, most)
 
     def own(self) -> Any:
-        return None if self.taken is None else pack(self.taken)
+        return self.calls.state()
 
     def set_own(self, state: Any) -> None:
-        self.taken = None if state is None else unpack(state)
+        self.calls.restore(state)
+
+
+@stage("filter")
+class Filter(Map):
+    """The elements of which the function is true."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.calls.call = Kept(self.calls.call)
+
+    async def next(self, most: int) -> list[Element]:
+        while True:
+            if found := [element for element in await super().next(most) if element]:
+                return found
+
+
+class Kept:
+    """A call that gives its element where the function is true, else the empty tuple."""
+
+    def __init__(self, call: Any) -> None:
+        self.call, self.is_traced = call, call.is_traced
+
+    async def __call__(self, element: Element) -> Element:
+        (found,) = await self.call(element)
+        return element if found else ()
 
 
 @stage("parallel_map")
@@ -55,131 +133,106 @@ class ParallelMap(Ahead):
         self.call = caller(self.node, self.running)
         self.limit = max(1, self.node.number(0))
         self.ordered = bool(self.node.options["ordered"])
-        self.in_turn = self.call.is_traced
-        self.taken: Element | None = None
-        self.queue: deque[Entry] = deque()
+        self.calls: Calls | None = Calls(self.call) if self.call.is_traced else None
+        """Those that are made in turn, as long as they are."""
+        self.queue: deque[Slot] = deque()
         """Elements that wait for a call."""
         self.busy = 0
 
-    async def next(self) -> Element:
-        if not self.in_turn:
-            return await super().next()
-        if self.ended:
-            raise EndOfSequence
-        taken = self.taken
-        if taken is None:
-            taken = self.taken = await self.input.pull()
-        began = perf_counter()
-        try:
-            found: Element = await self.call(taken)
-        except Exception:
-            self.taken = None
-            raise
-        self.taken = None
-        self._measure(perf_counter() - began)
+    async def next(self, most: int) -> list[Element]:
+        calls = self.calls
+        if calls is None:
+            return await super().next(most)
+        found = await calls.next(self.input, most)
+        if calls.seconds > CHEAP:
+            self._use_tasks(calls)
         return found
 
-    def _measure(self, seconds: float) -> None:
-        self.calls += 1
-        if self.calls > 1:  # the first one compiles
-            self.mean += (seconds - self.mean) / min(self.calls - 1, 8)
-        if self.calls > 4 and self.mean > CHEAP:
-            self.in_turn = False
+    def _use_tasks(self, calls: Calls) -> None:
+        self.calls = None
+        for entry in calls.ready:
+            slot = Slot(None, entry) if isinstance(entry, Exception) else Slot(entry)
+            slot.result, slot.ready = slot.element, True
+            super().enter(slot)
+        for element in calls.taken:
+            self.enter(Slot(element))
 
-    calls, mean = 0, 0.0
+    def room(self) -> int:
+        return 2 * self.limit - len(self.slots)  # those that run, and as many to go on with at once
 
-    def is_full(self) -> bool:
-        return len(self.entries) >= 2 * self.limit  # those that run, and as many to go on with at once
-
-    def enter(self, entry: Entry) -> None:
-        if entry.error is not None:
-            super().enter(entry)
+    def enter(self, slot: Slot) -> None:
+        if slot.error is not None:
+            super().enter(slot)
             return
-        self.entries.append(entry)
+        self.slots.append(slot)
         if self.busy < self.limit:
             self.busy += 1
-            self.running.start(self._perform(entry))
+            self.running.start(self._perform(slot))
         else:
-            self.queue.append(entry)
+            self.queue.append(slot)
 
-    async def _perform(self, entry: Entry) -> None:
+    async def _perform(self, slot: Slot) -> None:
         """Calls the function for an element, and then for others that wait, as one of at most `limit` tasks."""
         while True:
-            assert entry.element is not None
+            assert slot.element is not None
             try:
-                entry.result = await self.call(entry.element)
+                slot.result = await self.call(slot.element)
             except Exception as error:
-                entry.error = error
-            entry.ready = True
+                slot.error = error
+            slot.ready = True
             self.news.set()
             if not self.queue:
                 self.busy -= 1
                 return
-            entry = self.queue.popleft()
+            slot = self.queue.popleft()
 
     def first_ready(self) -> int | None:
         if self.ordered:
             return super().first_ready()
-        return next((index for index, entry in enumerate(self.entries) if entry.ready), None)
+        return next((index for index, slot in enumerate(self.slots) if slot.ready), None)
 
     def own(self) -> Any:
-        return [super().own(), None if self.taken is None else pack(self.taken)]
+        return [super().own(), None if self.calls is None else self.calls.state()]
 
     def set_own(self, state: Any) -> None:
-        entries, taken = state
-        self.taken = None if taken is None else unpack(taken)
-        super().set_own(entries)
-        if self.entries or self.ended:
-            self.in_turn = False
-
-
-@stage("filter")
-class Filter(Map):
-    """The elements of which the function is true."""
-
-    async def next(self) -> Element:
-        while True:
-            taken = self.taken
-            if taken is None:
-                taken = self.taken = await self.input.pull()
-            try:
-                (found,) = await self.call(taken)
-            except Exception:
-                self.taken = None
-                raise
-            self.taken = None
-            if found:
-                return taken
+        slots, calls = state
+        if calls is None:
+            self.calls = None
+        elif self.calls is not None:
+            self.calls.restore(calls)
+        super().set_own(slots)
 
 
 @stage("reduce")
-class Reduce(Map):
+class Reduce(OneInput):
     """One element: what the function makes of a state and each element in turn."""
 
     def setup(self) -> None:
         super().setup()
+        self.call = caller(self.node, self.running)
+        self.taken: deque[Element] = deque()
         self.value: Element | None = None
         self.ended = False
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         if self.ended:
             raise EndOfSequence
         if self.value is None:
             self.value = await self.open(1).pull()
         while True:
-            if self.taken is None:
+            if not self.taken:
                 try:
-                    self.taken = await self.input.pull()
+                    self.taken.extend(await self.input.block(BLOCK))
                 except EndOfSequence:
                     self.ended = True
-                    return self.value
-            self.value = await self.call((*self.value, *self.taken))
-            self.taken = None
+                    return [self.value]
+            self.value = await self.call((*self.value, *self.taken[0]))
+            self.taken.popleft()
 
     def own(self) -> Any:
-        return [super().own(), None if self.value is None else pack(self.value), self.ended]
+        return [[pack(element) for element in self.taken], None if self.value is None else pack(self.value), self.ended]
 
     def set_own(self, state: Any) -> None:
         taken, value, self.ended = state
-        super().set_own(taken)
+        self.taken.extend([unpack(element) for element in taken])
         self.value = None if value is None else unpack(value)

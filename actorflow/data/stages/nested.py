@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from actorflow.data.calling import caller
@@ -11,12 +12,14 @@ from actorflow.data.stages.ahead import prefetched
 
 
 class Place:
-    """A place of the cycle: the element, the values that its dataset is made of, and that dataset at work."""
+    """A place of the cycle: the element, the values that its dataset is made of, that dataset at work, and elements that were
+    taken of it for its next turns."""
 
-    __slots__ = ("element", "stage", "values")
+    __slots__ = ("element", "stage", "taken", "values")
 
     def __init__(self, element: Element, values: Element, below: Stage) -> None:
         self.element, self.values, self.stage = element, values, below
+        self.taken: deque[Element] = deque()
 
 
 @stage("interleave")
@@ -26,36 +29,51 @@ class Interleave(OneInput):
     def setup(self) -> None:
         super().setup()
         self.call = caller(self.node, self.running)
-        self.cycle, self.block = self.node.number(0), self.node.number(1)
+        self.cycle, self.length = self.node.number(0), self.node.number(1)
         self.ahead = self.node.number(2)
         self.places: list[Place | None] = [None] * self.cycle
-        self.at = self.in_block = 0
+        self.at = self.in_turn = 0
         self.ended = False
         self.taken: Element | None = None
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         while not self.ended or any(self.places):
             place = self.places[self.at]
             if place is not None:
-                try:
-                    element = await place.stage.pull()
-                except EndOfSequence:
-                    self.places[self.at] = None
-                    self.inputs = [self.input, *(p.stage for p in self.places if p)]
-                    self._advance()
-                    continue
-                self.in_block += 1
-                if self.in_block == self.block:
-                    self._advance()
-                return element
+                if not place.taken:
+                    try:
+                        place.taken.extend(await place.stage.block(self._share(most)))
+                    except EndOfSequence:
+                        self.places[self.at] = None
+                        self.inputs = [self.input, *(p.stage for p in self.places if p)]
+                        self._advance()
+                        continue
+                return self._dealt(most)
             if self.ended:
                 self._advance()
                 continue
             await self._open()
         raise EndOfSequence
 
+    def _share(self, most: int) -> int:
+        """How many of `most` elements are those of this place."""
+        if self.cycle == 1:
+            return most
+        rounds = -(-most // (self.cycle * self.length))
+        return min(most, rounds * self.length - self.in_turn)
+
+    def _dealt(self, most: int) -> list[Element]:
+        """Elements of one place after another, as far as they have been taken."""
+        found: list[Element] = []
+        while len(found) < most and (place := self.places[self.at]) is not None and place.taken:
+            found.append(place.taken.popleft())
+            self.in_turn += 1
+            if self.in_turn == self.length:
+                self._advance()
+        return found
+
     def _advance(self) -> None:
-        self.at, self.in_block = (self.at + 1) % self.cycle, 0
+        self.at, self.in_turn = (self.at + 1) % self.cycle, 0
 
     async def _open(self) -> None:
         """Puts the dataset of the next element into this place of the cycle."""
@@ -80,15 +98,19 @@ class Interleave(OneInput):
         return Place(element, values, below)
 
     def state(self) -> Any:
-        places = [p and [pack(p.element), pack(p.values), p.stage.state()] for p in self.places]
+        places = [
+            p and [pack(p.element), pack(p.values), [pack(one) for one in p.taken], p.stage.state()]
+            for p in self.places
+        ]
         taken = None if self.taken is None else pack(self.taken)
-        return [self.input.state(), places, self.at, self.in_block, self.ended, taken]
+        return [self.input.state(), places, self.at, self.in_turn, self.ended, taken]
 
     def restore(self, state: Any) -> None:
-        below, places, self.at, self.in_block, self.ended, taken = state
+        below, places, self.at, self.in_turn, self.ended, taken = state
         self.input.restore(below)
         self.taken = None if taken is None else unpack(taken)
         for index, saved in enumerate(places):
             if saved is not None:
                 place = self.places[index] = self._place(unpack(saved[0]), unpack(saved[1]))
-                place.stage.restore(saved[2])
+                place.taken.extend([unpack(one) for one in saved[2]])
+                place.stage.restore(saved[3])

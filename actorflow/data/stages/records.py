@@ -37,18 +37,17 @@ class Records(OneInput):
             return TFRecords()
         return FixedLength(*[int(tensor) for tensor in self.node.tensors[1:]])
 
-    async def next(self) -> Element:
-        if self.running.turn_is_over():
+    async def next(self, most: int) -> list[Element]:
+        if self.running.turn_is_over(most):
             await asyncio.sleep(0)
-        record = self.reader.take_ready()
-        if record is not None:
-            return (record,)
-        try:
-            _, values = await self.reader.read(1, self._next_file, self.running.roots)
-        except OpError:
-            self.reader.leave_damaged()
-            raise
-        return (values[0],)
+        records = self.reader.take_ready(most)
+        if not records:
+            try:
+                _, records = await self.reader.read(1, self._next_file, self.running.roots)
+            except OpError:
+                self.reader.leave_damaged()
+                raise
+        return [(record,) for record in records]
 
     async def _next_file(self) -> str:
         (name,) = await self.input.pull()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, OneInput, stage
+from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, stage
 from actorflow.errors import InvalidArgumentError
 
 
@@ -29,27 +29,26 @@ class Counted(OneInput):
 class Take(Counted):
     """The first elements; all where the number is negative."""
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         count = self.node.number(0)
         if 0 <= count <= self.index:
             raise EndOfSequence
-        element = await self.input.pull()
-        self.index += 1
-        return element
+        elements = await self.input.block(most if count < 0 else min(most, count - self.index))
+        self.index += len(elements)
+        return elements
 
 
 @stage("skip")
 class Skip(Counted):
     """All but the first elements; none where the number is negative."""
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         count = self.node.number(0)
         if count < 0:
             raise EndOfSequence
         while self.index < count:
-            await self.input.pull()
-            self.index += 1
-        return await self.input.pull()
+            self.index += len(await self.input.block(min(count - self.index, BLOCK)))
+        return await self.input.block(most)
 
 
 @stage("shard")
@@ -66,20 +65,22 @@ class Shard(Counted):
                 f"Index must be between 0 and {shards - 1} (currently index = {index}, num_shards = {shards})."
             )
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         shards, index = self.node.number(0), self.node.number(1)
         while True:
-            element = await self.input.pull()
-            self.index += 1
-            if (self.index - 1) % shards == index:
-                return element
+            first = (index - self.index) % shards  # how many are before the next one of this part
+            elements = await self.input.block(min(first + 1 + (most - 1) * shards, BLOCK))
+            self.index += len(elements)
+            if found := elements[first::shards]:
+                return found
 
 
 @stage("enumerate")
 class Enumerate(Counted):
     """Each element after its number."""
 
-    async def next(self) -> Element:
-        element = await self.input.pull()
-        self.index += 1
-        return (np.int64(self.node.number(0) + self.index - 1), *element)
+    async def next(self, most: int) -> list[Element]:
+        elements = await self.input.block(most)
+        first = self.node.number(0) + self.index
+        self.index += len(elements)
+        return [(np.int64(number), *element) for number, element in enumerate(elements, first)]

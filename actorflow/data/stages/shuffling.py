@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from actorflow import machine
 from actorflow.data.random import Numbers
 from actorflow.data.spec import Element
-from actorflow.data.stage import EndOfSequence, OneInput, pack, stage, unpack
+from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
 from actorflow.errors import InvalidArgumentError
 
 ALL = -2
@@ -49,21 +50,40 @@ class Shuffle(OneInput):
         self.ring: list[Element] = []
         self.start = self.count = 0
         """The place in the ring at which the buffer's elements begin, and their number."""
+        self.pulled: deque[Element] = deque()
+        """Elements that come into the buffer once there is a place."""
         self.ended = False
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         if self.numbers is None:
             self._begin(self.generator.next())
-        pull = self.input.pull
         try:
-            while not self.ended and (self.size == ALL or self.count < self.size):
-                self._put(await pull())
+            while (missing := self._missing()) > 0:
+                self.pulled.extend(await self.input.block(min(missing + most - 1, BLOCK)))
+                if self.size == ALL:
+                    self._fill()
         except EndOfSequence:
             self.ended = True
-        if not self.count:
-            raise EndOfSequence
         assert self.numbers is not None
-        return self._draw(self.numbers.next() % self.count)
+        found: list[Element] = []
+        while len(found) < most and self._missing() <= 0:
+            self._fill()
+            if not self.count:
+                break
+            found.append(self._draw(self.numbers.next() % self.count))
+        if not found:
+            raise EndOfSequence
+        return found
+
+    def _missing(self) -> int:
+        """How many elements have to be pulled before one may be drawn."""
+        if self.ended:
+            return 0
+        return BLOCK if self.size == ALL else self.size - self.count - len(self.pulled)
+
+    def _fill(self) -> None:
+        while self.pulled and (self.size == ALL or self.count < self.size):
+            self._put(self.pulled.popleft())
 
     def _put(self, element: Element) -> None:
         place = self.start + self.count
@@ -91,10 +111,12 @@ class Shuffle(OneInput):
         drawn = None if self.numbers is None else self.numbers.drawn
         shared = [*self.generator.seeds, self.generator.numbers.drawn]
         buffer = [self.ring[(self.start + index) % len(self.ring)] for index in range(self.count)]
-        return [[pack(element) for element in buffer], self.ended, self.seeds, drawn, shared]
+        pulled = [pack(element) for element in self.pulled]
+        return [[pack(element) for element in buffer], pulled, self.ended, self.seeds, drawn, shared]
 
     def set_own(self, state: Any) -> None:
-        buffer, self.ended, seeds, drawn, (first, second, rounds) = state
+        buffer, pulled, self.ended, seeds, drawn, (first, second, rounds) = state
+        self.pulled = deque([unpack(element) for element in pulled])
         self.ring, self.start, self.count = [unpack(element) for element in buffer], 0, len(buffer)
         if seeds is not None:
             self._begin((seeds[0], seeds[1]))

@@ -17,11 +17,8 @@ from actorflow.records.reading.opening import matching, on_thread
 class Tensors(Source):
     """One element: its tensors."""
 
-    def take(self) -> Element:
-        if self.index:
-            raise EndOfSequence
-        self.index = 1
-        return tuple([_scalar(value) for value in self.node.tensors])
+    def take(self, most: int) -> list[Element]:
+        return [] if self.index else [tuple([_scalar(value) for value in self.node.tensors])]
 
 
 @stage("slices")
@@ -36,14 +33,9 @@ class Slices(Source):
             raise InvalidArgumentError(
                 f"Slices are taken of tensors of one first size, but the shapes are {[c.shape for c in self.columns]}."
             )
-        self.size = sizes.pop()
 
-    def take(self) -> Element:
-        index = self.index
-        if index >= self.size:  # type: ignore[operator]
-            raise EndOfSequence
-        self.index = index + 1
-        return tuple([column[index] for column in self.columns])
+    def take(self, most: int) -> list[Element]:
+        return list(zip(*[column[self.index : self.index + most] for column in self.columns]))
 
 
 @stage("range")
@@ -58,25 +50,19 @@ class Range(Source):
         self.numbers = range(start, stop, step)
         self.kind: Any = self.node.spec.leaves[0].dtype.numpy_dtype.type
 
-    def take(self) -> Element:
-        index = self.index
-        if index >= len(self.numbers):
-            raise EndOfSequence
-        self.index = index + 1
-        return (self.kind(self.numbers[index]),)
+    def take(self, most: int) -> list[Element]:
+        return [(self.kind(number),) for number in self.numbers[self.index : self.index + most]]
 
 
 @stage("elements")
 class Elements(Source):
     """The elements that its tensors are, one after another: the content of a window."""
 
-    def take(self) -> Element:
-        width = len(self.node.spec.leaves)
-        start = self.index * width
-        if start >= len(self.node.tensors):
-            raise EndOfSequence
-        self.index += 1
-        return self.node.tensors[start : start + width]
+    def take(self, most: int) -> list[Element]:
+        width, tensors = len(self.node.spec.leaves), self.node.tensors
+        begin = self.index * width
+        end = min(begin + most * width, len(tensors))
+        return [tensors[start : start + width] for start in range(begin, end, width)]
 
 
 @stage("files")
@@ -87,7 +73,7 @@ class Files(Stage):
         self.names: list[bytes] | None = None
         self.index = 0
 
-    async def next(self) -> Element:
+    async def next(self, most: int) -> list[Element]:
         if self.names is None:
             patterns = [p.decode(errors="surrogateescape") for p in np.atleast_1d(array(self.node.tensors[0]))]
             self.names = await on_thread(matching, patterns, self.running.roots)
@@ -95,8 +81,9 @@ class Files(Stage):
                 raise InvalidArgumentError(f"No files matched pattern: {', '.join(patterns)}")
         if self.index >= len(self.names):
             raise EndOfSequence
-        self.index += 1
-        return (self.names[self.index - 1],)
+        found = [(name,) for name in self.names[self.index : self.index + most]]
+        self.index += len(found)
+        return found
 
     def own(self) -> Any:
         return [self.names, self.index]

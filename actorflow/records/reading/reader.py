@@ -143,17 +143,9 @@ class ReaderState:
                 self.completed += 1
                 self._leave()
 
-    def take_ready(self) -> bytes | None:
-        """The next record, where it was read already."""
-        if not self._records:
-            return None
-        record = self._records.popleft()
-        self._taken = record.next
-        self.produced += 1
-        if self._finished and not self._records:
-            self.completed += 1
-            self._leave()
-        return record.value
+    def take_ready(self, most: int) -> list[bytes]:
+        """Up to `most` records, as far as they were read already."""
+        return [record.value for record in self._taken_off(most)] if self._records else []
 
     def leave_damaged(self) -> None:
         """Goes on with the next file, where the next record of this one is damaged."""
@@ -187,13 +179,17 @@ class ReaderState:
         stream = self._stream
         assert stream is not None
         path = os.fsencode(stream.path)
-        taken = [self._records.popleft() for _ in range(min(count, len(self._records)))]
+        taken = self._taken_off(count)
+        return [path + record.label.encode() for record in taken], [record.value for record in taken]
+
+    def _taken_off(self, most: int) -> list[Record]:
+        taken = [self._records.popleft() for _ in range(min(most, len(self._records)))]
         self._taken = taken[-1].next
         self.produced += len(taken)
         if self._finished and not self._records:
             self.completed += 1
             self._leave()
-        return [path + record.label.encode() for record in taken], [record.value for record in taken]
+        return taken
 
     def state(self) -> bytes:
         """The reader's place: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""
